@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values and enums that every stage shares."""

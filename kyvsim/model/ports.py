@@ -1,0 +1,34 @@
+"""The three ways in which evaluation sees the world outside: cluster, clock and entropy."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from kyvsim.kube.objects import Json
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware of its zone."""
+
+
+class Entropy(Protocol):
+    """Source of chance."""
+
+    def below(self, bound: int) -> int:
+        """Return a whole number from 0 up to and without `bound`."""
+
+
+class ClusterView(Protocol):
+    """The objects that rules may read."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None; `namespace` is "" for cluster-scoped kinds."""
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all), in input order."""
+
+    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+        """Return the labels known for a namespace, or an empty dict."""

@@ -1,0 +1,44 @@
+"""Admission requests: what the API server would ask about one object."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+
+
+class Operation(str, Enum):
+    """What happens to the object."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class UserInfo(NamedTuple):
+    """Who sends a request, and the roles bound to that user."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Json] | None = None
+    roles: tuple[str, ...] = ()
+    cluster_roles: tuple[str, ...] = ()
+
+
+class AdmissionRequest(NamedTuple):
+    """One request for one object; `object` is None on DELETE, `old_object` on CREATE."""
+
+    operation: Operation
+    object: Json | None
+    old_object: Json | None = None
+    user: UserInfo | None = None
+    subresource: str = ""
+    parent_kind: tuple[str, str, str] | None = None
+    """Group, version and kind that match blocks see when a values file maps a subresource."""
+
+    @property
+    def subject(self) -> Json:
+        """The object that match blocks look at: the old one on DELETE."""
+        return self.old_object if self.operation is Operation.DELETE else self.object

@@ -1,0 +1,32 @@
+"""Where loaded data came from: documents, and positions inside them."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kube.objects import Json
+
+Path: TypeAlias = tuple[str | int, ...]
+"""The way from a document's root to a node: mapping keys and list indices."""
+
+
+class Location(NamedTuple):
+    """A place in an input file; line and column count from 1, 0 where unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Document(NamedTuple):
+    """One document of an input stream: plain data, and a way to find any node's position."""
+
+    data: Json
+    file: str
+    index: int
+    locate: Callable[[Path], Location]
+    """Position of the node at a path, or of its nearest ancestor that exists; found when asked."""

@@ -1,0 +1,1 @@
+"""Rule types: one file each; `RULE_TYPES` lists them."""
