@@ -1,0 +1,55 @@
+"""What the program knows of one JMESPath function: name, argument types, results, note, code.
+
+A family file holds plain typed functions and one tuple of records. The code of a record is called
+with the evaluated arguments, one by one, after their types were checked against the record as
+upstream does (kyverno/go-jmespath `functions.go`):
+
+* A number is a Python `float` only: an `int` (Go's int64) is no number to the type check.
+* A missing field has become None before the call, and None satisfies only `any`.
+* An `expref` argument (`&key`) is a callable: `reference(item) -> Json`, None for a missing field.
+* A variadic record is checked for the least number of arguments, not for their types.
+* A record without arguments accepts and drops whatever is given.
+* With `needs_environment` the `Environment` is the first argument of the code.
+
+The code raises `QueryError` with upstream's text when it cannot answer; a Python `ArithmeticError`,
+`LookupError`, `TypeError` or `ValueError` out of it is a bug. A whole number that upstream returns
+as a Go int is an `int`, a float64 is a `float`.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from kyvsim.kube.objects import Json
+
+STRING: Final = ("string",)
+NUMBER: Final = ("number",)
+BOOLEAN: Final = ("boolean",)
+ARRAY: Final = ("array",)
+OBJECT: Final = ("object",)
+ANY: Final = ("any",)
+EXPREF: Final = ("expref",)
+NUMBERS: Final = ("array[number]",)
+STRINGS: Final = ("array[string]",)
+
+
+class Example(NamedTuple):
+    """An expression, the data it is run on, and what comes out; shown in the docs and tested."""
+
+    expression: str
+    output: Json
+    data: Json = None
+
+
+class Function(NamedTuple):
+    """A JMESPath function; unions of types are sums: `STRING + NUMBER`."""
+
+    name: str
+    arguments: tuple[tuple[str, ...], ...]
+    returns: tuple[str, ...]
+    note: str
+    code: Callable[..., Json]
+    variadic: bool = False
+    """The last argument may be repeated."""
+    needs_environment: bool = False
+    """The code wants the clock or chance: it gets the `Environment` before the arguments."""
+    examples: tuple[Example, ...] = ()
