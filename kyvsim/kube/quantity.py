@@ -1,0 +1,243 @@
+"""Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): exact values with the format they print in.
+
+upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
+"""
+
+import re
+from types import MappingProxyType
+from typing import Final
+
+DECIMAL_SI: Final = "DecimalSI"
+BINARY_SI: Final = "BinarySI"
+DECIMAL_EXPONENT: Final = "DecimalExponent"
+
+_NANO = -9
+_MAX_INT64 = (1 << 63) - 1
+_MAX_DIGITS = 4000
+"""Numbers with more digits are refused: they cost much and mean nothing in a cluster."""
+
+_GRAMMAR = re.compile(
+    r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
+)
+_DECIMAL_EXPONENTS = MappingProxyType(
+    {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+)
+_BINARY_EXPONENTS = MappingProxyType({"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60})
+_DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EXPONENTS.items()})
+_BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
+
+
+class Quantity:
+    """The exact number `mantissa * 10**scale`, and the format it prints in.
+
+    Compares by value whatever the format. A plain class, since a tuple would compare its fields.
+    """
+
+    __slots__ = ("format", "mantissa", "scale")
+
+    def __init__(self, mantissa: int, scale: int, format_name: str) -> None:
+        self.mantissa = mantissa
+        self.scale = scale
+        self.format = format_name
+
+    def compare(self, other: "Quantity") -> int:
+        """Return a number below, at or above 0 as `self` is less, equal or greater."""
+        left, right = self.mantissa, other.mantissa
+        gap = self.scale - other.scale
+        if gap and left and right:
+            if (left < 0) != (right < 0) or abs(gap) > _MAX_DIGITS:
+                return _compare_far(self, other)
+            if gap > 0:
+                left *= 10**gap
+            else:
+                right *= 10**-gap
+        return (left > right) - (left < right)
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is Quantity and self.compare(other) == 0
+
+    def __lt__(self, other: "Quantity") -> bool:
+        return self.compare(other) < 0
+
+    def __le__(self, other: "Quantity") -> bool:
+        return self.compare(other) <= 0
+
+    def __gt__(self, other: "Quantity") -> bool:
+        return self.compare(other) > 0
+
+    def __ge__(self, other: "Quantity") -> bool:
+        return self.compare(other) >= 0
+
+    def __hash__(self) -> int:
+        mantissa, scale = _without_factors(self.mantissa, 10)
+        return hash((mantissa, scale + self.scale if mantissa else 0))
+
+    def __repr__(self) -> str:
+        return f"Quantity({self.mantissa}, {self.scale}, {self.format!r})"
+
+    def __str__(self) -> str:
+        """Return the canonical text; powers that have no suffix lose it, as upstream's do."""
+        if not self.mantissa:
+            return "0"
+        if self.format == BINARY_SI and self._is_whole() and abs(self.whole()) >= 1024:
+            number, times = _without_factors(self.whole(), 1024)
+            return f"{number}{_BINARY_SUFFIXES.get(times * 10, '')}"
+        number, times = _without_factors(self.mantissa, 10)
+        power = self.scale + times
+        number *= 10 ** (power % 3)
+        power -= power % 3
+        if self.format == DECIMAL_EXPONENT:
+            return f"{number}e{power}" if power else str(number)
+        return f"{number}{_DECIMAL_SUFFIXES.get(power, '')}"
+
+    def _is_whole(self) -> bool:
+        return self.scale >= 0 or not self.mantissa % 10 ** min(-self.scale, _MAX_DIGITS)
+
+    def whole(self) -> int:
+        """Return the value without its fraction; raises OverflowError where it is too long."""
+        if self.scale > _MAX_DIGITS:
+            raise OverflowError("quantity is out of range")
+        if self.scale >= 0:
+            return self.mantissa * int(10**self.scale)
+        units = abs(self.mantissa) // int(10 ** min(-self.scale, _MAX_DIGITS))
+        return units if self.mantissa > 0 else -units
+
+    def approximate(self) -> float:
+        """Return the nearest float, computed from the parts as upstream does."""
+        try:
+            base = float(self.mantissa)
+            if self.scale > 308:
+                return base * float("inf") if base else float("nan")
+            return base * 10.0**self.scale if self.scale else base
+        except OverflowError:
+            return float("inf") if self.mantissa > 0 else float("-inf")
+
+    def plus(self, other: "Quantity") -> "Quantity":
+        """Return the sum in the format of `self` (that of `other` where `self` is zero)."""
+        format_name = self.format if self.mantissa else other.format
+        if not other.mantissa:
+            return Quantity(self.mantissa, self.scale, format_name)
+        if not self.mantissa:
+            return Quantity(other.mantissa, other.scale, format_name)
+        scale = min(self.scale, other.scale)
+        if abs(self.scale - other.scale) > _MAX_DIGITS:
+            raise OverflowError("quantity is out of range")
+        left = self.mantissa * 10 ** (self.scale - scale)
+        right = other.mantissa * 10 ** (other.scale - scale)
+        return Quantity(left + right, scale, format_name)
+
+    def minus(self, other: "Quantity") -> "Quantity":
+        """Return the difference in the format of `self` (of `other` where `self` is zero)."""
+        return self.plus(Quantity(-other.mantissa, other.scale, other.format))
+
+    def times(self, factor: "Quantity") -> "Quantity":
+        """Return the exact product in the format of `self`."""
+        return Quantity(self.mantissa * factor.mantissa, self.scale + factor.scale, self.format)
+
+    def divided_by(self, divisor: "Quantity") -> "Quantity":
+        """Return the quotient, cut to the finer precision of both, in the format of `self`.
+
+        Raises ZeroDivisionError, and OverflowError where the parts are too far from each other.
+        """
+        digits = max(-self.scale, -divisor.scale)
+        power = self.scale - divisor.scale + digits
+        if abs(power) > _MAX_DIGITS:
+            raise OverflowError("quantity is out of range")
+        top = abs(self.mantissa) * 10 ** max(power, 0)
+        bottom = abs(divisor.mantissa) * 10 ** max(-power, 0)
+        units = top // bottom
+        same_sign = (self.mantissa < 0) == (divisor.mantissa < 0)
+        return Quantity(units if same_sign else -units, -digits, self.format)
+
+
+def parse_quantity(text: str) -> Quantity | None:
+    """Return the quantity that `text` writes, or None where it writes none.
+
+    Finer digits than nano are rounded away from zero. As upstream, a lone suffix or sign is zero.
+    """
+    found = _GRAMMAR.fullmatch(text)
+    if found is None or not text:
+        return None
+    sign, zeros, digits, fraction, suffix = found.groups()
+    if suffix in _BINARY_EXPONENTS:
+        return _binary(found, _BINARY_EXPONENTS[suffix])
+    if not digits and fraction is None and not suffix and (zeros or sign):
+        return Quantity(0, 0, DECIMAL_SI)
+    format_name = DECIMAL_SI
+    scale = _DECIMAL_EXPONENTS.get(suffix)
+    if scale is None:
+        format_name = DECIMAL_EXPONENT
+        scale = _exponent(suffix[1:])
+        if scale is None:
+            return None
+    places = fraction[1:] if fraction else ""
+    scale -= len(places)
+    if len(digits or "0") + len(places) <= 18 and scale >= _NANO:
+        number = int(digits + places or "0")
+        return Quantity(-number if sign == "-" else number, scale, format_name)
+    if not (zeros or digits or places):
+        return None
+    if len(digits) + len(places) > _MAX_DIGITS:
+        return None
+    number = _rounded_to_nano(int(digits + places or "0"), scale)
+    if number and scale <= _MAX_DIGITS:
+        scale = _NANO
+    return Quantity(-number if sign == "-" else number, scale, format_name)
+
+
+def _binary(found: re.Match[str], exponent: int) -> Quantity | None:
+    """Return a quantity with a binary suffix; upstream caps it at the largest int64."""
+    sign, zeros, digits, fraction, _ = found.groups()
+    places = fraction[1:] if fraction else ""
+    is_short = not places and 14 - len(digits or "0") - exponent * 3 // 10 >= 0
+    if not is_short and not (zeros or digits or places):
+        return None
+    if len(digits) + len(places) > _MAX_DIGITS:
+        return None
+    number = int(digits + places or "0") << exponent
+    scale, format_name = 0, BINARY_SI
+    if not is_short or number > _MAX_INT64:
+        number = _rounded_to_nano(number, -len(places))
+        scale = _NANO if number else -len(places)
+        if number > _MAX_INT64 * 10**9:
+            number, scale = _MAX_INT64, 0
+        elif 0 < number < 10**9:
+            format_name = DECIMAL_SI
+    return Quantity(-number if sign == "-" else number, scale, format_name)
+
+
+def _rounded_to_nano(number: int, scale: int) -> int:
+    """Return `number * 10**scale` in nanos, rounded up (unchanged where that is too long)."""
+    power = scale - _NANO
+    if power > _MAX_DIGITS:
+        return number
+    if power >= 0:
+        return number * int(10**power)
+    if -power > _MAX_DIGITS:
+        return 1 if number else 0
+    return -(-number // int(10**-power))
+
+
+def _exponent(text: str) -> int | None:
+    """Return the power of ten of a decimal exponent, in 32 bits as upstream keeps it."""
+    power = int(text)
+    if not -_MAX_INT64 - 1 <= power <= _MAX_INT64:
+        return None
+    return (power + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _without_factors(number: int, base: int) -> tuple[int, int]:
+    """Return `number` divided by `base` as often as it goes, and how often that was."""
+    times = 0
+    while number and not number % base:
+        number //= base
+        times += 1
+    return number, times
+
+
+def _compare_far(left: Quantity, right: Quantity) -> int:
+    """Compare two non-zero quantities by sign, then by how far their first digit stands."""
+    if (left.mantissa < 0) != (right.mantissa < 0):
+        return -1 if left.mantissa < 0 else 1
+    sign = -1 if left.mantissa < 0 else 1
+    return sign if left.scale > right.scale else -sign
