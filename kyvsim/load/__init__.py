@@ -1,0 +1,1 @@
+"""Bytes to documents, documents to the model."""

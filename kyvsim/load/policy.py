@@ -1,0 +1,115 @@
+"""Policies from documents: recognised, checked for shape, with defaults filled in."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.load.structure import Schema, check, diagnostics, load_schemas, suggestion
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Document
+
+POLICY_KINDS = frozenset(
+    f"kyverno.io/{version}/{kind}"
+    for version in ("v1", "v2beta1")
+    for kind in ("ClusterPolicy", "Policy")
+)
+EXCEPTION_KINDS = frozenset({"kyverno.io/v2/PolicyException", "kyverno.io/v2beta1/PolicyException"})
+_OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
+
+
+@cache
+def policy_schemas() -> Mapping[str, Schema]:
+    """Return the schemas of Kyverno's own kinds, by apiVersion/kind; read on first use."""
+    return load_schemas("kyverno.json")
+
+
+def load_policies(
+    documents: Iterable[Document],
+) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
+    """Return the policies among `documents`, and what was wrong with the others.
+
+    A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
+    """
+    policies: list[Policy] = []
+    remarks: list[Diagnostic] = []
+    for document in documents:
+        for item in _expand(document):
+            policy, problems = _load_policy(item)
+            remarks.extend(problems)
+            if policy is not None:
+                policies.append(policy)
+    return tuple(policies), tuple(remarks)
+
+
+def sniff(data: Json) -> str:
+    """Return `apiVersion/kind` of a document, with empty parts where they are missing."""
+    return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
+
+
+def _expand(document: Document) -> Iterable[Document]:
+    """Yield the items of a v1 `List` as documents, other documents as they are."""
+    if sniff(document.data) != "v1/List":
+        return (document,)
+    items = document.data.get("items")
+    if items.__class__ is not list:
+        return ()
+    return tuple(_item(document, index, item) for index, item in enumerate(items))
+
+
+def _item(document: Document, index: int, item: Json) -> Document:
+    return document._replace(
+        data=item, locate=lambda path: document.locate(("items", index, *path))
+    )
+
+
+def _load_policy(document: Document) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+    if document.data is None:
+        return None, ()
+    name = sniff(document.data)
+    if name not in POLICY_KINDS:
+        return None, (_unsupported(document, name),)
+    data, problems = check(policy_schemas()[name], document.data)
+    if problems:
+        return None, diagnostics(document, problems)
+    return _build(data, document), ()
+
+
+def _build(data: Json, document: Document) -> Policy:
+    spec = data["spec"]
+    rules = tuple(
+        Rule(rule["name"], rule, ("spec", "rules", index))
+        for index, rule in enumerate(spec.get("rules", ()))
+    )
+    return Policy(
+        kind=data["kind"],
+        name=metadata(data)["name"],
+        namespace=text_field(metadata(data), "namespace"),
+        annotations=annotations(data),
+        spec=spec,
+        rules=rules,
+        document=document,
+    )
+
+
+def _unsupported(document: Document, name: str) -> Diagnostic:
+    """Return why a document is no policy that can be evaluated."""
+    api_version, _, kind = name.rpartition("/")
+    group = api_version.partition("/")[0]
+    if name in EXCEPTION_KINDS:
+        text = "a policy exception among policies is not used: give its file with --exception"
+        return _error("KV019", text, document)._replace(severity=Severity.WARNING)
+    if document.data.__class__ is not dict:
+        return _error("KV010", "a policy must be a mapping", document)
+    if not api_version or not kind:
+        missing = "kind" if api_version else "apiVersion"
+        return _error("KV010", f"policy type not supported: no `{missing}`", document)
+    if group in _OTHER_POLICY_GROUPS or name in policy_schemas():
+        return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
+    hint = suggestion(name, POLICY_KINDS)
+    text = f"policy type not supported: {kind} ({api_version}){hint}"
+    return _error("KV011", text, document)
+
+
+def _error(code: str, message: str, document: Document) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, document.locate(()))

@@ -1,0 +1,150 @@
+"""Make `kyvsim/load/schemas/kyverno.json` from the structural schemas of Kyverno's CRDs.
+
+    python tests/package_data/make_schemas.py ../shared/schemas/kyverno.json
+
+Prints the file's text. Schemas that occur more than once are written once, in `shared`, and are
+referred to by their index. Of each schema only what `kyvsim.load.structure` reads is kept.
+"""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+KINDS = (
+    "kyverno.io/v1/ClusterPolicy",
+    "kyverno.io/v1/Policy",
+    "kyverno.io/v2beta1/ClusterPolicy",
+    "kyverno.io/v2beta1/Policy",
+    "kyverno.io/v2/PolicyException",
+    "kyverno.io/v2beta1/PolicyException",
+    "kyverno.io/v2/CleanupPolicy",
+    "kyverno.io/v2/ClusterCleanupPolicy",
+    "kyverno.io/v2beta1/CleanupPolicy",
+    "kyverno.io/v2beta1/ClusterCleanupPolicy",
+    "kyverno.io/v2/GlobalContextEntry",
+    "kyverno.io/v2alpha1/GlobalContextEntry",
+    "kyverno.io/v2beta1/GlobalContextEntry",
+)
+COPIED = ("type", "required", "enum", "maxLength", "minLength", "pattern", "minimum", "nullable")
+MINIMUM_SHARED_TEXT = 40
+
+_LABEL_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_DNS_SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_ANNOTATION_KEY = f"([A-Za-z0-9][-A-Za-z0-9.]*/)?{_LABEL_NAME}"
+_TEXT = {"type": "string"}
+_OPEN = {"open": True}
+_NULLABLE_TEXT = {"type": "string", "nullable": True}
+
+# The CRDs leave metadata to the API server, which checks it so.
+METADATA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "maxLength": 253, "pattern": f"^{_DNS_SUBDOMAIN}$"},
+        "generateName": _TEXT,
+        "namespace": {"type": "string", "maxLength": 63, "pattern": f"^({_DNS_LABEL})?$"},
+        "labels": {
+            "type": "object",
+            "keys": f"^({_DNS_SUBDOMAIN}/)?{_LABEL_NAME}$",
+            "more": {**_NULLABLE_TEXT, "maxLength": 63, "pattern": f"^{_LABEL_VALUE}$"},
+        },
+        "annotations": {"type": "object", "keys": f"^{_ANNOTATION_KEY}$", "more": _NULLABLE_TEXT},
+        "creationTimestamp": _NULLABLE_TEXT,
+        "deletionTimestamp": _NULLABLE_TEXT,
+        "deletionGracePeriodSeconds": {"type": "integer"},
+        "finalizers": {"type": "array", "items": _TEXT},
+        "generation": {"type": "integer"},
+        "managedFields": _OPEN,
+        "ownerReferences": _OPEN,
+        "resourceVersion": _TEXT,
+        "selfLink": _TEXT,
+        "uid": _TEXT,
+    },
+}
+
+
+def compact(schema):
+    """Return `schema` in the form that `kyvsim.load.structure` reads."""
+    out = {name: schema[name] for name in COPIED if name in schema}
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        out["open"] = True
+    if "properties" in schema:
+        out["properties"] = {
+            name: compact(child) for name, child in sorted(schema["properties"].items())
+        }
+        defaults = {
+            name: child["default"]
+            for name, child in schema["properties"].items()
+            if "default" in child
+        }
+        if defaults:
+            out["defaults"] = defaults
+    if "items" in schema:
+        out["items"] = compact(schema["items"])
+    if isinstance(schema.get("additionalProperties"), dict):
+        out["more"] = compact(schema["additionalProperties"])
+    if "oneOf" in schema:
+        out["oneOf"] = [name for choice in schema["oneOf"] for name in choice["required"]]
+    if "not" in schema:
+        out["notAll"] = schema["not"]["required"]
+    return out
+
+
+def children(schema):
+    """Yield the container and key of every schema inside `schema`."""
+    for name in schema.get("properties", {}):
+        yield schema["properties"], name
+    for name in ("items", "more"):
+        if name in schema:
+            yield schema, name
+
+
+def canonical(schema):
+    return json.dumps(schema, sort_keys=True, separators=(",", ":"))
+
+
+def count(schema, counts):
+    """Count how often each schema occurs, not counting again inside a repeated one."""
+    text = canonical(schema)
+    counts[text] += 1
+    if counts[text] == 1:
+        for container, key in children(schema):
+            count(container[key], counts)
+
+
+def share(schema, counts, table, shared):
+    """Return `schema` with repeated schemas replaced by their index in `shared`."""
+    text = canonical(schema)
+    if text in table:
+        return table[text]
+    for container, key in children(schema):
+        container[key] = share(container[key], counts, table, shared)
+    if counts[text] > 1 and len(text) >= MINIMUM_SHARED_TEXT:
+        table[text] = len(shared)
+        shared.append(schema)
+        return table[text]
+    return schema
+
+
+def make(source):
+    """Return the text of the package data for the CRD schemas in `source`."""
+    kinds = {}
+    for kind in KINDS:
+        schema = compact(source[kind]["schema"])
+        schema["properties"]["metadata"] = json.loads(json.dumps(METADATA))
+        schema["required"] = sorted({*schema.get("required", ()), "metadata"})
+        kinds[kind] = schema
+    counts = Counter()
+    for schema in kinds.values():
+        count(schema, counts)
+    shared = []
+    table = {}
+    kinds = {kind: share(schema, counts, table, shared) for kind, schema in kinds.items()}
+    return json.dumps({"kinds": kinds, "shared": shared}, separators=(",", ":")) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(make(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
