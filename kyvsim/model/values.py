@@ -1,0 +1,76 @@
+"""Values given for variables, namespaces and subresources: what a cluster would have known."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
+
+
+class KindKey(NamedTuple):
+    """Group, version and kind."""
+
+    group: str
+    version: str
+    kind: str
+
+
+class Subresource(NamedTuple):
+    """A kind that is sent to a subresource, such as Scale to `deployments/scale`."""
+
+    name: str
+    """The subresource alone, such as `scale`."""
+    kind: KindKey
+    parent: KindKey
+
+
+class Values(NamedTuple):
+    """Everything a values file and `--set` options say."""
+
+    global_values: Mapping[str, Json] = _NOTHING
+    resource_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    """Variables by name of policy (without namespace) and resource."""
+    rule_values: Mapping[tuple[str, str], Mapping[str, Json]] = _NOTHING_BY_PAIR
+    """Variables by name of policy and rule; derived rules have entries of their own."""
+    namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+    """Namespace objects by name."""
+    subresources: tuple[Subresource, ...] = ()
+    overrides: Mapping[str, str] = MappingProxyType({})
+    """What `--set` options say; they win over the file's global and resource values."""
+
+    def for_resource(self, policy: str, resource: str) -> dict[str, Json]:
+        """Return the variables for a policy and a resource, by dotted name.
+
+        `request.operation` is always there. upstream: cmd/cli/kubectl-kyverno/variables
+        """
+        return {
+            "request.operation": "CREATE",
+            **self.global_values,
+            **self.resource_values.get((policy, resource), _NOTHING),
+            **self.overrides,
+        }
+
+    def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
+        """Return the variables for a rule, by dotted name.
+
+        upstream: cmd/cli/kubectl-kyverno/store
+        """
+        return self.rule_values.get((policy, rule), _NOTHING)
+
+    @property
+    def operation(self) -> str:
+        """The admission operation that the global values name, or ""."""
+        found = self.global_values.get("request.operation")
+        return found if found.__class__ is str else ""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, Json]:
+        """Return the labels given for a namespace, or an empty mapping."""
+        found: Json = self.namespaces.get(namespace, _NOTHING).get("metadata", _NOTHING)
+        return found.get("labels") or _NOTHING
+
+    def subresource_of(self, kind: KindKey) -> Subresource | None:
+        """Return the last mapping for objects of `kind`, None if it is no subresource."""
+        return next((found for found in reversed(self.subresources) if found.kind == kind), None)
