@@ -1,10 +1,12 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Document
 
 
 class RuleStatus(str, Enum):
@@ -31,6 +33,8 @@ class PatchedTarget(NamedTuple):
 
     object: Json
     changed: bool
+    before: Json = None
+    """The object as it was; None where that is not known."""
 
 
 class RuleResult(NamedTuple):
@@ -42,6 +46,8 @@ class RuleResult(NamedTuple):
     message: str
     generated: tuple[Json, ...] = ()
     targets: tuple[PatchedTarget, ...] = ()
+    path: str = ""
+    """Where in the object a check failed, as `/spec/containers/0/image/`; "" where not known."""
 
 
 class PolicyResponse(NamedTuple):
@@ -64,3 +70,7 @@ class EngineResponse(NamedTuple):
     object: Json
     """The object as all mutate rules left it."""
     responses: tuple[PolicyResponse, ...]
+    document: Document | None = None
+    """Where the trigger was read from."""
+    namespace_labels: Mapping[str, Json] | None = None
+    """The labels known for the trigger's namespace."""

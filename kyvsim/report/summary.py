@@ -1,0 +1,142 @@
+"""Counting results: which status a result has in reports, and how many there are of each."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.wildcard import matches
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+
+
+class Summary(NamedTuple):
+    """How many results have each status."""
+
+    passed: int = 0
+    failed: int = 0
+    warned: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts by status name."""
+        names = ("pass", "fail", "warn", "error", "skip")
+        return dict(zip(names, self, strict=True))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {count}" for name, count in self.as_dict().items())
+
+
+class Tally:
+    """Counts statuses while results stream by."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts = {"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
+
+    def add(self, status: str) -> None:
+        """Count one result."""
+        self._counts[status] += 1
+
+    def summary(self) -> Summary:
+        """Return the counts so far."""
+        return Summary(*self._counts.values())
+
+
+class Row(NamedTuple):
+    """One result as reports show it."""
+
+    policy: Policy
+    result: RuleResult
+    status: str
+    resource: Json
+    """The object the rule looked at: before the policy's patches for a mutate rule."""
+
+
+Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
+
+
+def compile_rows(*, audit_warn: bool) -> Rows:
+    """Return a function that yields a row for every result of a response, in order.
+
+    A failure becomes a warning where the policy is not scored and, with `audit_warn`, where the
+    policy's action for the resource is Audit.
+    upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
+    """
+
+    def rows(response: EngineResponse) -> Iterator[Row]:
+        before = response.trigger
+        labels = response.namespace_labels or {}
+        for answer in response.responses:
+            resource = before if answer.phase is Phase.MUTATE else answer.object
+            policy = answer.policy
+            for result in answer.results:
+                status = result.status
+                if status is RuleStatus.FAIL and (
+                    not policy.scored or (audit_warn and is_audit(answer, labels))
+                ):
+                    status = RuleStatus.WARN
+                yield Row(policy, result, status._value_, resource)
+            if answer.changed:
+                before = answer.object
+
+    return rows
+
+
+def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:
+    """Return whether the policy's failure action for this object is Audit.
+
+    The first rule that sets an action decides, then the policy's overrides, then its own action.
+    upstream: pkg/engine/api/engineresponse.go `GetValidationFailureAction`
+    """
+    spec = answer.policy.spec
+    namespace = object_key(answer.object).namespace
+    rules = spec.get("rules")
+    actions = (_rule_action(rule, namespace, labels) for rule in _list(rules))
+    action = next((found for found in actions if found), "")
+    action = action or _override(spec.get("validationFailureActionOverrides"), namespace, labels)
+    return not _enforces(action or spec.get("validationFailureAction"))
+
+
+def _rule_action(rule: Json, namespace: str, labels: Mapping[str, Json]) -> str:
+    validate = rule.get("validate")
+    if validate.__class__ is dict:
+        found = _override(validate.get("failureActionOverrides"), namespace, labels)
+        return found or str(validate.get("failureAction") or "")
+    images = [image.get("failureAction") for image in _list(rule.get("verifyImages"))]
+    named = [str(action) for action in images if action]
+    return next((action for action in named if _enforces(action)), named[0] if named else "")
+
+
+def _override(overrides: Json, namespace: str, labels: Mapping[str, Json]) -> str:
+    """Return the action of the first override that fits the namespace, or ""."""
+    for override in _list(overrides):
+        action = str(override.get("action") or "")
+        if action.lower() not in {"audit", "enforce"}:
+            continue
+        namespaces = override.get("namespaces")
+        in_namespaces = namespaces is None or any(
+            matches(str(pattern), namespace) for pattern in namespaces
+        )
+        if in_namespaces and _selects(override.get("namespaceSelector"), labels):
+            return action
+    return ""
+
+
+def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
+    if selector is None:
+        return True
+    try:
+        return compile_selector(selector)(labels)
+    except SelectorError:
+        return False
+
+
+def _enforces(action: Json) -> bool:
+    return str(action or "").lower() == "enforce"
+
+
+def _list(value: Json) -> list[Json]:
+    return value if value.__class__ is list else []
