@@ -78,15 +78,15 @@ def explain_duration(text: str) -> str:
         ):
             break
         if not unit:
-            return f"time: missing unit in duration {_quoted(text)}"
+            return f"time: missing unit in duration {quote_ascii(text)}"
         if unit not in _UNITS:
-            return f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}"
+            return f"time: unknown unit {quote_ascii(unit)} in duration {quote_ascii(text)}"
         rest = rest[found.end() :]
-    return f"time: invalid duration {_quoted(text)}"
+    return f"time: invalid duration {quote_ascii(text)}"
 
 
-def _quoted(text: str) -> str:
-    """Return `text` in quotes, with all but printable ASCII as bytes in hex."""
+def quote_ascii(text: str) -> str:
+    """Return `text` in quotes as Go's time messages do, all but printable ASCII as bytes in hex."""
     shown = (
         f"\\{char}"
         if char in '"\\'

@@ -7,9 +7,13 @@ import math
 import re
 import struct
 from json.encoder import encode_basestring
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 
+_ESCAPES = MappingProxyType(
+    {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
+)
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -54,6 +58,22 @@ def format_float(number: float, form: str, bits: int = 64) -> str:
     letter = "E" if form == "E" else "e"
     fraction = f".{digits[1:]}" if digits[1:] else ""
     return f"{sign}{digits[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def quote(text: str) -> str:
+    """Return `text` in double quotes, escaped as strconv.Quote (`%q`) does."""
+    return f'"{"".join(map(_quoted, text))}"'
+
+
+def _quoted(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def to_json(value: Json) -> str:

@@ -1,0 +1,102 @@
+"""Image references as Kyverno takes them apart for `images.*` and `image_normalize`.
+
+upstream: pkg/utils/image/infos.go over github.com/distribution/reference.
+"""
+
+import re
+from types import MappingProxyType
+from typing import NamedTuple
+
+DEFAULT_REGISTRY = "docker.io"
+_MAX_PATH = 255
+
+_COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_REFERENCE = re.compile(
+    rf"(?:((?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?)/)?"
+    rf"({_COMPONENT}(?:/{_COMPONENT})*)"
+    r"(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    r"(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?"
+)
+_DIGEST_LENGTHS = MappingProxyType({"sha256": 64, "sha384": 96, "sha512": 128})
+
+
+class ImageReference(NamedTuple):
+    """The parts of an image reference; parts that are absent are empty texts."""
+
+    registry: str
+    name: str
+    path: str
+    tag: str
+    digest: str
+
+    @property
+    def reference(self) -> str:
+        """The whole reference, by digest where there is one."""
+        mark = f"@{self.digest}" if self.digest else f":{self.tag}"
+        return f"{self.registry}/{self.path}{mark}"
+
+    @property
+    def reference_with_tag(self) -> str:
+        """Registry, path and tag; the tag is empty where only a digest was given."""
+        return f"{self.registry}/{self.path}:{self.tag}"
+
+    def as_variable(self) -> dict[str, str]:
+        """Return the object that `images.<group>.<container>` holds."""
+        fields = {
+            "registry": self.registry,
+            "name": self.name,
+            "path": self.path,
+            "tag": self.tag,
+            "digest": self.digest,
+            "reference": self.reference,
+            "referenceWithTag": self.reference_with_tag,
+        }
+        return {key: text for key, text in fields.items() if text or key in ("name", "path")}
+
+
+def parse_image(text: str) -> ImageReference:
+    """Return the parts of an image; the registry is `docker.io` and the tag `latest` by default.
+
+    Raises ValueError with upstream's message for a bad reference.
+    """
+    full = _with_registry(text)
+    found = _REFERENCE.fullmatch(full)
+    problem = _problem(full, found)
+    if found is None or problem:
+        settings = f"defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true"
+        raise ValueError(f"bad image: {full}, {settings}: {problem}")
+    registry, path, tag, digest = (part or "" for part in found.groups())
+    if not tag and not digest:
+        tag = "latest"
+    return ImageReference(registry, path.rpartition("/")[2], path, tag, digest)
+
+
+def _with_registry(text: str) -> str:
+    """Put the default registry in front unless the first part looks like a host."""
+    host, slash, _ = text.partition("/")
+    if slash and ("." in host or ":" in host or host == "localhost" or host.lower() != host):
+        return text
+    return f"{DEFAULT_REGISTRY}/{text}"
+
+
+def _problem(text: str, found: re.Match[str] | None) -> str:
+    """Return what is wrong with a reference, or ""."""
+    if found is None:
+        if _REFERENCE.fullmatch(text.lower()):
+            return "repository name must be lowercase"
+        return "invalid reference format"
+    if len(found[2]) > _MAX_PATH:
+        return f"repository name must not be more than {_MAX_PATH} characters"
+    return _digest_problem(found[4]) if found[4] else ""
+
+
+def _digest_problem(digest: str) -> str:
+    algorithm, _, encoded = digest.partition(":")
+    length = _DIGEST_LENGTHS.get(algorithm)
+    if length is None:
+        lower = re.fullmatch(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*", algorithm)
+        return "unsupported digest algorithm" if lower else "invalid checksum digest format"
+    if len(encoded) != length:
+        return "invalid checksum digest length"
+    return "" if encoded == encoded.lower() else "invalid checksum digest format"
