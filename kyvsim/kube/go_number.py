@@ -1,0 +1,55 @@
+"""Numbers as Go reads and narrows them: strconv's parsers and conversions to int64.
+
+upstream: Go's strconv package and its conversion rules on amd64.
+"""
+
+import math
+import re
+
+_INT = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
+)
+_HEX_FLOAT = re.compile(
+    r"[+-]?0x_?(?:[0-9a-f](?:_?[0-9a-f])*)?\.?(?:[0-9a-f](?:_?[0-9a-f])*)?p[+-]?[0-9]+",
+    re.IGNORECASE,
+)
+_SPAN = 1 << 64
+_LOWEST = -(1 << 63)
+_HIGHEST = (1 << 63) - 1
+
+
+def parse_int(text: str) -> int | None:
+    """Return the int64 that decimal `text` writes, or None where it writes none."""
+    if len(text) > 4000 or _INT.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if _LOWEST <= number <= _HIGHEST else None
+
+
+def parse_float(text: str) -> float | None:
+    """Return the float64 that `text` writes, or None where it writes none or is out of range."""
+    try:
+        if _FLOAT.fullmatch(text) is not None:
+            number = float(text)
+        elif _HEX_FLOAT.fullmatch(text) is not None:
+            number = float.fromhex(text.replace("_", ""))
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isinf(number) and "n" not in text.lower() else number
+
+
+def to_int64(number: float) -> int:
+    """Return `number` without its fraction; what does not fit becomes the lowest int64."""
+    if math.isfinite(number):
+        whole = int(number)
+        if _LOWEST <= whole <= _HIGHEST:
+            return whole
+    return _LOWEST
+
+
+def wrap_int64(number: int) -> int:
+    """Return `number` as int64 arithmetic keeps it: the lowest 64 bits, signed."""
+    return (number - _LOWEST) % _SPAN + _LOWEST

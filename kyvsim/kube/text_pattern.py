@@ -1,0 +1,173 @@
+"""Patterns written as text: alternatives, operators, ranges, durations, quantities, wildcards.
+
+`">=1Gi & <4Gi | none"`: `|` parts alternatives, `&` what must hold together; each atom is an
+operator with an operand, a range (`1-5` inside, `1!-5` outside) or a wildcard text. The same texts
+serve validation patterns and the ranges of conditions.
+
+upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kyvsim.kube.duration import parse_duration
+from kyvsim.kube.go_text import sprint_e
+from kyvsim.kube.objects import Json
+from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
+
+Predicate: TypeAlias = Callable[[Json], bool]
+
+SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    chr(code) for code in range(0x2000, 0x200B)
+)
+"""What Go calls white space; Python's own set is larger."""
+_ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
+_INSIDE = re.compile(f"{_ENDPOINT}-{_ENDPOINT}")
+_OUTSIDE = re.compile(f"{_ENDPOINT}!-{_ENDPOINT}")
+_COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        ">=": operator.ge,
+        "<=": operator.le,
+        ">": operator.gt,
+        "<": operator.lt,
+        "!": operator.ne,
+        "": operator.eq,
+    }
+)
+
+
+def is_range(text: str) -> bool:
+    """Return whether `text` is a range with both ends included, such as `1Mi-2Gi`."""
+    return _INSIDE.fullmatch(text) is not None
+
+
+def plain_alternatives(text: str) -> frozenset[str]:
+    """Return the texts that fit `text` by plain equality, whatever else it may allow."""
+    found = {text}
+    for alternative in text.split("|"):
+        atom = alternative.strip(" ")
+        if "&" not in atom and _split_operator(atom) == ("", atom) and not _is_any_range(atom):
+            found.add(atom)
+    return frozenset(found)
+
+
+def _is_any_range(text: str) -> bool:
+    return _INSIDE.fullmatch(text) is not None or _OUTSIDE.fullmatch(text) is not None
+
+
+def compile_text_pattern(text: str) -> Predicate:
+    """Return a predicate that says whether one value (no list) fits the pattern `text`."""
+    plain = plain_alternatives(text)
+    tests = tuple(_compile_conjunction(part.strip(" ")) for part in text.split("|"))
+    test = tests[0] if len(tests) == 1 else _any_of(tests)
+
+    def fits(value: Json) -> bool:
+        if value.__class__ is str and value in plain:
+            return True
+        return test(value)
+
+    return fits
+
+
+def _any_of(tests: tuple[Predicate, ...]) -> Predicate:
+    def fits(value: Json) -> bool:
+        for test in tests:  # noqa: SIM110 — a plain loop is faster than any() with a generator
+            if test(value):
+                return True
+        return False
+
+    return fits
+
+
+def _compile_conjunction(text: str) -> Predicate:
+    tests = tuple(_compile_atom(part.strip(" ")) for part in text.split("&"))
+    if len(tests) == 1:
+        return tests[0]
+    return lambda value: all(test(value) for test in tests)
+
+
+def _compile_atom(atom: str) -> Predicate:
+    if len(atom) >= 2 and atom[0] not in "<>!":
+        outside = _OUTSIDE.fullmatch(atom)
+        if outside is not None:
+            below, above = _comparison("<", outside[1]), _comparison(">", outside[2])
+            return lambda value: below(value) or above(value)
+        inside = _INSIDE.fullmatch(atom)
+        if inside is not None:
+            least, most = _comparison(">=", inside[1]), _comparison("<=", inside[2])
+            return lambda value: least(value) and most(value)
+    return _comparison(*_split_operator(atom))
+
+
+def _split_operator(atom: str) -> tuple[str, str]:
+    """Return the operator an atom starts with ("" for equality) and its operand."""
+    name = ""
+    if len(atom) >= 2:
+        name = next((sign for sign in (">=", "<=", ">", "<", "!") if atom.startswith(sign)), "")
+    return name, atom[len(name) :].strip(SPACE)
+
+
+def _comparison(name: str, operand: str) -> Predicate:
+    """Return a predicate that compares as durations, else as quantities, else as texts."""
+    compare = _COMPARISONS[name]
+    as_text = _text_comparison(name, operand)
+    duration, quantity = parse_duration(operand), parse_quantity(operand)
+    if duration is None and quantity is None:
+        return as_text
+
+    def fits(value: Json) -> bool:
+        number = _number_text(value)
+        if number is None:
+            return as_text(value)
+        if duration is not None:
+            nanoseconds = parse_duration(number)
+            if nanoseconds is not None:
+                return compare(nanoseconds, duration)
+        if quantity is not None:
+            amount = parse_quantity(number)
+            if amount is not None:
+                return compare(amount, quantity)
+        return as_text(value)
+
+    return fits
+
+
+def _number_text(value: Json) -> str | None:
+    """Return the text that is tried as a duration and a quantity; a missing value is zero."""
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is float:
+        return f"{value:f}"
+    if kind is int:
+        return str(value)
+    return "0" if value is None else None
+
+
+def _text_comparison(name: str, operand: str) -> Predicate:
+    """Return the comparison of texts; there is no order among them and no text of None."""
+    if name not in ("", "!"):
+        return lambda _: False
+    match = compile_wildcard(operand) if has_wildcard(operand) else operand.__eq__
+    wanted = name == ""
+
+    def fits(value: Json) -> bool:
+        text = _scalar_text(value)
+        return text is not None and match(text) is wanted
+
+    return fits
+
+
+def _scalar_text(value: Json) -> str | None:
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is float:
+        return sprint_e(value)
+    if kind is bool:
+        return "true" if value else "false"
+    return str(value) if kind is int else None

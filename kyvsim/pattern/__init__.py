@@ -1,0 +1,13 @@
+"""Validation patterns with anchors, compiled once to closures."""
+
+from kyvsim.pattern.build import compile_any_pattern, compile_pattern
+from kyvsim.pattern.failure_path import FailureKind, PatternFailure
+from kyvsim.pattern.scalars import compile_scalar
+
+__all__ = [
+    "FailureKind",
+    "PatternFailure",
+    "compile_any_pattern",
+    "compile_pattern",
+    "compile_scalar",
+]

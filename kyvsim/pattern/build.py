@@ -1,0 +1,205 @@
+"""Patterns to checks: decides what each part of a pattern is and compiles it.
+
+upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
+keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.pattern import anchors, nodes
+from kyvsim.pattern import failure_path as paths
+from kyvsim.pattern.anchors import Anchor, bare_key, parse_anchor
+from kyvsim.pattern.failure_path import (
+    FailureKind,
+    Mismatch,
+    PatternFailure,
+    Place,
+    Weight,
+    below,
+    inside,
+    path_text,
+)
+from kyvsim.pattern.nodes import Check, Member, Seen, structure_mismatch
+
+_TAGS = ("labels", "annotations")
+_CACHED_EXPANSIONS = 256
+
+
+def compile_pattern(pattern: Json) -> Callable[[Json], PatternFailure | None]:
+    """Return a function that matches an object against `pattern`; None says that it matches.
+
+    upstream: MatchPattern in pkg/engine/validate.
+    """
+    check = _compile(pattern, paths.ROOT)
+    is_tracking = anchors.is_tracking(pattern)
+
+    def match(value: Json) -> PatternFailure | None:
+        mismatch = check(value, None)
+        if mismatch is None:
+            return None
+        if mismatch.weight is Weight.SKIP:
+            return PatternFailure(FailureKind.SKIP, "", mismatch)
+        if mismatch.place is None or (
+            is_tracking and mismatch.weight is Weight.PLAIN and _lacks_anchor_key(check, value)
+        ):
+            return PatternFailure(FailureKind.ERROR, "", mismatch)
+        path = path_text(mismatch.place, mismatch.indices)
+        return PatternFailure(FailureKind.FAIL, path, mismatch)
+
+    return match
+
+
+def compile_any_pattern(
+    alternatives: list[Json],
+) -> tuple[Callable[[Json], PatternFailure | None], ...]:
+    """Return one function for each pattern of an `anyPattern`.
+
+    Whole numbers there have gone through JSON once more and are floats.
+    """
+    return tuple(compile_pattern(_with_floats(pattern)) for pattern in alternatives)
+
+
+def _with_floats(data: Json) -> Json:
+    if data.__class__ is dict:
+        return {key: _with_floats(value) for key, value in data.items()}
+    if data.__class__ is list:
+        return [_with_floats(value) for value in data]
+    return float(data) if data.__class__ is int else data
+
+
+def _lacks_anchor_key(check: Check, value: Json) -> bool:
+    """Check once more, noting anchors: return whether the key of one never occurred."""
+    seen: dict[str, bool] = {}
+    check(value, seen)
+    return not all(seen.values())
+
+
+def _compile(pattern: Json, place: Place) -> Check:
+    if pattern.__class__ is dict:
+        return _compile_map(pattern, place, _member_value)
+    if pattern.__class__ is list:
+        return _compile_list(pattern, place)
+    return nodes.scalar_check(pattern, place)
+
+
+def _compile_list(pattern: list[Json], place: Place) -> Check:
+    if not pattern:
+        return nodes.failing_list_check(place, "pattern Array empty")
+    first = pattern[0]
+    if first.__class__ is dict:
+        return nodes.each_check(_compile(first, inside(place)), place)
+    if first.__class__ is not list:
+        return nodes.scalar_list_check(nodes.scalar_check(first, place), place)
+    elements = tuple(_compile(element, inside(place)) for element in pattern)
+    return nodes.paired_check(elements, place)
+
+
+# ---------------------------------------------------------------------------- maps
+
+
+def _compile_map(
+    pattern: Mapping[str, Json], place: Place, compile_value: Callable[[str, Json, Place], Check]
+) -> Check:
+    """Return the check of a map; `compile_value` compiles what stands under a bare key."""
+    phases = anchors.checking_order(pattern)
+    first, second = (
+        tuple(_compile_member(key, pattern[key], place, compile_value) for key in keys)
+        for keys in phases
+    )
+    tracked = anchors.tracked_keys(pattern)
+    if anchors.may_skip({key: pattern[key] for key in phases[0]}):
+        check = nodes.map_check(first, second, place)
+    else:
+        check = nodes.plain_map_check(first + second, place)
+    return nodes.noting(check, tracked) if tracked else check
+
+
+def _compile_member(
+    text: str, pattern: Json, place: Place, compile_value: Callable[[str, Json, Place], Check]
+) -> Member:
+    anchor = parse_anchor(text)
+    if anchor is None or anchor.sign == anchors.ADDITION:
+        if pattern == "*":
+            return Member(text, nodes.present_check(text, place), as_null=True)
+        return Member(text, compile_value(text, pattern, below(place, text)), as_null=True)
+    key = anchor.key
+    here = below(place, key)
+    if anchor.sign == anchors.NEGATION:
+        return Member(key, nodes.negation_check(here))
+    if anchor.sign == anchors.EXISTENCE:
+        return Member(key, _compile_existence(pattern, here))
+    check = compile_value(key, pattern, here)
+    if anchor.sign == anchors.CONDITION:
+        skipping = nodes.skipping_check(check, paths.CONDITIONAL)
+        return Member(key, skipping, absent=nodes.absent_condition(here))
+    if anchor.sign == anchors.GLOBAL:
+        return Member(key, nodes.skipping_check(check, paths.GLOBAL))
+    return Member(key, check)
+
+
+def _compile_existence(pattern: Json, place: Place) -> Check:
+    kind = nodes.type_name(pattern)
+    if pattern.__class__ is not list:
+        text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
+        return nodes.misused_existence_check(place, text)
+    if not all(element.__class__ is dict for element in pattern):
+        text = (
+            f"invalid pattern type {kind}: "
+            "Pattern has to be of type map to compare against items in resource"
+        )
+        return nodes.misused_existence_check(place, text)
+    elements = tuple(_compile(element, inside(place)) for element in pattern)
+    return nodes.existence_check(elements, place)
+
+
+# ---------------------------------------------------------------------------- metadata
+
+
+def _member_value(key: str, pattern: Json, place: Place) -> Check:
+    """Compile the value of a member of any map; `metadata` has rules of its own."""
+    if key == "metadata" and pattern.__class__ is dict:
+        return _compile_map(pattern, place, _metadata_value)
+    return _compile(pattern, place)
+
+
+def _metadata_value(key: str, pattern: Json, place: Place) -> Check:
+    if key in _TAGS and pattern.__class__ is dict:
+        return _compile_tags(pattern, place)
+    return _member_value(key, pattern, place)
+
+
+def _compile_tags(pattern: Mapping[str, Json], place: Place) -> Check:
+    """Return the check of labels or annotations, whose keys may be wildcards.
+
+    Members whose value is no text are not checked at all (upstream loses them).
+    """
+    texts = {key: value for key, value in pattern.items() if value.__class__ is str}
+    if not any(map(has_wildcard, texts)):
+        return _compile_map(texts, place, _member_value)
+    wanted = tuple((key, parse_anchor(key)) for key in texts)
+    values = tuple(texts.values())
+
+    @lru_cache(maxsize=_CACHED_EXPANSIONS)
+    def expanded(keys: tuple[str, ...]) -> Check:
+        return _compile_map(dict(zip(keys, values, strict=True)), place, _member_value)
+
+    def check(value: Json, seen: Seen) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return structure_mismatch(value, place)
+        return expanded(tuple(_expand(key, found, value) for key, found in wanted))(value, seen)
+
+    return check
+
+
+def _expand(key: str, anchor: Anchor | None, tags: Mapping[str, Json]) -> str:
+    """Return a key with the first tag that its wildcards fit in their place, if there is one."""
+    if not has_wildcard(key):
+        return key
+    bare = bare_key(key)
+    found = next(
+        (tag for tag, text in tags.items() if text.__class__ is str and matches(bare, tag)), bare
+    )
+    return found if anchor is None else str(anchor._replace(key=found))
