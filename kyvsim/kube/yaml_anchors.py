@@ -1,7 +1,7 @@
 """Anchors and aliases of one YAML document, under go-yaml's limit on expansion.
 
-upstream: go-yaml v2 `decode.go` counts every decoded node, those reached through aliases twice over,
-and refuses a document in which the second kind outweighs the first.
+upstream: go-yaml v2 `decode.go` counts every decoded node and those that were reached through an
+alias, and refuses a document in which the second kind outweighs the rest.
 """
 
 from typing import NamedTuple

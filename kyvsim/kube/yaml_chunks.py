@@ -30,8 +30,9 @@ def _is_separator(line: str) -> bool:
 def split_chunks(text: str) -> Iterator[Chunk]:
     r"""Yield the documents of a stream, those without content left out.
 
-    A line that begins with `---` ends a document; where more than a comment follows on it, Kubernetes
-    stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes LF.
+    A line that begins with `---` ends a document; where more than a comment follows on it,
+    Kubernetes stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes
+    LF.
     upstream: apimachinery `util/yaml` YAMLReader.
     """
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")

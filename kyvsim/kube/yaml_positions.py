@@ -3,19 +3,23 @@
 from collections.abc import Iterator, Sequence
 
 import yaml
-from yaml.cyaml import CParser
 from yaml.events import (
+    AliasEvent,
     DocumentEndEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
 )
 
+from kyvsim.kube.yaml_document import Event, parse_events
+from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_scalars import ScalarError, plain_key
+
+_STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
+_ENDS = frozenset({MappingEndEvent, SequenceEndEvent})
+_NODES = _STARTS | _ENDS | {ScalarEvent, AliasEvent}
 
 
 class _Level:
@@ -33,7 +37,7 @@ class _Level:
 
 
 def _key_of(event: Event) -> object:
-    if not isinstance(event, ScalarEvent):
+    if event.__class__ is not ScalarEvent:
         return None
     if event.tag is not None or not event.implicit[0]:
         return event.value
@@ -44,19 +48,31 @@ def _key_of(event: Event) -> object:
 
 
 def _node_events(text: str) -> Iterator[Event]:
-    """Yield the events of the first document, up to the first error."""
+    """Yield the events that make up the first document, up to the first error."""
     try:
-        for event in iter(CParser(text).get_event, None):
-            if isinstance(event, DocumentEndEvent):
+        for event in parse_events(text):
+            if event.__class__ is DocumentEndEvent:
                 return
-            yield event
-    except (yaml.YAMLError, UnicodeEncodeError):
+            if event.__class__ in _NODES:
+                yield event
+    except (yaml.YAMLError, YamlError):
         return
 
 
 def _is_next_step(level: _Level, step: str | int) -> bool:
     found = level.key if level.is_map else level.index
     return found.__class__ is step.__class__ and found == step
+
+
+def _advance(level: _Level, event: Event) -> bool:
+    """Take notice of the next node inside a list or map; return whether it is a key."""
+    is_key = level.wants_key
+    level.wants_key = level.is_map and not is_key
+    if is_key:
+        level.key = _key_of(event)
+    else:
+        level.index += 1
+    return is_key
 
 
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
@@ -68,29 +84,19 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     best = (1, 1)
     levels: list[_Level] = []
     for event in _node_events(text.removeprefix("\ufeff")):
-        if isinstance(event, (MappingEndEvent, SequenceEndEvent)):
+        if event.__class__ in _ENDS:
             levels.pop()
             continue
-        if not isinstance(event, NodeEvent):
-            continue
-        here = (event.start_mark.line + 1, event.start_mark.column + 1)
-        depth = len(levels)
-        on_path = not levels
+        is_key, on_path, shows_place = False, not levels, not levels
         if levels:
             level = levels[-1]
-            is_key = level.wants_key
-            level.wants_key = level.is_map and not level.wants_key
-            if is_key:
-                level.key = _key_of(event)
-            else:
-                level.index += 1
-            on_path = level.on_path and depth <= len(path) and _is_next_step(level, path[depth - 1])
-            if on_path and is_key == level.is_map:
-                best = here
-            on_path = on_path and not is_key
-        else:
-            best = here
-        if isinstance(event, (MappingStartEvent, SequenceStartEvent)):
-            is_map = isinstance(event, MappingStartEvent)
-            levels.append(_Level(is_map=is_map, on_path=on_path))
+            is_key = _advance(level, event)
+            reached = level.on_path and len(levels) <= len(path)
+            on_path = reached and _is_next_step(level, path[len(levels) - 1])
+            shows_place = on_path and is_key == level.is_map
+        if shows_place:
+            best = (event.start_mark.line + 1, event.start_mark.column + 1)
+        if event.__class__ in _STARTS:
+            is_map = event.__class__ is MappingStartEvent
+            levels.append(_Level(is_map=is_map, on_path=on_path and not is_key))
     return best

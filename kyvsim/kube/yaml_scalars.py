@@ -27,9 +27,11 @@ _BINARY_TAG = _TAG_PREFIX + "binary"
 _CHECKED_TAGS = frozenset(_TAG_PREFIX + name for name in ("bool", "int", "float", "null"))
 _TIMESTAMP_TAG = _TAG_PREFIX + "timestamp"
 
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
 _WORDS = MappingProxyType(
-    dict.fromkeys("y Y yes Yes YES true True TRUE on On ON".split(), True)
-    | dict.fromkeys("n N no No NO false False FALSE off Off OFF".split(), False)
+    dict.fromkeys(_TRUE, True)
+    | dict.fromkeys(_FALSE, False)
     | dict.fromkeys(("", "~", "null", "Null", "NULL"), None)
     | dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan)
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
@@ -105,7 +107,7 @@ def _whole_as_printed(value: float) -> int:
     if not exponent:
         return int(value)
     whole, _, fraction = mantissa.partition(".")
-    return int(whole + fraction) * 10 ** (int(exponent) - len(fraction))
+    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
 
 
 def json_value(value: Json, text: str) -> Json:
@@ -190,7 +192,7 @@ def _kind_name(value: Json) -> str:
 
 def _is_timestamp(text: str) -> bool:
     found = _TIMESTAMP.match(text)
-    return bool(found) and 1 <= int(found[1]) <= 12 and 1 <= int(found[2]) <= 31
+    return found is not None and int(found[1]) in range(1, 13) and int(found[2]) in range(1, 32)
 
 
 def _decode_binary(text: str) -> str:

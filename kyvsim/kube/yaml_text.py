@@ -1,19 +1,18 @@
 """YAML text to plain data, typed as Go and Kubernetes type it.
 
-upstream: sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader. `libyaml`, of which go-yaml is a
-port, does the parsing; everything above its events is ours.
+upstream: sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader. libyaml, of
+which go-yaml is a port, does the parsing; everything above its events is ours.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import yaml
-from yaml.cyaml import CParser
-from yaml.events import Event, StreamEndEvent
+from yaml.events import StreamEndEvent
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import split_chunks
-from kyvsim.kube.yaml_document import read_document
+from kyvsim.kube.yaml_document import Event, parse_events, read_document
 from kyvsim.kube.yaml_errors import YamlError, from_parser_error
 from kyvsim.kube.yaml_positions import find_position
 
@@ -38,14 +37,6 @@ def _as_text(source: str | bytes) -> str:
         raise YamlError("invalid UTF-8", line, 1) from error
 
 
-def _parse(text: str) -> Iterator[Event]:
-    try:
-        return iter(CParser(text).get_event, None)
-    except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        raise YamlError("invalid Unicode text: a lone surrogate", line, 1) from error
-
-
 def _line_after(events: Iterator[Event]) -> int:
     """Return the line of what follows a document, 0 at the end of the stream."""
     try:
@@ -64,14 +55,14 @@ def load_one(source: str | bytes, *, floats: bool = False, strict: bool = False)
     """
     text = _as_text(source).removeprefix("\ufeff")
     try:
-        return read_document(_parse(text), text, floats=floats, strict=strict)
+        return read_document(parse_events(text), text, floats=floats, strict=strict)
     except yaml.YAMLError as error:
         raise from_parser_error(error, text) from error
 
 
 def load_first(text: str, *, floats: bool = False, strict: bool = False) -> FirstDocument:
     """Return the first document as `load_one` does, and where text begins that is ignored."""
-    events = _parse(text)
+    events = parse_events(text)
     try:
         data = read_document(events, text, floats=floats, strict=strict)
         return FirstDocument(data, _line_after(events))
