@@ -1,0 +1,17 @@
+"""JMESPath expressions and texts with `{{ }}`: the only room that knows jmespath."""
+
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
+from kyvsim.expr.query import Query, compile_query
+from kyvsim.expr.scope import Scope
+
+__all__ = [
+    "Environment",
+    "NotFoundError",
+    "Query",
+    "QueryError",
+    "QuerySyntaxError",
+    "Scope",
+    "SubstitutionError",
+    "compile_query",
+]

@@ -1,0 +1,16 @@
+"""The JMESPath functions: one file a family, joined here into the table that calls look in."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.standard import STANDARD
+
+FAMILIES: Final = (STANDARD,)
+"""Every family's tuple; a later one replaces functions of the same name."""
+
+FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(
+    {function.name: function for family in FAMILIES for function in family}
+)
+"""Every function by its name."""

@@ -1,0 +1,319 @@
+"""The functions of the JMESPath standard as upstream has them.
+
+upstream: kyverno/go-jmespath `functions.go`. `sum` is Kyverno's own and stands with the arithmetic.
+"""
+
+import math
+from collections.abc import Callable
+from operator import gt, lt
+from typing import Final
+
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.record import (
+    ANY,
+    ARRAY,
+    BOOLEAN,
+    EXPREF,
+    NUMBER,
+    NUMBERS,
+    OBJECT,
+    STRING,
+    STRINGS,
+    Example,
+    Function,
+)
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.objects import Json
+
+
+def _abs(number: float) -> float:
+    return abs(number)
+
+
+def _avg(numbers: list[float]) -> float:
+    """Divide by the count; nothing at all is NaN as in Go."""
+    return sum(numbers, 0.0) / len(numbers) if numbers else math.nan
+
+
+def _ceil(number: float) -> float:
+    return float(math.ceil(number)) if math.isfinite(number) else number
+
+
+def _floor(number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number
+
+
+def _contains(search: Json, wanted: Json) -> bool:
+    if search.__class__ is str:
+        return wanted.__class__ is str and wanted in search
+    kind = wanted.__class__
+    if kind in {dict, list}:
+        return _contains_collection(search, kind)
+    return any(item.__class__ is kind and item == wanted for item in search)
+
+
+def _contains_collection(items: list[Json], kind: type) -> bool:
+    """Compare no two maps or lists: upstream crashes on the first item of the same kind."""
+    if any(item.__class__ is kind for item in items):
+        name = "map[string]interface {}" if kind is dict else "[]interface {}"
+        raise QueryError(f"runtime error: comparing uncomparable type {name}")
+    return False
+
+
+def _ends_with(text: str, ending: str) -> bool:
+    return text.endswith(ending)
+
+
+def _starts_with(text: str, start: str) -> bool:
+    return text.startswith(start)
+
+
+def _join(separator: str, texts: list[str]) -> str:
+    return separator.join(texts)
+
+
+def _keys(mapping: dict[str, Json]) -> list[str]:
+    """Return the keys in order; upstream's order is random."""
+    return sorted(mapping)
+
+
+def _values(mapping: dict[str, Json]) -> list[Json]:
+    return [mapping[key] for key in sorted(mapping)]
+
+
+def _length(value: Json) -> float:
+    return float(len(value))
+
+
+def _map(reference: Callable[[Json], Json], items: list[Json]) -> list[Json]:
+    return [reference(item) for item in items]
+
+
+def _extreme(better: Callable[[Json, Json], bool]) -> Callable[[list[Json]], Json]:
+    """Return `max` or `min` of a list of numbers or texts; null of an empty one."""
+
+    def find(items: list[Json]) -> Json:
+        best = items[0] if items else None
+        for item in items[1:]:
+            if better(item, best):
+                best = item
+        return best
+
+    return find
+
+
+def _extreme_by(better: Callable[[Json, Json], bool]) -> Callable[..., Json]:
+    """Return `max_by` or `min_by`; a list of one item is not looked at."""
+
+    def find(items: list[Json], reference: Callable[[Json], Json]) -> Json:
+        if len(items) < 2:
+            return items[0] if items else None
+        best, value = items[0], reference(items[0])
+        kind = _key_kind(value)
+        for item in items[1:]:
+            current = reference(item)
+            if current.__class__ is not kind:
+                name = "number" if kind is float else "string"
+                raise QueryError(f"invalid type, must be {name}")
+            if better(current, value):
+                best, value = item, current
+        return best
+
+    return find
+
+
+def _key_kind(value: Json) -> type:
+    kind = value.__class__
+    if kind is not float and kind is not str:
+        raise QueryError("invalid type, must be number of string")
+    return kind
+
+
+def _merge(*mappings: Json) -> dict[str, Json]:
+    """Join maps; where upstream crashes on something else this is an error."""
+    merged: dict[str, Json] = {}
+    for mapping in mappings:
+        if mapping.__class__ is not dict:
+            raise QueryError("JMESPath function 'merge': an argument is not of type object")
+        merged.update(mapping)
+    return merged
+
+
+def _not_null(*values: Json) -> Json:
+    return next((value for value in values if value is not None), None)
+
+
+def _reverse(value: Json) -> Json:
+    return value[::-1]
+
+
+def _sort(items: list[Json]) -> list[Json]:
+    return sorted(items)
+
+
+def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]:
+    if len(items) < 2:
+        return items
+    keys = [reference(item) for item in items]
+    kind = _key_kind(keys[0])
+    if any(key.__class__ is not kind for key in keys):
+        raise QueryError("error in sort_by comparison")
+    order = sorted(range(len(items)), key=keys.__getitem__)
+    return [items[place] for place in order]
+
+
+def _to_array(value: Json) -> list[Json]:
+    return value if value.__class__ is list else [value]
+
+
+def _to_number(value: Json) -> float | None:
+    if value.__class__ is float:
+        return float(value)
+    if value.__class__ is int:
+        raise QueryError("unknown type")
+    return _parse_float(value) if value.__class__ is str else None
+
+
+def _parse_float(text: str) -> float | None:
+    """Read a number as Go's ParseFloat does: no blanks, no `_`, but hexadecimal floats."""
+    if not text.isascii() or text != text.strip() or "_" in text:
+        return None
+    lowered = text.lower().lstrip("+-")
+    try:
+        if lowered.startswith("0x"):
+            return float.fromhex(text) if "p" in lowered else None
+        number = float(text)
+    except (ValueError, OverflowError):
+        return None
+    overflowed = math.isinf(number) and not lowered.startswith("inf")
+    signed_nan = math.isnan(number) and lowered != text.lower()
+    return None if overflowed or signed_nan else number
+
+
+def _to_string(value: Json) -> str:
+    if value.__class__ is str:
+        return str(value)
+    try:
+        return to_json(value)
+    except ValueError as error:
+        raise QueryError(str(error)) from None
+
+
+def _type(value: Json) -> str:
+    if value is None:
+        return "null"
+    for kind, name in (
+        (float, "number"),
+        (str, "string"),
+        (list, "array"),
+        (dict, "object"),
+        (bool, "boolean"),
+    ):
+        if value.__class__ is kind:
+            return name
+    raise QueryError("unknown type")
+
+
+STANDARD: Final = (
+    Function(
+        "abs", (NUMBER,), NUMBER, "the number without its sign", _abs,
+        examples=(Example("abs(`-2`)", 2.0),),
+    ),
+    Function(
+        "avg", (NUMBERS,), NUMBER, "the mean of the numbers", _avg,
+        examples=(Example("avg(`[1, 2]`)", 1.5),),
+    ),
+    Function(
+        "ceil", (NUMBER,), NUMBER, "the next whole number upwards", _ceil,
+        examples=(Example("ceil(`1.2`)", 2.0),),
+    ),
+    Function(
+        "contains", (ARRAY + STRING, ANY), BOOLEAN, "tells if the item or text is in there",
+        _contains, examples=(Example("contains('kyverno', 'ver')", True),),
+    ),
+    Function(
+        "ends_with", (STRING, STRING), BOOLEAN, "tells if the text ends so", _ends_with,
+        examples=(Example("ends_with('a.tar', '.tar')", True),),
+    ),
+    Function(
+        "floor", (NUMBER,), NUMBER, "the next whole number downwards", _floor,
+        examples=(Example("floor(`1.8`)", 1.0),),
+    ),
+    Function(
+        "join", (STRING, STRINGS), STRING, "the texts with the separator between them", _join,
+        examples=(Example("join('-', ['a', 'b'])", "a-b", {}),),
+    ),
+    Function(
+        "keys", (OBJECT,), ARRAY, "the keys, in order", _keys,
+        examples=(Example("keys(@)", ["a", "b"], {"b": 1.0, "a": 2.0}),),
+    ),
+    Function(
+        "length", (STRING + ARRAY + OBJECT,), NUMBER, "how many characters, items or keys", _length,
+        examples=(Example("length('abc')", 3.0),),
+    ),
+    Function(
+        "map", (EXPREF, ARRAY), ARRAY, "the expression's value for every item", _map,
+        examples=(Example("map(&a, @)", [1.0, None], [{"a": 1.0}, {}]),),
+    ),
+    Function(
+        "max", (NUMBERS + STRINGS,), NUMBER + STRING, "the greatest item", _extreme(gt),
+        examples=(Example("max(`[1, 3, 2]`)", 3.0),),
+    ),
+    Function(
+        "max_by", (ARRAY, EXPREF), ANY, "the item with the greatest value", _extreme_by(gt),
+        examples=(Example("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),),
+    ),
+    Function(
+        "merge", (OBJECT,), OBJECT, "one map of all; later ones win", _merge, variadic=True,
+        examples=(Example("merge(`{}`, @)", {"a": 1.0}, {"a": 1.0}),),
+    ),
+    Function(
+        "min", (NUMBERS + STRINGS,), NUMBER + STRING, "the smallest item", _extreme(lt),
+        examples=(Example("min(`[3, 1, 2]`)", 1.0),),
+    ),
+    Function(
+        "min_by", (ARRAY, EXPREF), ANY, "the item with the smallest value", _extreme_by(lt),
+        examples=(Example("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),),
+    ),
+    Function(
+        "not_null", (ANY,), ANY, "the first value that is not null", _not_null, variadic=True,
+        examples=(Example("not_null(missing, 'z')", "z", {}),),
+    ),
+    Function(
+        "reverse", (ARRAY + STRING,), ARRAY + STRING, "the items or characters turned round",
+        _reverse, examples=(Example("reverse('abc')", "cba"),),
+    ),
+    Function(
+        "sort", (STRINGS + NUMBERS,), ARRAY, "the items in order", _sort,
+        examples=(Example("sort(`[2, 1]`)", [1.0, 2.0]),),
+    ),
+    Function(
+        "sort_by", (ARRAY, EXPREF), ARRAY, "the items in the order of a value of theirs", _sort_by,
+        examples=(Example("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),),
+    ),
+    Function(
+        "starts_with", (STRING, STRING), BOOLEAN, "tells if the text starts so", _starts_with,
+        examples=(Example("starts_with('kyverno', 'ky')", True),),
+    ),
+    Function(
+        "to_array", (ANY,), ARRAY, "the value in a list, unless it is one", _to_array,
+        examples=(Example("to_array('a')", ["a"]),),
+    ),
+    Function(
+        "to_number", (ANY,), NUMBER, "the number that the text shows, or null", _to_number,
+        examples=(Example("to_number('1.5')", 1.5),),
+    ),
+    Function(
+        "to_string", (ANY,), STRING, "the text itself, or the JSON text of the value", _to_string,
+        examples=(Example("to_string(`[1]`)", "[1]"),),
+    ),
+    Function(
+        "type", (ANY,), STRING, "the name of the value's type", _type,
+        examples=(Example("type('a')", "string"),),
+    ),
+    Function(
+        "values", (OBJECT,), ARRAY, "the values in the order of their keys", _values,
+        examples=(Example("values(@)", [2.0, 1.0], {"b": 1.0, "a": 2.0}),),
+    ),
+)
+"""The functions, by name."""

@@ -1,0 +1,216 @@
+"""Syntax tree → closure: one function a node type, in a table, with upstream's rules.
+
+A closure takes the current value and returns a value, or a `Missing` where a map lacked the key
+that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jmespath
+`interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kyvsim.expr import closures
+from kyvsim.expr.calls import call, reference
+from kyvsim.expr.closures import Run
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.record import Function
+from kyvsim.expr.parse import Tree
+from kyvsim.kube.objects import Json
+
+
+class Surroundings(NamedTuple):
+    """What calls of functions need."""
+
+    functions: Mapping[str, Function]
+    env: Environment
+
+
+def lower(tree: Tree, around: Surroundings) -> Run:
+    """Return the closure that evaluates a tree."""
+    return _LOWERINGS[tree["type"]](tree, around)
+
+
+def _children(tree: Tree, around: Surroundings) -> tuple[Run, ...]:
+    return tuple(lower(child, around) for child in tree["children"])
+
+
+def _field(tree: Tree, _: Surroundings) -> Run:
+    return closures.field(tree["value"])
+
+
+def _identity(_: Tree, __: Surroundings) -> Run:
+    return closures.identity
+
+
+def _literal(tree: Tree, _: Surroundings) -> Run:
+    value = tree["value"]
+    return lambda _: value
+
+
+def _index(tree: Tree, _: Surroundings) -> Run:
+    return closures.index(tree["value"])
+
+
+def _slice(tree: Tree, _: Surroundings) -> Run:
+    return closures.cut(*tree["children"])
+
+
+def _empty(_: Tree, __: Surroundings) -> Run:
+    def run(_: Json) -> Json:
+        raise QueryError("Unknown AST node: ASTEmpty")
+
+    return run
+
+
+def _steps(tree: Tree) -> list[Tree]:
+    """Return the parts of `a.b[0].c` in order, without the nodes that only join them."""
+    if tree["type"] not in {"subexpression", "index_expression"}:
+        return [] if tree["type"] in {"identity", "current"} else [tree]
+    return [step for child in tree["children"] for step in _steps(child)]
+
+
+def _chain(tree: Tree, around: Surroundings) -> Run:
+    """Lower `a.b[0].c`: runs of fields become one closure each."""
+    parts: list[Run] = []
+    keys: list[str] = []
+    for step in [*_steps(tree), None]:
+        if step is not None and step["type"] == "field":
+            keys.append(step["value"])
+            continue
+        if keys:
+            parts.append(_fields(tuple(keys)))
+            keys = []
+        if step is not None:
+            parts.append(lower(step, around))
+    if not parts:
+        return closures.identity
+    return parts[0] if len(parts) == 1 else closures.in_turn(tuple(parts))
+
+
+def _fields(keys: tuple[str, ...]) -> Run:
+    return closures.field(keys[0]) if len(keys) == 1 else closures.fields(keys)
+
+
+def _projection(tree: Tree, around: Surroundings) -> Run:
+    left = lower(tree["children"][0], around)
+    right = tree["children"][1]
+    if right["type"] == "identity":
+        return closures.project_identity(left)
+    if right["type"] == "field":
+        return closures.project_field(left, right["value"])
+    return closures.project(left, lower(right, around))
+
+
+def _value_projection(tree: Tree, around: Surroundings) -> Run:
+    left, right = _children(tree, around)
+    return closures.project_values(left, right)
+
+
+def _flatten(tree: Tree, around: Surroundings) -> Run:
+    return closures.flatten(lower(tree["children"][0], around))
+
+
+def _filter(tree: Tree, around: Surroundings) -> Run:
+    left, right, condition = _children(tree, around)
+    return closures.select(left, right, condition)
+
+
+def _comparator(tree: Tree, around: Surroundings) -> Run:
+    left, right = tree["children"]
+    name = tree["value"]
+    if name not in {"eq", "ne"}:
+        return closures.ordered(name, lower(left, around), lower(right, around))
+    if left["type"] == "literal":
+        left, right = right, left
+    same = _equality(lower(left, around), right, around)
+    return same if name == "eq" else lambda value: not same(value)
+
+
+def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
+    if right["type"] != "literal":
+        return closures.equals(left, lower(right, around))
+    value = right["value"]
+    if value is None:
+        return closures.equals_null(left)
+    if value.__class__ is str:
+        return closures.equals_text(left, value)
+    if value.__class__ is bool:
+        return closures.equals_flag(left, value)
+    if value.__class__ is float:
+        return closures.equals_number(left, value)
+    return closures.equals(left, lower(right, around))
+
+
+def _either(tree: Tree, around: Surroundings) -> Run:
+    left, right = _children(tree, around)
+    return closures.either(left, right)
+
+
+def _both(tree: Tree, around: Surroundings) -> Run:
+    left, right = _children(tree, around)
+    return closures.both(left, right)
+
+
+def _negation(tree: Tree, around: Surroundings) -> Run:
+    return closures.negate(lower(tree["children"][0], around))
+
+
+def _pipe(tree: Tree, around: Surroundings) -> Run:
+    left, right = _children(tree, around)
+    return closures.pipe(left, right)
+
+
+def _list(tree: Tree, around: Surroundings) -> Run:
+    return closures.listed(_children(tree, around))
+
+
+def _map(tree: Tree, around: Surroundings) -> Run:
+    pairs = tuple((pair["value"], lower(pair["children"][0], around)) for pair in tree["children"])
+    return closures.keyed(pairs)
+
+
+def _call(tree: Tree, around: Surroundings) -> Run:
+    name = tree["value"]
+    function = around.functions.get(name)
+    takes = function.arguments if function is not None else ()
+    arguments = tuple(
+        reference(lower(child["children"][0], around))
+        if child["type"] == "expref" and place < len(takes) and takes[place] == ("expref",)
+        else lower(child, around)
+        for place, child in enumerate(tree["children"])
+    )
+    return call(name, function, arguments, around.env)
+
+
+def _stray_reference(_: Tree, __: Surroundings) -> Run:
+    """Lower `&key` where no function takes it: upstream prints it as an empty map."""
+    return lambda _: {}
+
+
+_LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingProxyType(
+    {
+        "and_expression": _both,
+        "comparator": _comparator,
+        "current": _identity,
+        "empty": _empty,
+        "expref": _stray_reference,
+        "field": _field,
+        "filter_projection": _filter,
+        "flatten": _flatten,
+        "function_expression": _call,
+        "identity": _identity,
+        "index": _index,
+        "index_expression": _chain,
+        "literal": _literal,
+        "multi_select_dict": _map,
+        "multi_select_list": _list,
+        "not_expression": _negation,
+        "or_expression": _either,
+        "pipe": _pipe,
+        "projection": _projection,
+        "slice": _slice,
+        "subexpression": _chain,
+        "value_projection": _value_projection,
+    }
+)

@@ -1,0 +1,42 @@
+"""Expressions as values: their text, the names they may read, and the closure that evaluates."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
+from kyvsim.expr.functions import FUNCTIONS
+from kyvsim.expr.lower import Surroundings, lower
+from kyvsim.expr.names import names_in
+from kyvsim.expr.parse import parse
+from kyvsim.expr.semantics import Missing
+from kyvsim.kube.objects import Json
+
+
+class Query(NamedTuple):
+    """A compiled expression; share it freely."""
+
+    text: str
+    names: frozenset[str]
+    """Names of context entries that upstream would load for it."""
+    evaluate: Callable[[Json], Json]
+    """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
+
+
+def compile_query(text: str, env: Environment) -> Query:
+    """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
+    tree = parse(text)
+    try:
+        run = lower(tree, Surroundings(FUNCTIONS, env))
+    except RecursionError:
+        raise QuerySyntaxError(
+            "SyntaxError: the expression is nested too deeply", text, 0
+        ) from None
+
+    def evaluate(data: Json) -> Json:
+        found = run(data)
+        if found.__class__ is Missing:
+            raise NotFoundError(found.key)
+        return found
+
+    return Query(text, names_in(text), evaluate)

@@ -1,0 +1,88 @@
+"""Truth, equality and type names as upstream's evaluator has them.
+
+upstream: kyverno/go-jmespath `util.go` and `functions.go`.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from kyvsim.expr.functions.record import EXPREF
+from kyvsim.kube.objects import Json
+
+
+class Missing:
+    """The outcome of asking a map for a key it lacks; travels up until something swallows it."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NUMERIC: Final = frozenset({int, float})
+"""Classes whose zero is true: with them `value or value.__class__ in NUMERIC` is upstream's truth."""
+
+_CONTAINERS: Final = frozenset({dict, list})
+
+
+def is_true(value: Json) -> bool:
+    """Tell truth: all but None, False, "", [], {} and a missing field; 0 is true."""
+    return bool(value) or value.__class__ in NUMERIC
+
+
+def equal(left: Json, right: Json) -> bool:
+    """Tell deep equality; an int never equals a float, a bool never a number."""
+    kind = left.__class__
+    if kind is not right.__class__ or left != right:
+        return False
+    return kind not in _CONTAINERS or _same_kinds(left, right)
+
+
+def _same_kinds(left: Json, right: Json) -> bool:
+    """Tell whether two values that Python holds equal have the same classes throughout."""
+    kind = left.__class__
+    if kind is not right.__class__:
+        return False
+    if kind is list:
+        return all(map(_same_kinds, left, right))
+    if kind is dict:
+        return all(_same_kinds(value, right[key]) for key, value in left.items())
+    return True
+
+
+def _is_numbers(value: Json) -> bool:
+    return value.__class__ is list and all(item.__class__ is float for item in value)
+
+
+def _is_strings(value: Json) -> bool:
+    return value.__class__ is list and all(item.__class__ is str for item in value)
+
+
+def _type_checks() -> tuple[tuple[str, Callable[[Json], bool]], ...]:
+    return (
+        ("number", lambda value: value.__class__ is float),
+        ("string", lambda value: value.__class__ is str),
+        ("array", lambda value: value.__class__ is list),
+        ("object", lambda value: value.__class__ is dict),
+        ("array[number]", _is_numbers),
+        ("array[string]", _is_strings),
+        ("expref", callable),
+    )
+
+
+def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
+    """Return the test of an argument against a record's types; None where all are welcome."""
+    if "any" in types:
+        return None
+    checks = tuple(check for name, check in _type_checks() if name in types)
+    if len(checks) == 1:
+        return checks[0]
+    return lambda value: any(check(value) for check in checks)
+
+
+def takes_reference(types: tuple[str, ...]) -> bool:
+    """Tell whether an argument of these types is an expression (`&key`)."""
+    return types == EXPREF
