@@ -103,7 +103,9 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
         return plain_key(event.value) if event.implicit[0] else event.value
     resolved = _resolve_odd(event, source)
     if event.anchor:
-        anchors.add_scalar(event.anchor, json_value(resolved, event.value), resolved)
+        # An infinity makes a key but no value: such an anchor stays unknown.
+        with contextlib.suppress(ScalarError):
+            anchors.add_scalar(event.anchor, json_value(resolved, event.value), resolved)
     return _odd_key(event, resolved)
 
 

@@ -4,7 +4,6 @@ Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's 
 `encoding/json`.
 """
 
-import base64
 import binascii
 import math
 import re
@@ -198,8 +197,8 @@ def _is_timestamp(text: str) -> bool:
 def _decode_binary(text: str) -> str:
     compact = text.replace("\n", "").replace("\r", "")
     try:
-        data = base64.b64decode(compact, validate=True)
-    except binascii.Error as error:
+        data = binascii.a2b_base64(compact, strict_mode=True)
+    except ValueError as error:
         raise ScalarError("!!binary value contains invalid base64 data") from error
     # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
     decoded = data.decode("utf-8", "surrogateescape")
