@@ -1,0 +1,98 @@
+"""Known kinds: their plural names, and whether they live in namespaces.
+
+The table is package data (`builtin_kinds.json`), read on first use. Custom resource definitions
+extend it: every function takes the kinds that `crd_kinds` finds as `extra`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, text_field
+
+
+class KindFacts(NamedTuple):
+    """What is known of a kind."""
+
+    plural: str
+    namespaced: bool
+
+
+KindTable = Mapping[tuple[str, str], KindFacts]
+"""Facts by (group, kind)."""
+
+NO_KINDS: KindTable = MappingProxyType({})
+
+
+@lru_cache(maxsize=1)
+def _builtin_kinds() -> KindTable:
+    text = Path(__file__).with_name("builtin_kinds.json").read_text(encoding="utf-8")
+    return MappingProxyType(
+        {
+            (group, kind): KindFacts(plural, bool(namespaced))
+            for group, kinds in json.loads(text).items()
+            for kind, (plural, namespaced) in kinds.items()
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def _builtin_plurals() -> Mapping[tuple[str, str], str]:
+    return MappingProxyType(
+        {(group, facts.plural): kind for (group, kind), facts in _builtin_kinds().items()}
+    )
+
+
+def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
+    """Return whether objects of a kind live in namespaces; True for unknown kinds.
+
+    Built-in kinds come first. upstream: cmd/cli/kubectl-kyverno/resource `isClusterScopedKind`.
+    """
+    facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
+    return facts is None or facts.namespaced
+
+
+def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
+    """Return the plural name of a kind; for unknown kinds what Kubernetes would guess.
+
+    upstream: apimachinery `api/meta` UnsafeGuessKindToResource.
+    """
+    facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
+    if facts:
+        return facts.plural
+    lower = kind.lower()
+    if lower.endswith("s"):
+        return lower + "es"
+    if lower.endswith("y"):
+        return lower[:-1] + "ies"
+    return lower + "s" if lower else ""
+
+
+def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
+    """Return the kind with the plural name `name`, "" where none is known."""
+    found = _builtin_plurals().get((group, name))
+    if found:
+        return found
+    for (extra_group, kind), facts in extra.items():
+        if extra_group == group and facts.plural == name:
+            return kind
+    return ""
+
+
+def crd_kinds(objects: Iterable[Json]) -> KindTable:
+    """Return the kinds that the CustomResourceDefinitions among `objects` define."""
+    table = {}
+    for data in objects:
+        if text_field(data, "kind") != "CustomResourceDefinition":
+            continue
+        spec = data.get("spec")
+        names = spec.get("names") if spec.__class__ is dict else None
+        kind = text_field(names, "kind")
+        if kind:
+            namespaced = text_field(spec, "scope") != "Cluster"
+            facts = KindFacts(text_field(names, "plural"), namespaced)
+            table[text_field(spec, "group"), kind] = facts
+    return MappingProxyType(table)

@@ -1,0 +1,55 @@
+"""Group, version and kind: API versions of objects, and the selectors that policies write."""
+
+import re
+from typing import NamedTuple
+
+_VERSION = re.compile(r"v[0-9](?:(?:alpha|beta)[0-9])?|\*")
+
+
+class KindSelector(NamedTuple):
+    """What a `kinds` entry selects; every part may hold wildcards.
+
+    Without a subresource it selects objects only; all parts are "" where the text has too many.
+    """
+
+    group: str
+    version: str
+    kind: str
+    subresource: str
+
+
+def split_api_version(api_version: str) -> tuple[str, str]:
+    """Return group and version of an `apiVersion`; the core group is ""."""
+    group, slash, version = api_version.partition("/")
+    return (group, version) if slash else ("", group)
+
+
+def _two_parts(first: str, second: str) -> KindSelector:
+    if first == "*" and second == "*":
+        return KindSelector("*", "*", "*", "*")
+    is_subresource = first == "*" and second.lower() == second
+    if _VERSION.fullmatch(first) and not is_subresource:
+        return KindSelector("*", first, second, "")
+    return KindSelector("*", "*", first, second)
+
+
+def parse_kind_selector(text: str) -> KindSelector:
+    """Return the parts of `Kind`, `version/Kind`, `group/version/Kind`, with or without subresource.
+
+    A subresource follows after `/` or, in the last piece, after `.`. Parts that are not written are
+    `*`, a subresource that is not written is "". upstream: pkg/utils/kube `ParseKindSelector`.
+    """
+    *leading, last = text.split("/")
+    parts = [*leading, *last.split(".")]
+    match parts:
+        case [kind]:
+            return KindSelector("*", "*", kind, "")
+        case [first, second]:
+            return _two_parts(first, second)
+        case [version, kind, subresource] if _VERSION.fullmatch(version):
+            return KindSelector("*", version, kind, subresource)
+        case [group, version, kind]:
+            return KindSelector(group, version, kind, "")
+        case [group, version, kind, subresource]:
+            return KindSelector(group, version, kind, subresource)
+    return KindSelector("", "", "", "")
