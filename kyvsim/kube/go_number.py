@@ -7,11 +7,14 @@ import math
 import re
 
 _INT = re.compile(r"[+-]?[0-9]+")
+_DIGITS = "[0-9](?:_?[0-9])*"
+_HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
 _FLOAT = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
+    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
+    re.IGNORECASE,
 )
 _HEX_FLOAT = re.compile(
-    r"[+-]?0x_?(?:[0-9a-f](?:_?[0-9a-f])*)?\.?(?:[0-9a-f](?:_?[0-9a-f])*)?p[+-]?[0-9]+",
+    rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}",
     re.IGNORECASE,
 )
 _SPAN = 1 << 64
@@ -31,12 +34,12 @@ def parse_float(text: str) -> float | None:
     """Return the float64 that `text` writes, or None where it writes none or is out of range."""
     try:
         if _FLOAT.fullmatch(text) is not None:
-            number = float(text)
+            number = float(text.replace("_", ""))
         elif _HEX_FLOAT.fullmatch(text) is not None:
             number = float.fromhex(text.replace("_", ""))
         else:
             return None
-    except (ValueError, OverflowError):
+    except OverflowError:
         return None
     return None if math.isinf(number) and "n" not in text.lower() else number
 

@@ -7,6 +7,7 @@ keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.pattern import anchors, nodes
@@ -59,15 +60,7 @@ def compile_any_pattern(
 
     Whole numbers there have gone through JSON once more and are floats.
     """
-    return tuple(compile_pattern(_with_floats(pattern)) for pattern in alternatives)
-
-
-def _with_floats(data: Json) -> Json:
-    if data.__class__ is dict:
-        return {key: _with_floats(value) for key, value in data.items()}
-    if data.__class__ is list:
-        return [_with_floats(value) for value in data]
-    return float(data) if data.__class__ is int else data
+    return tuple(compile_pattern(with_floats(pattern)) for pattern in alternatives)
 
 
 def _lacks_anchor_key(check: Check, value: Json) -> bool:

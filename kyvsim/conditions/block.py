@@ -1,0 +1,238 @@
+"""Blocks of conditions: `any` and `all` lists, lists of such maps, and plain lists.
+
+upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/conditions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.conditions.operators import operators, specialise
+from kyvsim.expr import Environment, Scope, SubstitutionError, Template, compile_template
+from kyvsim.kube.objects import Json
+
+
+class ConditionError(Exception):
+    """A condition that could not be evaluated; `message` is upstream's text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ConditionsResult(NamedTuple):
+    """Whether the conditions hold, and the messages of those that decided it, joined."""
+
+    met: bool
+    messages: str = ""
+
+
+MET: Final = ConditionsResult(True)
+UNMET: Final = ConditionsResult(False)
+
+Evaluate: TypeAlias = Callable[[Scope], ConditionsResult]
+Holds: TypeAlias = Callable[[Scope], bool]
+
+
+class _Condition(NamedTuple):
+    """One condition; `fixed` is its outcome where that is known at compile time."""
+
+    holds: Holds
+    message: str
+    fixed: bool | None
+
+
+def compile_conditions(data: Json, env: Environment) -> Evaluate:
+    """Return a function that says whether a block of conditions holds.
+
+    `any` stops at the first condition that holds, `all` at the first that does not, so errors
+    after it do not show. Evaluation raises `ConditionError`. A missing block holds.
+    """
+    if data.__class__ is list:
+        if any("any" in item or "all" in item for item in data):
+            return _every([_compile_any_all(item, env) for item in data])
+        return _compile_plain_list(data, env)
+    return _compile_any_all(data or {}, env)
+
+
+def compile_exception_conditions(data: Json, env: Environment) -> Evaluate:
+    """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
+
+    Messages are left out.
+    """
+    first = _all_of(_compile_list(data.get("all"), env))
+    second = _any_of(_compile_list(data.get("any"), env)) if data.get("any") else None
+
+    def evaluate(scope: Scope) -> ConditionsResult:
+        if not first(scope).met:
+            return UNMET
+        return MET if second is None or second(scope).met else UNMET
+
+    return evaluate
+
+
+# ---------------------------------------------------------------------------- blocks
+
+
+def _compile_any_all(data: Mapping[str, Json], env: Environment) -> Evaluate:
+    """Return the evaluation of one map; `any` that is there but empty never holds."""
+    some = data.get("any")
+    all_of = _all_of(_compile_list(data.get("all"), env))
+    if some is None:
+        return all_of
+    conditions = _compile_list(some, env)
+    return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
+
+
+def _both(some: Sequence[_Condition], all_of: Evaluate) -> Evaluate:
+    """Return the evaluation of `any` and `all` together; `all` is evaluated in every case."""
+
+    def evaluate(scope: Scope) -> ConditionsResult:
+        refused: list[str] = []
+        accepted = None
+        for holds, message, _ in some:
+            if holds(scope):
+                accepted = message
+                break
+            refused.append(message)
+        rest = all_of(scope)
+        if accepted is not None and rest.met:
+            return ConditionsResult(True, _joined((accepted, rest.messages), "; "))
+        texts = refused if rest.met else [*refused, rest.messages]
+        return ConditionsResult(False, _joined(texts, "; "))
+
+    return evaluate
+
+
+def _any_of(conditions: Sequence[_Condition]) -> Evaluate:
+    useful = tuple(each for each in conditions if each.fixed is not False or each.message)
+    unmet = ConditionsResult(False, _joined([each.message for each in conditions], "; "))
+    if len(useful) == 1 and not useful[0].message:
+        return _single(useful[0])
+
+    def evaluate(scope: Scope) -> ConditionsResult:
+        for holds, message, _ in useful:
+            if holds(scope):
+                return ConditionsResult(True, message) if message else MET
+        return unmet
+
+    return evaluate
+
+
+def _all_of(conditions: Sequence[_Condition]) -> Evaluate:
+    useful = tuple(each for each in conditions if each.fixed is not True)
+    met = ConditionsResult(True, _joined([each.message for each in conditions], "; "))
+    if not useful:
+        return lambda _: met
+    if len(useful) == 1 and not met.messages:
+        return _single(useful[0])
+
+    def evaluate(scope: Scope) -> ConditionsResult:
+        for holds, message, _ in useful:
+            if not holds(scope):
+                return ConditionsResult(False, message) if message else UNMET
+        return met
+
+    return evaluate
+
+
+def _single(condition: _Condition) -> Evaluate:
+    if condition.fixed is not None:
+        result = MET if condition.fixed else UNMET
+        return lambda _: result
+    holds = condition.holds
+    return lambda scope: MET if holds(scope) else UNMET
+
+
+def _every(blocks: Sequence[Evaluate]) -> Evaluate:
+    """Return the evaluation of a list of maps, all of which must hold."""
+
+    def evaluate(scope: Scope) -> ConditionsResult:
+        texts = []
+        for block in blocks:
+            result = block(scope)
+            if not result.met:
+                return result
+            texts.append(result.messages)
+        return ConditionsResult(True, _joined(texts, ";"))
+
+    return evaluate
+
+
+def _compile_plain_list(data: Sequence[Json], env: Environment) -> Evaluate:
+    """Return the evaluation of a list without `any` and `all`: every condition must hold."""
+    conditions = _compile_list(data, env)
+    evaluate = _all_of(conditions)
+    met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
+    return lambda scope: met if (result := evaluate(scope)).met else result
+
+
+def _joined(texts: Sequence[str], separator: str) -> str:
+    return separator.join(text for text in texts if text)
+
+
+# ---------------------------------------------------------------------------- one condition
+
+
+def _compile_list(data: Json, env: Environment) -> tuple[_Condition, ...]:
+    return tuple(_compile_condition(item, env) for item in data or ())
+
+
+def _compile_condition(data: Mapping[str, Json], env: Environment) -> _Condition:
+    """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
+    name = data.get("operator") or ""
+    key, value = (_compile_side(data.get(side), env) for side in ("key", "value"))
+    message = data.get("message") or ""
+    if name not in operators:
+        return _Condition(_unknown_operator, message, None)
+    if value.constant:
+        test = specialise(name, value.value)
+        if key.constant:
+            outcome = test(key.value)
+            return _Condition(lambda _: outcome, message, outcome)
+        return _Condition(_with_fixed_value(key, test), message, None)
+    return _Condition(_with_both(key, value, name), message, None)
+
+
+def _compile_side(data: Json, env: Environment) -> Template:
+    """Return the template of a key or value; a number that stands alone is a float."""
+    return compile_template(float(data) if data.__class__ is int else data, env)
+
+
+def _unknown_operator(_: Scope) -> bool:
+    raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
+
+
+def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
+    render = key.render
+
+    def holds(scope: Scope) -> bool:
+        try:
+            found = render(scope)
+        except SubstitutionError as error:
+            raise _key_error(error) from error
+        return test(found)
+
+    return holds
+
+
+def _with_both(key: Template, value: Template, name: str) -> Holds:
+    compare = operators[name]
+    render_key, render_value = key.render, value.render
+
+    def holds(scope: Scope) -> bool:
+        try:
+            left = render_key(scope)
+        except SubstitutionError as error:
+            raise _key_error(error) from error
+        try:
+            right = render_value(scope)
+        except SubstitutionError as error:
+            text = f"failed to substitute variables in condition value: {error.message}"
+            raise ConditionError(text) from error
+        return compare(left, right)
+
+    return holds
+
+
+def _key_error(error: SubstitutionError) -> ConditionError:
+    return ConditionError(f"failed to substitute variables in condition key: {error.message}")
