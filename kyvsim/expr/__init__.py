@@ -4,6 +4,7 @@ from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Query, compile_query
 from kyvsim.expr.scope import Scope
+from kyvsim.expr.template import Template, compile_template
 
 __all__ = [
     "Environment",
@@ -13,5 +14,7 @@ __all__ = [
     "QuerySyntaxError",
     "Scope",
     "SubstitutionError",
+    "Template",
     "compile_query",
+    "compile_template",
 ]

@@ -98,7 +98,9 @@ def _unchecked(arguments: tuple[Run, ...], code: Callable[..., Json]) -> Run:
 
 
 def _checked(
-    arguments: tuple[Run, ...], checks: tuple[Callable[[Json], None], ...], code: Callable[..., Json]
+    arguments: tuple[Run, ...],
+    checks: tuple[Callable[[Json], None], ...],
+    code: Callable[..., Json],
 ) -> Run:
     def run(value: Json) -> Json:
         values = _values(arguments, value)
@@ -121,7 +123,9 @@ def _call_one(argument: Run, check: Callable[[Json], None], code: Callable[..., 
 
 
 def _call_two(
-    arguments: tuple[Run, ...], checks: tuple[Callable[[Json], None], ...], code: Callable[..., Json]
+    arguments: tuple[Run, ...],
+    checks: tuple[Callable[[Json], None], ...],
+    code: Callable[..., Json],
 ) -> Run:
     first, second = arguments
     check_first, check_second = checks

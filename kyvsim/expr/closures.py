@@ -256,9 +256,7 @@ def project_values(left: Run, right: Run) -> Run:
             return None
         items = chain(repeat(None, len(found)), [found[key] for key in sorted(found)])
         return [
-            item
-            for item in map(right, items)
-            if item is not None and item.__class__ is not Missing
+            item for item in map(right, items) if item is not None and item.__class__ is not Missing
         ]
 
     return run
@@ -375,8 +373,6 @@ def keyed(parts: tuple[tuple[str, Run], ...]) -> Run:
     def run(value: Json) -> Json:
         if value is None:
             return None
-        return {
-            key: None if (x := part(value)).__class__ is Missing else x for key, part in parts
-        }
+        return {key: None if (x := part(value)).__class__ is Missing else x for key, part in parts}
 
     return run

@@ -1,0 +1,111 @@
+"""Filling in variables that only exist now: in texts and values that came out of queries.
+
+upstream: `substituteVariablesIfAny` in pkg/engine/variables/vars.go and pkg/engine/jsonutils.
+Upstream never ends where a value holds itself; here every filling has a limit.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final, NamedTuple
+
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import SubstitutionError
+from kyvsim.expr.resolve import run_time_variable
+from kyvsim.expr.scope import Scope
+from kyvsim.expr.variables import Variable, find_variables, is_plain, unescape
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.objects import Json
+
+_MOST_VARIABLES: Final = 10_000
+_MOST_NESTED: Final = 40
+_LONGEST_TEXT: Final = 1 << 22
+
+
+class Filling(NamedTuple):
+    """One filling of one leaf: where values come from, and how much was done."""
+
+    scope: Scope
+    env: Environment
+    steps: Iterator[int]
+
+
+def start(scope: Scope, env: Environment) -> Filling:
+    """Return a filling that has done nothing yet."""
+    return Filling(scope, env, count())
+
+
+def fill_text(text: str, path: str, filling: Filling) -> Json:
+    """Return the text with all variables filled in, round by round, until none is left.
+
+    A text that is one variable and nothing else gives the value itself.
+    """
+    while variables := find_variables(text):
+        whole = text
+        for variable in variables:
+            value = _value(variable, path, filling)
+            if variable.text == whole:
+                return value
+            shown = variable.before + show(variable, value, path)
+            text = text.replace(variable.before + variable.text, shown, 1)
+            if len(text) > _LONGEST_TEXT:
+                raise _endless(variable, path)
+        if variables[-1].shallow:
+            break
+    return unescape(text)
+
+
+def show(variable: Variable, value: Json, path: str) -> str:
+    """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
+    try:
+        shown = value if value.__class__ is str else to_json(value)
+    except ValueError as error:
+        raise SubstitutionError(
+            f"failed to resolve {variable.expression} at path {path}: {error}"
+        ) from None
+    return shown.replace("{{", "\\{{") if variable.shallow else shown
+
+
+def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
+    """Return a value with the variables in its texts and keys filled in; shared if it has none."""
+    if is_plain(value):
+        return value
+    if nested > _MOST_NESTED:
+        raise SubstitutionError(f"variables at path {path} lead back to themselves")
+    if value.__class__ is str:
+        filled = fill_text(value, path, filling)
+        return filled if filled.__class__ is str else fill_value(filled, path, filling, nested + 1)
+    if value.__class__ is list:
+        return [
+            fill_value(item, f"{path}/{place}", filling, nested) for place, item in enumerate(value)
+        ]
+    filled_map = {}
+    for key, item in value.items():
+        new_key = checked_key(key, fill_text(key, path, filling)) if "{{" in key else key
+        filled_map[new_key] = fill_value(item, join(path, key), filling, nested)
+    return filled_map
+
+
+def join(path: str, key: str) -> str:
+    """Return the path of what stands under a key."""
+    return f"{path}/{key.replace('/', chr(92) + '/')}" if "/" in key else f"{path}/{key}"
+
+
+def checked_key(key: str, filled: Json) -> str:
+    """Return the new name of a key: the old one for null; anything but text is an error."""
+    if filled is None:
+        return key
+    if filled.__class__ is not str:
+        raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
+    return str(filled)
+
+
+def _value(variable: Variable, path: str, filling: Filling) -> Json:
+    if next(filling.steps) > _MOST_VARIABLES:
+        raise _endless(variable, path)
+    return run_time_variable(variable.expression, path, filling.env).ask(filling.scope, path)
+
+
+def _endless(variable: Variable, path: str) -> SubstitutionError:
+    return SubstitutionError(
+        f"failed to resolve {variable.expression} at path {path}: its value expands without end"
+    )

@@ -1,0 +1,109 @@
+"""One variable → what asks for its value, with upstream's error texts.
+
+upstream: the loop of `substituteVariablesIfAny` in pkg/engine/variables/vars.go and
+pkg/engine/context/evaluate.go.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.expr.current_path import current_path
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
+from kyvsim.expr.query import compile_query
+from kyvsim.expr.scope import Scope
+from kyvsim.kube.objects import Json
+
+Ask: TypeAlias = Callable[[Scope, str], Json]
+"""Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
+
+
+class Resolver(NamedTuple):
+    """What asks for one variable, and the names of context entries that this may load."""
+
+    ask: Ask
+    names: frozenset[str]
+
+
+_TARGET = frozenset({"target"})
+
+
+def compile_variable(expression: str, path: str, env: Environment) -> Resolver:
+    """Return the resolver of a variable in the text at `path`; faulty ones fail when asked."""
+    if expression != "@":
+        return _with_deletion(expression, env)
+    target = _with_deletion(current_path(path, ("target",)), env)
+    trigger = _with_deletion(current_path(path, ("request", "object")), env)
+
+    def ask(scope: Scope, path: str) -> Json:
+        chosen = target if _has_target(scope) else trigger
+        return chosen.ask(scope, path)
+
+    return Resolver(ask, target.names | trigger.names | _TARGET)
+
+
+def run_time_variable(expression: str, path: str, env: Environment) -> Resolver:
+    """Return the same for a variable that only exists now: from a bounded cache."""
+    return compile_variable("@", path, env) if expression == "@" else _cached(expression, env)
+
+
+@lru_cache(maxsize=1024)
+def _cached(expression: str, env: Environment) -> Resolver:
+    return _with_deletion(expression, env)
+
+
+def _has_target(scope: Scope) -> bool:
+    try:
+        return "target" in scope.root(_TARGET)
+    except QueryError:
+        return False
+
+
+def _with_deletion(expression: str, env: Environment) -> Resolver:
+    """A DELETE request has its object under `request.oldObject`: the query's text is changed."""
+    usual = _resolver(expression, env)
+    if "request.object" not in expression:
+        return usual
+    deletion = _resolver(expression.replace("request.object", "request.oldObject"), env)
+
+    def ask(scope: Scope, path: str) -> Json:
+        return deletion.ask(scope, path) if scope.deleting else usual.ask(scope, path)
+
+    return Resolver(ask, usual.names | deletion.names)
+
+
+def _resolver(expression: str, env: Environment) -> Resolver:
+    if not expression:
+        return _failing(expression, "invalid query (nil)")
+    try:
+        query = compile_query(expression, env)
+    except QuerySyntaxError as error:
+        return _failing(expression, f"incorrect query {expression}: {error.message}")
+    names, evaluate = query.names, query.evaluate
+
+    def ask(scope: Scope, path: str) -> Json:
+        try:
+            data = scope.root(names)
+        except QueryError as error:
+            raise _failure(expression, path, error, error.message) from error
+        try:
+            return evaluate(data)
+        except QueryError as error:
+            cause = f"JMESPath query failed: {error.message}"
+            raise _failure(expression, path, error, cause) from error
+
+    return Resolver(ask, names)
+
+
+def _failing(expression: str, message: str) -> Resolver:
+    def ask(_: Scope, path: str) -> Json:
+        raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
+
+    return Resolver(ask, frozenset())
+
+
+def _failure(expression: str, path: str, error: QueryError, cause: str) -> SubstitutionError:
+    missing = isinstance(error, NotFoundError) or getattr(error, "not_found", False)
+    text = f"failed to resolve {expression} at path {path}: {cause}"
+    return SubstitutionError(text, not_found=missing)

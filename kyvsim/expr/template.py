@@ -1,0 +1,185 @@
+"""Documents with variables: compiled once, filled in for every evaluation.
+
+upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
+anywhere in a document may hold variables. Parts without any are shared with the document.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import SubstitutionError
+from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, start
+from kyvsim.expr.references import resolve_references
+from kyvsim.expr.resolve import Resolver, compile_variable
+from kyvsim.expr.scope import Scope
+from kyvsim.expr.variables import Variable, find_variables, unescape
+from kyvsim.kube.objects import Json
+
+Render: TypeAlias = Callable[[Scope], Json]
+
+
+class Template(NamedTuple):
+    """A compiled document."""
+
+    constant: bool
+    """Nothing in it depends on the scope: `value` is the result."""
+    value: Json
+    names: frozenset[str]
+    """Names of context entries that the variables in it may load."""
+    render: Render
+    """Returns the filled-in document; raises `SubstitutionError` with upstream's text."""
+
+
+class _Part(NamedTuple):
+    """A piece of a document: its value, or what makes it."""
+
+    value: Json
+    render: Render | None = None
+    names: frozenset[str] = frozenset()
+
+
+def compile_template(data: Json, env: Environment) -> Template:
+    """Return the template of any document; faults show when it is rendered, as upstream's do.
+
+    Paths in messages and `{{@}}` count from the top of `data`.
+    """
+    try:
+        part = _part(resolve_references(data), "", env)
+    except SubstitutionError as error:
+        return Template(False, None, frozenset(), _raising(error))
+    if part.render is None:
+        value = part.value
+        return Template(True, value, frozenset(), lambda _: value)
+    return Template(False, None, part.names, part.render)
+
+
+def _raising(error: SubstitutionError) -> Render:
+    def render(_: Scope) -> Json:
+        raise SubstitutionError(error.message, not_found=error.not_found)
+
+    return render
+
+
+def _part(data: Json, path: str, env: Environment) -> _Part:
+    kind = data.__class__
+    if kind is str:
+        return _text(data, path, env) if "{{" in data else _Part(data)
+    if kind is dict:
+        return _map(data, path, env)
+    if kind is list:
+        return _list(data, path, env)
+    return _Part(data)
+
+
+def _list(data: list[Json], path: str, env: Environment) -> _Part:
+    parts = [_part(item, f"{path}/{place}", env) for place, item in enumerate(data)]
+    values = [part.value for part in parts]
+    if all(new is old for new, old in zip(values, data, strict=True)):
+        values = data
+    renders = [(place, part.render) for place, part in enumerate(parts) if part.render]
+    if not renders:
+        return _Part(values)
+
+    def render(scope: Scope) -> Json:
+        filled = list(values)
+        for place, fill in renders:
+            filled[place] = fill(scope)
+        return filled
+
+    return _Part(values, render, frozenset().union(*(part.names for part in parts)))
+
+
+def _map(data: dict[str, Json], path: str, env: Environment) -> _Part:
+    keys = [_part(key, path, env) for key in data]
+    parts = [_part(item, join(path, key), env) for key, item in data.items()]
+    names = frozenset().union(*(part.names for part in [*keys, *parts]))
+    values = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
+    if any(key.render for key in keys):
+        return _Part(data, _render_keys(data, keys, parts), names)
+    renders = [
+        (key.value, part.render) for key, part in zip(keys, parts, strict=True) if part.render
+    ]
+    if not renders:
+        same = all(values.get(key, values) is item for key, item in data.items())
+        return _Part(data if same else values)
+
+    def render(scope: Scope) -> Json:
+        filled = dict(values)
+        for key, fill in renders:
+            filled[key] = fill(scope)
+        return filled
+
+    return _Part(data, render, names)
+
+
+def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -> Render:
+    """Render a map in which keys have variables: it is built anew."""
+
+    def render(scope: Scope) -> Json:
+        filled = {}
+        for old, key, part in zip(data, keys, parts, strict=True):
+            name = checked_key(old, key.render(scope)) if key.render else key.value
+            filled[name] = part.render(scope) if part.render else part.value
+        return filled
+
+    return render
+
+
+def _text(text: str, path: str, env: Environment) -> _Part:
+    variables = find_variables(text)
+    if not variables:
+        return _Part(unescape(text))
+    resolvers = [compile_variable(variable.expression, path, env) for variable in variables]
+    names = frozenset().union(*(resolver.names for resolver in resolvers))
+    if variables[0].text == text:
+        return _Part(text, _whole(resolvers[0], path, env), names)
+    pieces = _pieces(text, variables)
+    if any("{{" in piece for piece in pieces):
+        return _Part(text, lambda scope: fill_text(text, path, start(scope, env)), names)
+    return _Part(
+        text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, env), names
+    )
+
+
+def _whole(resolver: Resolver, path: str, env: Environment) -> Render:
+    """Render a text that is one variable: the value itself, whatever its type."""
+    ask = resolver.ask
+
+    def render(scope: Scope) -> Json:
+        value = ask(scope, path)
+        kind = value.__class__
+        return fill_value(value, path, start(scope, env)) if kind is dict or kind is list else value
+
+    return render
+
+
+def _pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
+    """Return the plain texts around the variables: one more than there are variables."""
+    pieces = []
+    for variable in variables:
+        before, _, text = text.partition(variable.before + variable.text)
+        pieces.append(before + variable.before)
+    return [*pieces, text]
+
+
+def _joined(
+    pieces: list[str], variables: list[tuple[Variable, Resolver]], path: str, env: Environment
+) -> Render:
+    """Render plain texts with values between; texts that bring new braces get further rounds."""
+    first, *rest = pieces
+    steps = [
+        (variable, resolver.ask, piece)
+        for (variable, resolver), piece in zip(variables, rest, strict=True)
+    ]
+    shallow = variables[-1][0].shallow
+
+    def render(scope: Scope) -> Json:
+        text = first
+        for variable, ask, piece in steps:
+            text += show(variable, ask(scope, path), path) + piece
+        if "{{" not in text:
+            return text
+        return unescape(text) if shallow else fill_text(text, path, start(scope, env))
+
+    return render

@@ -1,0 +1,60 @@
+"""Where the variables `{{ }}` stand in a text.
+
+upstream: pkg/engine/variables/regex and the first half of `substituteVariablesIfAny` in
+pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash before
+it makes it plain text; a variable that follows another one directly is seen only after that one was
+filled in.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from kyvsim.kube.objects import Json
+
+_VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.DOTALL)
+
+
+class Variable(NamedTuple):
+    """One variable of a text."""
+
+    before: str
+    """The character in front of it; it belongs to the text that is replaced."""
+    text: str
+    """All of it, with the braces."""
+    expression: str
+    """The query: no braces, no blanks around."""
+    shallow: bool
+    """Written `{{- x }}`: variables in its value are not filled in."""
+
+
+def has_variable(text: str) -> bool:
+    """Tell whether a text holds a variable (or braces that only look like one)."""
+    return "{{" in text and _VARIABLE.search(text) is not None
+
+
+def find_variables(text: str) -> tuple[Variable, ...]:
+    """Return the variables of a text that one round of filling in sees, from left to right."""
+    return tuple(_variable(found[1], found[2]) for found in _VARIABLE.finditer(text))
+
+
+def unescape(text: str) -> str:
+    """Return the text with `\\{{` turned into `{{`."""
+    return text.replace("\\{{", "{{")
+
+
+def is_plain(value: Json) -> bool:
+    """Tell whether no text or key anywhere in the value has `{{`, so that filling in is idle."""
+    kind = value.__class__
+    if kind is str:
+        return "{{" not in value
+    if kind is dict:
+        return not any("{{" in key for key in value) and all(map(is_plain, value.values()))
+    if kind is list:
+        return all(map(is_plain, value))
+    return True
+
+
+def _variable(before: str, text: str) -> Variable:
+    expression = text.replace("{{", "").replace("}}", "").strip()
+    shallow = expression.startswith("-")
+    return Variable(before, text, expression[1:].strip() if shallow else expression, shallow)
