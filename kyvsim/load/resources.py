@@ -1,0 +1,113 @@
+"""Resources: documents with the type and the namespace that the API server would see.
+
+Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad.
+"""
+
+from collections.abc import Iterable
+
+from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.yaml_anchors import copy_tree
+from kyvsim.load.documents import AS_RESOURCES, Loaded, read_documents
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Path
+
+_MAP_FIELDS = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}
+)
+
+
+def load_resources(
+    paths: Iterable[str], stdin: bytes | None = None, crds: Iterable[Json] = ()
+) -> Loaded:
+    """Return the resources that `paths` lead to, and what is wrong with other documents.
+
+    All their numbers are floats. `crds` are CustomResourceDefinitions which, like those among the
+    resources, tell which kinds have no namespace. upstream: cmd/cli/kubectl-kyverno/resource
+    """
+    documents, remarks = read_documents(paths, stdin, AS_RESOURCES)
+    kinds = crd_kinds((*crds, *(document.data for document in documents)))
+    resources: list[Document] = []
+    problems: list[Diagnostic] = []
+    for document in documents:
+        problem = _problem(document)
+        if problem:
+            problems.append(problem)
+        else:
+            resources.append(document._replace(data=complete(document.data, kinds)))
+    return tuple(resources), (*remarks, *problems)
+
+
+def _problem(document: Document) -> Diagnostic | None:
+    data = document.data
+    if data.__class__ is not dict:
+        return _error(
+            document, "KV020", (), "a resource must be a map with `apiVersion` and `kind`"
+        )
+    for code, name in (("KV021", "apiVersion"), ("KV022", "kind")):
+        value = data.get(name)
+        if value is not None and value.__class__ is not str:
+            return _error(document, code, (name,), f"`{name}` must be a text")
+        if not value:
+            return _error(document, code, (), f"the resource has no `{name}`")
+    if data["apiVersion"].count("/") > 1:
+        message = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
+        return _error(document, "KV021", ("apiVersion",), message)
+    return None
+
+
+def _error(document: Document, code: str, path: Path, message: str) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, document.locate(path))
+
+
+def complete(data: Json, kinds: KindTable) -> Json:
+    """Return a resource with its default namespace, and empty maps where maps are null.
+
+    Kinds that are neither built in nor in `kinds` count as namespaced; `data` is left as it is.
+    """
+    if not text_field(data.get("metadata"), "namespace"):
+        group = split_api_version(data["apiVersion"])[0]
+        if is_namespaced(group, data["kind"], kinds):
+            data = _with_default_namespace(data)
+    return _without_null_maps(data) if _has_null_map(data) else data
+
+
+def _with_default_namespace(data: Json) -> Json:
+    metadata = data.get("metadata", {})
+    # upstream: the field is set only where it can be; a null `metadata` stays null.
+    if metadata.__class__ is not dict:
+        return data
+    return {**data, "metadata": {**metadata, "namespace": "default"}}
+
+
+def _has_null_map(data: Json) -> bool:
+    """Return whether a field that must be a map is null, at any depth.
+
+    upstream looks into maps and into lists of maps, not into lists of lists.
+    """
+    pending = [data]
+    while pending:
+        for key, child in pending.pop().items():
+            if child.__class__ is dict:
+                pending.append(child)
+            elif child.__class__ is list:
+                pending.extend(item for item in child if item.__class__ is dict)
+            elif child is None and key in _MAP_FIELDS:
+                return True
+    return False
+
+
+def _without_null_maps(data: Json) -> Json:
+    root = copy_tree(data)
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        for key, child in node.items():
+            if child.__class__ is dict:
+                pending.append(child)
+            elif child.__class__ is list:
+                pending.extend(item for item in child if item.__class__ is dict)
+            elif child is None and key in _MAP_FIELDS:
+                node[key] = {}
+    return root
