@@ -12,13 +12,11 @@ _CONTEXT = 3
 
 
 def marked_lines(before: str, after: str) -> list[Marked]:
-    """Return every line of both texts in order, each with its mark."""
-    old, new = before.splitlines(), after.splitlines()
+    """Return every line of both texts (each ends with a line end) in order, with its mark."""
+    old, new = before[:-1].split("\n"), after[:-1].split("\n")
     start, end = _common_ends(old, new)
     old_end, new_end = len(old) - end, len(new) - end
-    matcher = difflib.SequenceMatcher(
-        a=old[start:old_end], b=new[start:new_end], autojunk=False
-    )
+    matcher = difflib.SequenceMatcher(a=old[start:old_end], b=new[start:new_end], autojunk=False)
     lines: list[Marked] = [(" ", line) for line in new[:start]]
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if tag == "equal":
@@ -33,11 +31,13 @@ def marked_lines(before: str, after: str) -> list[Marked]:
 def hunks(lines: list[Marked]) -> Iterator[Marked]:
     """Yield the changed lines with a few lines around each, gaps marked "@"."""
     changed = [index for index, (mark, _) in enumerate(lines) if mark != " "]
-    wanted = sorted({
-        near
-        for index in changed
-        for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
-    })
+    wanted = sorted(
+        {
+            near
+            for index in changed
+            for near in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1))
+        }
+    )
     if wanted and wanted[0]:
         yield "@", ""
     for index, following in pairwise([*wanted, len(lines)]):

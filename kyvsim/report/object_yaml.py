@@ -61,7 +61,7 @@ def scalar(text: str) -> str:
         and resolve(text).__class__ is str
     ):
         return text
-    if "'" in text or "\\" not in text and '"' not in text:
+    if "'" in text or ("\\" not in text and '"' not in text):
         return _double_quoted(text)
     return f"'{text}'"
 

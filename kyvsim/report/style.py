@@ -7,18 +7,20 @@ from typing import TypeAlias
 Paint: TypeAlias = Callable[[str, str], str]
 """Gives a text the look of a name from `CODES`, or leaves it as it is."""
 
-CODES: Mapping[str, str] = MappingProxyType({
-    "title": "1",
-    "dim": "2",
-    "pass": "32",
-    "fail": "31",
-    "error": "31",
-    "warn": "33",
-    "skip": "36",
-    "added": "32",
-    "removed": "31",
-    "place": "36",
-})
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "title": "1",
+        "dim": "2",
+        "pass": "32",
+        "fail": "31",
+        "error": "31",
+        "warn": "33",
+        "skip": "36",
+        "added": "32",
+        "removed": "31",
+        "place": "36",
+    }
+)
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0))

@@ -129,7 +129,7 @@ def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
     if selector is None:
         return True
     try:
-        return compile_selector(selector)(labels)
+        return bool(compile_selector(selector)(labels))
     except SelectorError:
         return False
 

@@ -1,0 +1,238 @@
+"""`kyvsim apply`: policies over resources."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.cli import exit_status
+from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options
+from kyvsim.cli.output_files import ObjectFiles
+from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.model.result import EngineResponse
+from kyvsim.report import json_document, manifests, policy_report, table, text
+from kyvsim.report.progress import with_progress
+from kyvsim.report.run import Look, Run
+from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.summary import Tally
+
+_MODELS = ("kyverno-1.19", "background-gates-generate")
+
+
+@click.command(
+    cls=GoSpelledCommand,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
+    "not be used.",
+)
+@click.argument("policies", nargs=-1, metavar="POLICY...")
+@list_option("-r", "--resource", "--resources", help="Resource files, folders or - for stdin.")
+@list_option(
+    "--target-resource",
+    "--target-resources",
+    help="Existing objects that mutate rules may change on behalf of a resource.",
+)
+@list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
+@click.option("-f", "--values-file", default="", help="Values for the policies' variables.")
+@list_option("-s", "--set", "set_values", help="Values as name=value.")
+@click.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
+@click.option("--context-file", default="", help="Context data for CEL policies.")
+@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
+@click.option(
+    "--exceptions-with-resources",
+    "--exceptions-within-resources",
+    is_flag=True,
+    help="Take policy exceptions out of the resource files too.",
+)
+@click.option(
+    "--exceptions-within-policies",
+    is_flag=True,
+    help="Take policy exceptions out of the policy files too.",
+)
+@click.option(
+    "--continue-on-fail", is_flag=True, help="Go on with the next resource after an error."
+)
+@click.option(
+    "--model",
+    type=click.Choice(_MODELS),
+    default=_MODELS[0],
+    show_default=True,
+    help="Whose reading of the policies to follow.",
+)
+@click.option("-o", "--output", default="", help="File (.yaml) or folder for changed objects.")
+@click.option(
+    "--output-format",
+    type=click.Choice(("yaml", "json"), case_sensitive=False),
+    default="yaml",
+    help="json: one JSON document; with --policy-report the report's format.",
+)
+@click.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
+@click.option("-t", "--table", is_flag=True, help="Print the results as a table.")
+@click.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
+@click.option("--diff", is_flag=True, help="Show only the changed parts of mutated resources.")
+@click.option(
+    "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
+)
+@click.option("--remove-color", is_flag=True, help="Print without colours.")
+@click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
+@click.option(
+    "--warn-exit-code",
+    type=click.IntRange(0, 255),
+    default=0,
+    help="Exit status when there are warnings and nothing worse.",
+)
+@click.option(
+    "--warn-no-pass", is_flag=True, help="Exit with --warn-exit-code when nothing passed."
+)
+@click.option("-v", "--v", "verbosity", hidden=True, expose_value=False, help="Has no effect.")
+@refused_options
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
+    r"""Apply policies to resources and show what they do.
+
+    POLICY is a file, a folder or - for standard input.
+
+    \b
+    kyvsim apply policies/ --resource pods.yaml
+    kubectl get pods -o yaml | kyvsim apply policies/ -r -
+    """
+    _check(ctx, options)
+    files = ObjectFiles(options["output"]) if options["output"] else None
+    try:
+        status = _apply(options, files)
+        if files:
+            files.commit()
+    finally:
+        if files:
+            files.discard()
+    return status
+
+
+def _apply(options: Mapping[str, Any], files: ObjectFiles | None) -> int:
+    application = open_application(_inputs(options), _stdin(options))
+    for entry in application.diagnostics:
+        say(safe_line(str(entry)))
+    responses = _watched(application, options)
+    if files:
+        responses = files.saving(responses)
+    tally = Tally()
+    write_out(_render(_run_of(application, responses, options), tally, options))
+    return exit_status.of_run(
+        tally.summary(),
+        application.diagnostics,
+        warn_exit_code=options["warn_exit_code"],
+        warn_no_pass=options["warn_no_pass"],
+    )
+
+
+def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for arguments that do not go together.
+
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
+    """
+    policies, resources = options["policies"], options["resource"]
+    if options["values_file"] and options["set_values"]:
+        raise click.UsageError("pass values with either --set or --values-file, not both", ctx)
+    if not policies:
+        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
+    if "-" in policies and "-" in resources:
+        raise click.UsageError(
+            "standard input (-) can hold either policies or resources, not both", ctx
+        )
+    if not resources:
+        raise click.UsageError(
+            "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
+        )
+    for path in (*policies, *resources, *options["target_resource"]):
+        if path.startswith(("http://", "https://")):
+            raise click.UsageError(
+                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
+            )
+    for pair in options["set_values"]:
+        name, _, value = pair.partition("=")
+        if not name or not value or "=" in value:
+            raise click.UsageError(f"--set {pair}: not of the form name=value", ctx)
+
+
+def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
+    return ApplyInputs(
+        policies=options["policies"],
+        resources=options["resource"],
+        targets=options["target_resource"],
+        exceptions=options["exception"],
+        values_file=options["values_file"],
+        set_values=options["set_values"],
+        userinfo=options["userinfo"],
+        context_file=options["context_file"],
+        crd_paths=options["crd_paths"],
+        model=options["model"],
+        exceptions_with_resources=options["exceptions_with_resources"],
+        exceptions_within_policies=options["exceptions_within_policies"],
+        continue_on_fail=options["continue_on_fail"],
+    )
+
+
+def _stdin(options: Mapping[str, Any]) -> bytes | None:
+    """Return all of standard input where an argument asks for it."""
+    if "-" not in (*options["policies"], *options["resource"], *options["target_resource"]):
+        return None
+    with contextlib.suppress(AttributeError, ValueError):
+        return sys.stdin.buffer.read()
+    raise click.UsageError("- asks for standard input, but it is closed")
+
+
+def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
+    """Return the responses, with a progress bar where one shows and disturbs nothing."""
+    silent = options["output_format"] == "json" or options["policy_report"] or options["table"]
+    if is_terminal(sys.stderr) and (silent or not is_terminal(sys.stdout)):
+        return with_progress(application.responses, application.resource_count, "applying")
+    return application.responses
+
+
+def _run_of(
+    application: Application, responses: Iterator[EngineResponse], options: Mapping[str, Any]
+) -> Run:
+    return Run(
+        policies=application.policies,
+        resource_count=application.resource_count,
+        rule_count=application.rule_count,
+        exception_count=application.exception_count,
+        diagnostics=application.diagnostics,
+        responses=responses,
+        audit_warn=options["audit_warn"],
+    )
+
+
+def _render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
+    """Return the output in the format that the options choose."""
+    as_json = options["output_format"] == "json"
+    if options["policy_report"]:
+        render = policy_report.render_json if as_json else policy_report.render_yaml
+        return render(run, tally)
+    if as_json:
+        return json_document.render(run, tally)
+    look = Look(
+        colours=_colours(options),
+        detailed=options["detailed_results"],
+        diff=options["diff"],
+        objects=not options["output"],
+    )
+    if options["table"]:
+        return table.render(run, tally, look)
+    if options["stdin"]:
+        return manifests.render(run, tally, look._replace(colours=False), _say_all)
+    return text.render(run, tally, look)
+
+
+def _say_all(lines: str) -> None:
+    say(safe_text(lines.rstrip()))
+
+
+def _colours(options: Mapping[str, Any]) -> bool:
+    """Return whether to colour: on a terminal, unless an option or the environment says no."""
+    unwanted = options["remove_color"] or os.environ.get("NO_COLOR")
+    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"

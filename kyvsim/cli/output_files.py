@@ -1,0 +1,102 @@
+"""Mutated and generated objects as files (`--output`), complete or not at all."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from kyvsim.cli.streams import OutputError
+from kyvsim.kube.objects import Json, metadata
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.object_yaml import to_yaml
+
+_FOLDER_MODE = 0o750
+_FILE_MODE = 0o600
+_UNSAFE = re.compile(r"[^\w.:-]|^\.+")
+
+
+class ObjectFiles:
+    """Collects objects in temporary files beside their place; `commit` puts them there.
+
+    A path that ends in .yaml or .yml is one file; any other is a folder with `NAME-mutated.yaml`
+    for each changed resource and `POLICY-generated.yaml` for what a policy generates.
+    upstream: cmd/cli/kubectl-kyverno/processor/generate.go and policy_processor.go
+    """
+
+    def __init__(self, path: str) -> None:
+        """Raise OutputError where the path can't take files."""
+        self._path = Path(path)
+        self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
+        self._folder = self._path.parent if self._single else self._path
+        self._temporary: dict[Path, Path] = {}
+        with _explained(self._folder):
+            self._folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        if self._single:
+            self._open(self._path)
+
+    def saving(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
+        """Yield `responses` as they come, their objects saved."""
+        for response in responses:
+            for name, obj in _objects_of(response):
+                self._append(self._path if self._single else self._folder / name, obj)
+            yield response
+
+    def commit(self) -> None:
+        """Put all files in their place, each at once."""
+        for place, temporary in self._temporary.items():
+            with _explained(place):
+                temporary.replace(place)
+        self._temporary.clear()
+
+    def discard(self) -> None:
+        """Remove what was not committed."""
+        for temporary in self._temporary.values():
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def _append(self, place: Path, obj: Json) -> None:
+        lead = "---\n" if place in self._temporary and self._temporary[place].stat().st_size else ""
+        temporary = self._temporary.get(place) or self._open(place)
+        with _explained(place), temporary.open("a", encoding="utf-8") as stream:
+            stream.write(f"{lead}{to_yaml(obj)}")
+
+    def _open(self, place: Path) -> Path:
+        """Create the temporary file for a place; a link is never written through or replaced."""
+        if place.is_symlink() or (place.exists() and not place.is_file()):
+            kind = "a symbolic link" if place.is_symlink() else "no regular file"
+            raise OutputError(f"cannot write to {place}: it is {kind}")
+        temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}.tmp")
+        with _explained(place):
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
+        self._temporary[place] = temporary
+        return temporary
+
+
+def _objects_of(response: EngineResponse) -> Iterator[tuple[str, Json]]:
+    """Yield file names and objects: the changed resource, patched targets, generated objects."""
+    if mutations(response):
+        yield f"{_file_name(_name(response.object))}-mutated.yaml", response.object
+    for patched in patched_targets(response):
+        yield f"{_file_name(_name(patched.object))}-mutated.yaml", patched.object
+    for created in generated(response):
+        yield f"{_file_name(created.policy.name)}-generated.yaml", created.object
+
+
+def _name(obj: Json) -> str:
+    meta = metadata(obj)
+    return str(meta.get("name") or meta.get("generateName") or "unnamed")
+
+
+def _file_name(name: str) -> str:
+    """Return a name from user data as one that can't leave its folder or hide in it."""
+    return _UNSAFE.sub("_", name)[:200]
+
+
+@contextlib.contextmanager
+def _explained(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {place}: {error.strerror}") from None

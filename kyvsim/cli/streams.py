@@ -1,0 +1,85 @@
+"""Writing to standard output and standard error."""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+_BATCH = 1 << 16
+"""Characters gathered before they are written."""
+
+
+class OutputError(Exception):
+    """Output could not be written; the text says where to and why."""
+
+
+def say(text: str) -> None:
+    """Write a line to standard error; when nobody can read it there is nothing more to do."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Return whether a person reads `stream`."""
+    with contextlib.suppress(ValueError, AttributeError):
+        return stream is not None and stream.isatty()
+    return False
+
+
+def write_out(pieces: Iterable[str]) -> None:
+    """Write `pieces` to standard output as they come.
+
+    A reader that has gone away is no error: the rest is still worked through, so that the exit
+    status says what all of it amounts to. Raises OutputError when writing fails otherwise.
+    """
+    stream = sys.stdout
+    if stream is None:
+        raise OutputError("cannot write to standard output: it is closed")
+    batches = _batches(pieces, 1 if is_terminal(stream) else _BATCH)
+    try:
+        for batch in batches:
+            _write(stream, batch)
+        stream.flush()
+    except BrokenPipeError:
+        abandon_stdout()
+        for _ in batches:
+            pass
+    except OSError as error:
+        if error.errno == errno.EINVAL and os.name == "nt":  # a closed pipe, as Windows says it
+            abandon_stdout()
+            return
+        abandon_stdout()
+        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+    except ValueError:
+        raise OutputError("cannot write to standard output: it is closed") from None
+
+
+def abandon_stdout() -> None:
+    """Point standard output to nowhere, so that the interpreter's last flush stays quiet."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _batches(pieces: Iterable[str], size: int) -> Iterator[str]:
+    waiting: list[str] = []
+    length = 0
+    for piece in pieces:
+        waiting.append(piece)
+        length += len(piece)
+        if length >= size:
+            yield "".join(waiting)
+            waiting.clear()
+            length = 0
+    yield "".join(waiting)
+
+
+def _write(stream: IO[str], text: str) -> None:
+    """Write in UTF-8 whatever the locale; what has no UTF-8 form is written as an escape."""
+    stream.flush()
+    stream.buffer.write(text.encode("utf-8", "backslashreplace"))  # type: ignore[attr-defined]
+    stream.buffer.flush()  # type: ignore[attr-defined]

@@ -1,0 +1,56 @@
+"""The objects that a response changed or created, each with the rule that did it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+
+
+class Change(NamedTuple):
+    """An object that one rule patched (`before` holds what it was) or created."""
+
+    policy: Policy
+    rule: str
+    object: Json
+    before: Json = None
+
+    @property
+    def author(self) -> str:
+        """The policy and rule, as a sentence names them."""
+        return f"policy {self.policy.key}, rule {self.rule}"
+
+
+def mutations(response: EngineResponse) -> list[PolicyResponse]:
+    """Return the answers of the policies that changed the trigger, in order."""
+    return [
+        answer for answer in response.responses if answer.changed and answer.phase is Phase.MUTATE
+    ]
+
+
+def passed_rules(answer: PolicyResponse) -> list[str]:
+    """Return the names of a policy's rules that passed."""
+    return [result.rule.name for result in answer.results if result.status is RuleStatus.PASS]
+
+
+def generated(response: EngineResponse) -> Iterator[Change]:
+    """Yield the objects created for the trigger."""
+    for policy, result in _results(response):
+        for obj in result.generated:
+            yield Change(policy, result.rule.name, obj)
+
+
+def patched_targets(response: EngineResponse) -> Iterator[Change]:
+    """Yield the existing objects that rules changed on behalf of the trigger."""
+    for policy, result in _results(response):
+        for target in result.targets:
+            if target.changed:
+                yield Change(policy, result.rule.name, target.object, target.before)
+
+
+def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
+    for answer in response.responses:
+        for result in answer.results:
+            if result.generated or result.targets:
+                yield answer.policy, result

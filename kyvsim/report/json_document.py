@@ -1,0 +1,107 @@
+"""The run as one JSON document, for programs.
+
+`results` stream; what follows them (`mutated`, `generated`, `targets`, `references`) waits, as
+text, until the last result is out.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
+from kyvsim.report.json_text import to_json
+from kyvsim.report.ledger import Ledger, Need, needs_of
+from kyvsim.report.run import Run
+from kyvsim.report.subject import identity
+from kyvsim.report.summary import Row, Tally, compile_rows
+
+
+def render(run: Run, tally: Tally) -> Iterator[str]:
+    """Yield the document a piece at a time, counting every result in `tally`."""
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    row_text = _compile_row_text()
+    ledger = Ledger()
+    needs: list[Need] = []
+    objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
+    yield '{"results": ['
+    between = "\n  "
+    for response in run.responses:
+        ledger.add(response)
+        needs += needs_of(response)
+        texts = []
+        for row in rows_of(response):
+            tally.add(row.status)
+            texts.append(row_text(row))
+        for key, entry in _objects(response):
+            objects[key].append(to_json(entry))
+        if texts:
+            yield between + ",\n  ".join(texts)
+            between = ",\n  "
+    yield "]"
+    objects["references"] = [to_json(_need(need, ledger)) for need in needs]
+    objects["diagnostics"] = [to_json(_diagnostic(entry)) for entry in run.diagnostics]
+    for key, entries in objects.items():
+        listed = ",\n  ".join(entries)
+        yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
+    yield f',\n"summary": {json.dumps(tally.summary().as_dict())}}}\n'
+
+
+def _compile_row_text() -> Callable[[Row], str]:
+    """Return a function that writes a row; what rows of one rule or one object share is kept."""
+    heads: dict[tuple[int, int], str] = {}
+    quote = json.encoder.encode_basestring_ascii
+    last: list[Json] = [None, ""]
+
+    def text(row: Row) -> str:
+        result = row.result
+        key = (id(row.policy), id(result.rule))
+        head = heads.get(key)
+        if head is None:
+            head = heads[key] = (
+                f'{{"policy": {quote(row.policy.key)}, "rule": {quote(result.rule.name)}, '
+                f'"type": {quote(result.phase.value)}, "resource": '
+            )
+        if last[0] is not row.resource:
+            last[:] = row.resource, json.dumps(identity(row.resource))
+        return f'{head}{last[1]}, "result": "{row.status}", "message": {quote(result.message)}}}'
+
+    return text
+
+
+def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
+    """Yield what a response changed or created, each under the key of its list."""
+    trigger = identity(response.trigger)
+    for answer in mutations(response):
+        about = {"policy": answer.policy.key, "rules": passed_rules(answer), "resource": trigger}
+        yield "mutated", {**about, "object": answer.object}
+    changes = (("generated", generated(response)), ("targets", patched_targets(response)))
+    for key, found in changes:
+        for change in found:
+            about = {"policy": change.policy.key, "rule": change.rule, "trigger": trigger}
+            yield key, {**about, "object": change.object}
+
+
+def _need(need: Need, ledger: Ledger) -> Json:
+    kind, namespace, name = need.reference.target
+    return {
+        "resource": identity(need.resource),
+        "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
+        "places": list(need.reference.places),
+        "optional": need.reference.optional,
+        "metBy": ledger.met_by(need),
+        "hint": need.hint,
+    }
+
+
+def _diagnostic(entry: Diagnostic) -> Json:
+    place = entry.location
+    return {
+        "code": entry.code,
+        "severity": entry.severity.value,
+        "message": entry.message,
+        "file": place.file if place else "",
+        "line": place.line if place else 0,
+        "column": place.column if place else 0,
+    }

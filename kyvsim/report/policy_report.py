@@ -1,0 +1,153 @@
+"""Results as policy reports of the Kubernetes policy working group (wgpolicyk8s.io/v1alpha2).
+
+Results of ClusterPolicies stand in one ClusterPolicyReport named `merged`, those of a namespaced
+Policy in a PolicyReport beside it. Nothing in a report depends on the time of the run.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
+from kyvsim.report.object_yaml import scalar, to_yaml
+from kyvsim.report.run import Run
+from kyvsim.report.subject import identity
+from kyvsim.report.summary import Row, Tally, compile_rows
+
+_API_VERSION = "wgpolicyk8s.io/v1alpha2"
+_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
+
+
+def render_yaml(run: Run, tally: Tally) -> Iterator[str]:
+    """Yield one YAML document a report, the cluster-wide one first and as it comes."""
+    apart: list[tuple[Policy, Json]] = []
+    counts = Tally()
+    yield _opening("ClusterPolicyReport", "merged", "")
+    yield from _results_yaml(_cluster_results(run, tally, counts, apart))
+    yield to_yaml({"summary": counts.summary().as_dict()})
+    for policy, results in _grouped(apart):
+        yield "---\n"
+        yield _opening("PolicyReport", policy.name, policy.namespace)
+        yield from _results_yaml(iter(results))
+        yield to_yaml({"summary": _counts(results)})
+
+
+def render_json(run: Run, tally: Tally) -> Iterator[str]:
+    """Yield one JSON document: the cluster-wide report, or a List when policies have namespaces."""
+    apart: list[tuple[Policy, Json]] = []
+    counts = Tally()
+    listed = any(policy.namespace for policy in run.policies)
+    if listed:
+        yield '{"apiVersion": "v1", "kind": "List", "items": [\n'
+    results = _cluster_results(run, tally, counts, apart)
+    yield from _report_json("ClusterPolicyReport", {"name": "merged"}, results)
+    yield f', "summary": {json.dumps(counts.summary().as_dict())}}}'
+    for policy, own in _grouped(apart):
+        yield ",\n"
+        about = {"name": policy.name, "namespace": policy.namespace}
+        yield from _report_json("PolicyReport", about, iter(own))
+        yield f', "summary": {json.dumps(_counts(own))}}}'
+    yield "]}\n" if listed else "\n"
+
+
+def _opening(kind: str, name: str, namespace: str) -> str:
+    meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return to_yaml({"apiVersion": _API_VERSION, "kind": kind, "metadata": meta})
+
+
+def _cluster_results(
+    run: Run, tally: Tally, counts: Tally, apart: list[tuple[Policy, Json]]
+) -> Iterator[Json]:
+    """Yield the results of cluster-wide policies; those of others are put into `apart`."""
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    result_of = _compile_result()
+    for response in run.responses:
+        for row in rows_of(response):
+            tally.add(row.status)
+            if row.policy.namespace:
+                apart.append((row.policy, result_of(row)))
+            else:
+                counts.add(row.status)
+                yield result_of(row)
+
+
+def _compile_result() -> Callable[[Row], Json]:
+    """Return a function that makes a report's entry for a row, keys in alphabetical order."""
+    about: dict[int, Json] = {}
+
+    def result(row: Row) -> Json:
+        policy = row.policy
+        known = about.get(id(policy))
+        if known is None:
+            known = about[id(policy)] = _about(policy)
+        entry = {
+            **known,
+            "message": row.result.message,
+            "policy": policy.key,
+            "resources": [{key: text for key, text in identity(row.resource).items() if text}],
+            "result": row.status,
+            "rule": row.result.rule.name,
+            "scored": policy.scored,
+            "source": "kyverno",
+        }
+        return dict(sorted(entry.items()))
+
+    return result
+
+
+def _about(policy: Policy) -> Json:
+    """Return what all entries of a policy say of it."""
+    category = policy.annotations.get("policies.kyverno.io/category")
+    severity = policy.annotations.get("policies.kyverno.io/severity")
+    process = "background scan" if policy.background else "admission review"
+    known: dict[str, Json] = {"properties": {"process": process}}
+    if category.__class__ is str and category:
+        known["category"] = category
+    if severity in _SEVERITIES:
+        known["severity"] = severity
+    return known
+
+
+def _results_yaml(results: Iterator[Json]) -> Iterator[str]:
+    """Yield the entries as YAML; entries are flat, so writing them needs no emitter."""
+    lead = "results:\n"
+    for entry in results:
+        lines = [_entry_line(key, value) for key, value in entry.items()]
+        yield f"{lead}- {'  '.join(lines)}"
+        lead = ""
+    if lead:
+        yield "results: []\n"
+
+
+def _entry_line(key: str, value: Json) -> str:
+    if value.__class__ is str:
+        return f"{key}: {scalar(value)}\n"
+    if value.__class__ is bool:
+        return f"{key}: {'true' if value else 'false'}\n"
+    return to_yaml({key: value}).replace("\n", "\n  ").removesuffix("  ")
+
+
+def _report_json(kind: str, meta: Json, results: Iterator[Json]) -> Iterator[str]:
+    opening = {"apiVersion": _API_VERSION, "kind": kind, "metadata": meta}
+    yield json.dumps(opening)[:-1] + ', "results": ['
+    between = "\n  "
+    for entry in results:
+        yield between + json.dumps(entry)
+        between = ",\n  "
+    yield "]"
+
+
+def _grouped(apart: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[Json]]]:
+    """Yield each namespaced policy with its entries, by namespace and name."""
+    ordered = sorted(apart, key=lambda pair: pair[0].key)
+    for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
+        own = list(pairs)
+        yield own[0][0], [entry for _, entry in own]
+
+
+def _counts(results: list[Json]) -> dict[str, int]:
+    counts = Tally()
+    for entry in results:
+        counts.add(entry["result"])
+    return counts.summary().as_dict()

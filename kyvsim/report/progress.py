@@ -1,0 +1,35 @@
+"""A progress bar for long work, on a terminal only."""
+
+import time
+from collections.abc import Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+_PATIENCE = 1.0
+"""Seconds of work before a bar appears."""
+
+
+def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item]:
+    """Yield `items`; when that takes long, show on standard error how many of `total` are done."""
+    start = time.monotonic()
+    done = 0
+    for item in items:
+        yield item
+        done += 1
+        if time.monotonic() - start > _PATIENCE:
+            break
+    else:
+        return
+    yield from _with_bar(items, done, total, what)
+
+
+def _with_bar(items: Iterator[Item], done: int, total: int, what: str) -> Iterator[Item]:
+    from rich.console import Console  # noqa: PLC0415 — slow to import, rarely needed
+    from rich.progress import Progress  # noqa: PLC0415 — slow to import, rarely needed
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total, completed=done)
+        for item in items:
+            yield item
+            progress.advance(task)

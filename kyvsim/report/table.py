@@ -1,0 +1,57 @@
+"""Results as a table with a column for each of policy, rule, resource and result."""
+
+from collections.abc import Iterator
+
+from kyvsim.report.run import Look, Run
+from kyvsim.report.style import CODES, painter, safe_line
+from kyvsim.report.subject import title
+from kyvsim.report.summary import Tally, compile_rows
+
+_COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
+
+
+def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
+    """Yield the table a line at a time, then the counts.
+
+    Columns are as wide as their widest text, so all rows are gathered before the first is shown.
+    Messages stand last and are never wrapped: a row is a line.
+    """
+    rows = _rows(run, tally, detailed=look.detailed)
+    columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
+    widths = [
+        max(len(name), *(len(row[index]) for row in rows)) if rows else len(name)
+        for index, name in enumerate(columns)
+    ]
+    paint = painter(colours=look.colours)
+    yield paint("title", _line(columns, widths)) + "\n"
+    yield "  ".join("-" * width for width in widths) + "\n"
+    form = "  ".join(f"{{:<{width}}}" for width in widths[:4])
+    width = widths[4]
+    for row in rows:
+        status = row[4].lower()
+        result = f"{row[4]:<{width}}" if look.detailed else row[4]
+        result = paint(status, result) if status in CODES else result
+        yield "  ".join((form.format(*row[:4]), result, *row[5:])).rstrip() + "\n"
+    yield f"\n{tally.summary()}\n"
+
+
+def _rows(run: Run, tally: Tally, *, detailed: bool) -> list[tuple[str, ...]]:
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows: list[tuple[str, ...]] = []
+    for response in run.responses:
+        for row in rows_of(response):
+            tally.add(row.status)
+            cells = (
+                str(len(rows) + 1),
+                safe_line(row.policy.key),
+                safe_line(row.result.rule.name),
+                safe_line(title(row.resource)),
+                row.status.capitalize(),
+            )
+            rows.append((*cells, safe_line(row.result.message)) if detailed else cells)
+    return rows
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip()

@@ -1,0 +1,101 @@
+"""The view for people: what changed, what was generated, what failed and where; then the counts."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.ledger import Ledger, Need, needs_of
+from kyvsim.report.run import Look, Run
+from kyvsim.report.style import Paint, painter
+from kyvsim.report.summary import Tally, compile_rows
+from kyvsim.report.text_blocks import need_line, resource_block, verdict_block
+from kyvsim.report.text_objects import object_blocks
+
+_HOLD_LIMIT = 1 << 20
+"""How many characters wait for an object that may still come and meet an open reference."""
+
+_Piece: TypeAlias = str | Need
+
+
+def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
+    """Yield the view a piece at a time, counting every result in `tally`; the last line counts."""
+    paint = painter(colours=look.colours)
+    yield f"{paint('title', header(run))}\n\n"
+    ledger = Ledger()
+    late: list[Need] = []
+    yield from _in_order(_pieces(run, tally, look, ledger), ledger, late, paint)
+    if late:
+        yield paint("title", "Injected references that stood open above") + "\n"
+        yield from (need_line(need, ledger.met_by(need), paint, owner=True) for need in late)
+        yield "\n"
+    yield f"{tally.summary()}\n"
+
+
+def header(run: Run) -> str:
+    """Return the line that says how much is applied to how much."""
+    exceptions = (
+        f" with {_counted(run.exception_count, 'exception')}" if run.exception_count else ""
+    )
+    rules = _counted(run.rule_count, "policy rule")
+    return f"Applying {rules} to {_counted(run.resource_count, 'resource')}{exceptions}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _pieces(run: Run, tally: Tally, look: Look, ledger: Ledger) -> Iterator[_Piece]:
+    """Yield the text of every response, with the needs of its object in their place."""
+    paint = painter(colours=look.colours)
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    block = verdict_block(paint, detailed=look.detailed)
+    for response in run.responses:
+        rows = list(rows_of(response))
+        for row in rows:
+            tally.add(row.status)
+        ledger.add(response)
+        verdicts = block(response, rows)
+        changes = list(_changes(response, paint, look))
+        if verdicts or changes:
+            yield resource_block(response, paint)
+            yield from changes
+            yield verdicts
+
+
+def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Piece]:
+    mutated, others = object_blocks(response, paint, look)
+    if mutated:
+        yield mutated
+        yield from needs_of(response)
+        yield "\n"
+    yield from others
+
+
+def _in_order(
+    pieces: Iterable[_Piece], ledger: Ledger, late: list[Need], paint: Paint
+) -> Iterator[str]:
+    """Yield the pieces as text; from an open need on they wait until it is met or all is read.
+
+    So that memory stays bounded, a wait that grows long ends early: what is still open then goes
+    to `late` and is told at the end.
+    """
+    held: list[_Piece] = []
+    size = 0
+    for piece in pieces:
+        if not held and (isinstance(piece, str) or ledger.met_by(piece)):
+            yield _text(piece, ledger, paint)
+            continue
+        held.append(piece)
+        size += len(piece) if isinstance(piece, str) else 0
+        if size > _HOLD_LIMIT:
+            late += [need for need in held if isinstance(need, Need) and not ledger.met_by(need)]
+            yield from (_text(waiting, ledger, paint, open_end=True) for waiting in held)
+            held, size = [], 0
+    yield from (_text(piece, ledger, paint) for piece in held)
+
+
+def _text(piece: _Piece, ledger: Ledger, paint: Paint, *, open_end: bool = False) -> str:
+    if isinstance(piece, str):
+        return piece
+    met = ledger.met_by(piece)
+    return need_line(piece, met or ("see the end" if open_end else None), paint)

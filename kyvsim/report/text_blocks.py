@@ -1,0 +1,93 @@
+"""The parts of the text view that speak: a resource's heading, its verdicts, its references."""
+
+from collections.abc import Callable, Iterable
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Document, Path
+from kyvsim.report.ledger import Need
+from kyvsim.report.style import Paint, indented, safe_line
+from kyvsim.report.subject import title
+from kyvsim.report.summary import Row
+
+_LOUD = frozenset({"fail", "error", "warn"})
+_INDENT = " " * 9
+
+
+def resource_block(response: EngineResponse, paint: Paint) -> str:
+    """Return the heading of everything said about one resource."""
+    place = f" ({_place(response.document, ())})" if response.document else ""
+    return f"{paint('title', safe_line(title(response.trigger)))}{paint('dim', place)}\n"
+
+
+def verdict_block(
+    paint: Paint, *, detailed: bool
+) -> Callable[[EngineResponse, Iterable[Row]], str]:
+    """Return a function that tells the rows worth telling, each with its place in the policy.
+
+    Failures, errors and warnings always; with `detailed` what passed or was skipped as well, and
+    the place in the input file that failed.
+    """
+    headings: dict[tuple[int, str], str] = {}
+
+    def heading(row: Row) -> str:
+        key = (id(row.result.rule), row.status)
+        found = headings.get(key)
+        if found is None:
+            rule = row.result.rule
+            where = paint("dim", f"({_place(row.policy.document, rule.path)})")
+            word = paint(row.status, f"{row.status:<5}")
+            name = safe_line(f"{row.policy.key} / {rule.name}")
+            found = headings[key] = f"  {word}  {name} {where}\n"
+        return found
+
+    def tell(row: Row, response: EngineResponse) -> str:
+        message = indented(row.result.message, _INDENT)
+        text = f"{heading(row)}{_INDENT}{message}\n" if message else heading(row)
+        if detailed and row.result.path and response.document:
+            place = _failed_place(response.document, row.result.path)
+            text += f"{_INDENT}{paint('place', f'at {place}')}\n"
+        return text
+
+    def block(response: EngineResponse, rows: Iterable[Row]) -> str:
+        told = [tell(row, response) for row in rows if detailed or row.status in _LOUD]
+        return "".join([*told, "\n"]) if told else ""
+
+    return block
+
+
+def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False) -> str:
+    """Return the line about one injected reference: what meets it, or a warning."""
+    kind, namespace, name = need.reference.target
+    places = ", ".join(need.reference.places)
+    of = f"{title(need.resource)}: " if owner else ""
+    what = safe_line(f"{of}{kind} {namespace}/{name} ({places})")
+    if met:
+        return f"    {paint('pass', 'needs')}  {what}: {safe_line(met)}\n"
+    if need.reference.optional:
+        return f"    {paint('dim', 'needs')}  {what}: nothing here creates it, but it is optional\n"
+    warning = paint("warn", "warning: nothing here creates it")
+    hint = f"\n           {safe_line(need.hint)}" if need.hint else ""
+    return f"    {paint('warn', 'needs')}  {what}: {warning}{hint}\n"
+
+
+def _place(document: Document, path: Path) -> str:
+    return safe_line(str(document.locate(path)))
+
+
+def _failed_place(document: Document, path: str) -> str:
+    """Return the position of the deepest node along `path` that the input has."""
+    steps: list[str | int] = []
+    node: Json = document.data
+    for name in path.strip("/").split("/"):
+        step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
+        steps.append(step)
+        node = _member(node, step)
+    return _place(document, tuple(steps))
+
+
+def _member(node: Json, step: str | int) -> Json:
+    if node.__class__ is dict:
+        return node.get(step)
+    in_list = node.__class__ is list and step.__class__ is int
+    return node[step] if in_list and int(step) < len(node) else None

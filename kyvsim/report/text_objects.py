@@ -1,0 +1,81 @@
+"""The parts of the text view that show objects: mutated ones with marks, generated ones whole."""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.result import EngineResponse, PolicyResponse
+from kyvsim.report.changes import (
+    Change,
+    generated,
+    mutations,
+    passed_rules,
+    patched_targets,
+)
+from kyvsim.report.diff import Marked, hunks, marked_lines
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.run import Look
+from kyvsim.report.style import Paint, safe_line, safe_text
+from kyvsim.report.subject import short_title
+
+_GUTTER = {" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."}
+_PAINTS = {"+": "added", "-": "removed", "@": "dim"}
+
+
+def object_blocks(response: EngineResponse, paint: Paint, look: Look) -> tuple[str, list[str]]:
+    """Return the text of the mutated object ("" if none) and the texts of all other objects."""
+    mutated = mutations(response)
+    text = _mutated(response.trigger, mutated, paint, look) if mutated else ""
+    others = [_patched(change, paint, look) for change in patched_targets(response)]
+    others += [_generated(change, paint, look) for change in generated(response)]
+    return text, others
+
+
+def _mutated(trigger: Json, answers: list[PolicyResponse], paint: Paint, look: Look) -> str:
+    """Return the object as all policies left it, or with `look.diff` what each of them changed."""
+    if not look.diff or not look.objects:
+        head = _head("mutated", "; ".join(map(_author, answers)), paint)
+        return head + _comparison(trigger, answers[-1].object, paint, look)
+    texts = []
+    before = trigger
+    for answer in answers:
+        texts.append(_head("mutated", _author(answer), paint))
+        texts.append(_comparison(before, answer.object, paint, look))
+        before = answer.object
+    return "".join(texts)
+
+
+def _author(answer: PolicyResponse) -> str:
+    """Return the policy and those of its rules that passed."""
+    rules = passed_rules(answer)
+    return f"policy {answer.policy.key}, rule{'s' * (len(rules) != 1)} {', '.join(rules)}"
+
+
+def _patched(change: Change, paint: Paint, look: Look) -> str:
+    head = _head(f"patched {short_title(change.object)}", change.author, paint)
+    before = change.object if change.before is None else change.before
+    return f"{head}{_comparison(before, change.object, paint, look)}\n"
+
+
+def _generated(change: Change, paint: Paint, look: Look) -> str:
+    head = _head(f"generated {short_title(change.object)}", change.author, paint)
+    if not look.objects:
+        return f"{head}\n"
+    lines = ((" ", line) for line in to_yaml(change.object)[:-1].split("\n"))
+    return f"{head}{''.join(_guttered(lines, paint))}\n"
+
+
+def _head(what: str, author: str, paint: Paint) -> str:
+    return f"  {paint('pass', safe_line(what))} by {safe_line(author)}\n"
+
+
+def _comparison(before: Json, after: Json, paint: Paint, look: Look) -> str:
+    if not look.objects:
+        return ""
+    lines = marked_lines(to_yaml(before), to_yaml(after))
+    return "".join(_guttered(hunks(lines) if look.diff else lines, paint))
+
+
+def _guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
+    for mark, line in lines:
+        text = f"{_GUTTER[mark]}{safe_text(line)}"
+        yield f"{paint(_PAINTS[mark], text) if mark in _PAINTS else text}\n"
