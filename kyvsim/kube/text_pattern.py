@@ -87,7 +87,14 @@ def _compile_conjunction(text: str) -> Predicate:
     tests = tuple(_compile_atom(part.strip(" ")) for part in text.split("&"))
     if len(tests) == 1:
         return tests[0]
-    return lambda value: all(test(value) for test in tests)
+
+    def fits(value: Json) -> bool:
+        for test in tests:  # noqa: SIM110 — a plain loop is faster than all() with a generator
+            if not test(value):
+                return False
+        return True
+
+    return fits
 
 
 def _compile_atom(atom: str) -> Predicate:
@@ -152,7 +159,7 @@ def _text_comparison(name: str, operand: str) -> Predicate:
     """Return the comparison of texts; there is no order among them and no text of None."""
     if name not in ("", "!"):
         return lambda _: False
-    match = compile_wildcard(operand) if has_wildcard(operand) else operand.__eq__
+    match = _compile_text_match(operand)
     wanted = name == ""
 
     def fits(value: Json) -> bool:
@@ -160,6 +167,12 @@ def _text_comparison(name: str, operand: str) -> Predicate:
         return text is not None and match(text) is wanted
 
     return fits
+
+
+def _compile_text_match(operand: str) -> Callable[[str], bool]:
+    if operand == "?*":
+        return bool
+    return compile_wildcard(operand) if has_wildcard(operand) else operand.__eq__
 
 
 def _scalar_text(value: Json) -> str | None:

@@ -50,11 +50,11 @@ def type_name(value: Json) -> str:
 
 
 def plain_mismatch(place: Place, form: str) -> Mismatch:
-    """Return a mismatch whose text is `form` with the path in place of its `%s`."""
-    before, _, after = form.partition("%s")
+    """Return a mismatch whose text is `form`, with the path for the `%s` it may hold."""
+    before, sign, after = form.partition("%s")
 
     def text(indices: paths.Indices) -> str:
-        return f"{before}{path_text(place, indices)}{after}"
+        return f"{before}{path_text(place, indices)}{after}" if sign else form
 
     return Mismatch(weigh(form + "".join(place)), place, text)
 
@@ -66,10 +66,8 @@ def scalar_check(pattern: Json, place: Place) -> Check:
     """Return the check of a scalar; of a list as value every element must fit."""
     fits = compile_scalar(pattern)
     mismatch = _scalar_mismatch(pattern, place)
-    if pattern in ("true", "false") and pattern.__class__ is str:
-        return _truth_check(pattern == "true", fits, mismatch)
     if pattern.__class__ is str:
-        return _text_check(plain_alternatives(pattern), fits, mismatch)
+        return _text_check(pattern, fits, mismatch)
 
     def check(value: Json, _: Seen) -> Mismatch | None:
         return None if _all_fit(fits, value) else mismatch(value)
@@ -81,28 +79,20 @@ def _all_fit(fits: Predicate, value: Json) -> bool:
     return all(map(fits, value)) if value.__class__ is list else fits(value)
 
 
-def _truth_check(wanted: bool, fits: Predicate, mismatch: Callable[[Json], Mismatch]) -> Check:
-    """Return the check of "true" or "false", which mostly meets booleans."""
+def _text_check(pattern: str, fits: Predicate, mismatch: Callable[[Json], Mismatch]) -> Check:
+    """Return the check of a text, with a short way for the value it mostly meets."""
+    plain = plain_alternatives(pattern)
+    truth = pattern == "true"
 
-    def check(value: Json, _: Seen) -> Mismatch | None:
-        if value is wanted or _all_fit(fits, value):
-            return None
-        return mismatch(value)
-
-    return check
-
-
-def _text_check(
-    plain: frozenset[str], fits: Predicate, mismatch: Callable[[Json], Mismatch]
-) -> Check:
-    """Return the check of a text, which mostly meets texts."""
+    def check_truth(value: Json, _: Seen) -> Mismatch | None:
+        return None if value is truth or _all_fit(fits, value) else mismatch(value)
 
     def check(value: Json, _: Seen) -> Mismatch | None:
         if value.__class__ is str and value in plain:
             return None
         return None if _all_fit(fits, value) else mismatch(value)
 
-    return check
+    return check_truth if truth or pattern == "false" else check
 
 
 def _scalar_mismatch(pattern: Json, place: Place) -> Callable[[Json], Mismatch]:
@@ -175,6 +165,10 @@ def _check_anchors(
 
 def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
     """Return the check of a map whose members are checked one after the other."""
+    if len(members) == 1 and members[0].absent is None:
+        return _single_map_check(members[0], place)
+    if all(not member.as_null and member.absent is None for member in members):
+        return _optional_map_check(tuple((key, check) for key, check, *_ in members), place)
 
     def check(value: Json, seen: Seen) -> Mismatch | None:
         if value.__class__ is not dict:
@@ -188,6 +182,36 @@ def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
                 mismatch = absent
             if mismatch is not None:
                 return mismatch
+        return None
+
+    return check
+
+
+def _single_map_check(member: Member, place: Place) -> Check:
+    """Return the check of a map with one member, which most maps of patterns are."""
+    key, member_check, as_null, _ = member
+
+    def check(value: Json, seen: Seen) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return structure_mismatch(value, place)
+        if key in value:
+            return member_check(value[key], seen)
+        return member_check(None, seen) if as_null else None
+
+    return check
+
+
+def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
+    """Return the check of a map whose members only count where the object has their keys."""
+
+    def check(value: Json, seen: Seen) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return structure_mismatch(value, place)
+        for key, member_check in members:
+            if key in value:
+                mismatch = member_check(value[key], seen)
+                if mismatch is not None:
+                    return mismatch
         return None
 
     return check
