@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SEPARATOR = re.compile(r"^---.*$", re.MULTILINE)
+_CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
 
 
 class Chunk(NamedTuple):
@@ -17,36 +17,43 @@ class Chunk(NamedTuple):
     """The line that ended the stream early: `---` followed by something that is no comment."""
 
 
-def is_empty(text: str) -> bool:
-    """Return whether a text holds nothing but comments and blank lines."""
-    return all(not line or line.startswith("#") for line in map(str.strip, text.split("\n")))
-
-
 def _is_separator(line: str) -> bool:
     rest = line[3:].strip()
     return not rest or rest.startswith("#")
 
 
 def split_chunks(text: str) -> Iterator[Chunk]:
-    r"""Yield the documents of a stream, those without content left out.
+    r"""Yield the documents of a stream; those with nothing but comments are left out.
 
     A line that begins with `---` ends a document; where more than a comment follows on it,
     Kubernetes stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes
-    LF.
-    upstream: apimachinery `util/yaml` YAMLReader.
+    LF. upstream: apimachinery `util/yaml` YAMLReader.
     """
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
-    start, line = 0, 1
-    for found in _SEPARATOR.finditer(text):
-        if found.start() > start:
-            body = text[start : found.start()]
-            if not is_empty(body):
-                yield Chunk(body, line)
-            line += body.count("\n")
-        if not _is_separator(found[0]):
-            yield Chunk("", line, found[0])
+    start, line, size = 0, 1, len(text)
+    while start < size:
+        end = _next_separator(text, start)
+        body = text[start:end]
+        if _CONTENT.search(body):
+            yield Chunk(body, line)
+        if end == size:
             return
-        start, line = found.end() + 1, line + 1
-    body = text[start:]
-    if not is_empty(body):
-        yield Chunk(body, line)
+        line += body.count("\n")
+        separator = text[end : _end_of_line(text, end)]
+        if not _is_separator(separator):
+            yield Chunk("", line, separator)
+            return
+        start, line = end + len(separator) + 1, line + 1
+
+
+def _next_separator(text: str, start: int) -> int:
+    """Return where the next line that begins with `---` begins, or the end of the text."""
+    if text.startswith("---", start):
+        return start
+    found = text.find("\n---", start)
+    return len(text) if found < 0 else found + 1
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
