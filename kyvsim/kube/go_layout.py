@@ -137,7 +137,9 @@ def read_chunk(chunk: Chunk, following: Chunk | None, rest: str, fields: Fields)
         raise TimeError(_mismatch(value, chunk.element)) from None
     except _RangeError as error:
         raise TimeError(f": {error} out of range") from None
-    if chunk.element in ("5", "05") and (following is None or following.element[:1] not in ".,"):
+    if chunk.element in ("5", "05") and (
+        following is None or following.element[:1] not in (".", ",")
+    ):
         found = _FRACTION.match(left)
         if found is not None:
             fields.nanosecond = _nanoseconds(found[1])

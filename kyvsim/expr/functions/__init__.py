@@ -4,10 +4,32 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from kyvsim.expr.functions import (
+    arithmetic,
+    containers,
+    encoding,
+    hashing,
+    randomness,
+    references,
+    regexes,
+    texts,
+    timestamps,
+)
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
 
-FAMILIES: Final = (STANDARD,)
+FAMILIES: Final = (
+    STANDARD,
+    texts.FUNCTIONS,
+    regexes.FUNCTIONS,
+    arithmetic.FUNCTIONS,
+    containers.FUNCTIONS,
+    encoding.FUNCTIONS,
+    hashing.FUNCTIONS,
+    timestamps.FUNCTIONS,
+    references.FUNCTIONS,
+    randomness.FUNCTIONS,
+)
 """Every family's tuple; a later one replaces functions of the same name."""
 
 FUNCTIONS: Final[Mapping[str, Function]] = MappingProxyType(

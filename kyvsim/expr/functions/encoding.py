@@ -1,0 +1,170 @@
+"""Functions that decode and encode texts: base64, JSON, YAML.
+
+upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
+"""
+
+import base64
+import json
+import math
+import re
+from types import MappingProxyType
+
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.record import ANY, STRING, Example, Function
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_text import load_one
+
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_LONE = re.compile("[\ud800-\udfff]")
+_PLACES = MappingProxyType(
+    {
+        "Expecting value": "looking for beginning of value",
+        "Extra data": "after top-level value",
+        "Expecting property name enclosed in double quotes": (
+            "looking for beginning of object key string"
+        ),
+        "Illegal trailing comma before end of object": "looking for beginning of object key string",
+        "Illegal trailing comma before end of array": "looking for beginning of value",
+        "Expecting ':' delimiter": "after object key",
+        "Expecting ',' delimiter": "after object key:value pair",
+        "Invalid control character at": "in string literal",
+        "Invalid \\escape": "in string escape code",
+        "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
+    }
+)
+
+
+def base64_encode(text: str) -> str:
+    """Return the base64 text of UTF-8 bytes."""
+    return base64.b64encode(text.encode("utf-8", "replace")).decode()
+
+
+def base64_decode(text: str) -> str:
+    """Return the text that base64 holds; bytes that are no UTF-8 become U+FFFD, one each."""
+    joined = text.replace("\r", "").replace("\n", "")
+    if _BASE64.fullmatch(joined) is None:
+        raise QueryError(f"illegal base64 data at input byte {_bad_byte(text)}")
+    decoded = base64.b64decode(joined).decode("utf-8", "surrogateescape")
+    return _LONE.sub("\ufffd", decoded)
+
+
+def _bad_byte(text: str) -> int:
+    """Return where Go's decoder gives up on a text that is no base64."""
+    data = text.encode("utf-8", "replace").decode("latin-1")
+    kept = [(at, char) for at, char in enumerate(data) if char not in "\r\n"]
+    for place, (at, char) in enumerate(kept):
+        if char in _ALPHABET:
+            continue
+        column, rest = place % 4, kept[place + 1 :]
+        if char != "=" or column < 2:
+            return at
+        if column == 2:
+            if not rest or rest[0][1] != "=":
+                return rest[0][0] if rest else len(data)
+            rest = rest[1:]
+        return rest[0][0] if rest else at
+    return len(data) - len(kept) % 4
+
+
+def parse_json(text: str) -> Json:
+    """Return the data that a JSON text holds; every number is a float."""
+    try:
+        return json.loads(
+            _LONE.sub("\ufffd", text),
+            parse_int=_number,
+            parse_float=_number,
+            parse_constant=_no_constant,
+            object_pairs_hook=_object,
+        )
+    except json.JSONDecodeError as error:
+        raise QueryError(_go_message(error)) from None
+    except RecursionError:
+        raise QueryError("exceeded max depth") from None
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    return dict(pairs)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        problem = f"cannot unmarshal number {text} into Go value of type float64"
+        raise QueryError(f"json: {problem}")
+    return number
+
+
+def _no_constant(text: str) -> Json:
+    second = "N" if text[0] == "-" else text[0]
+    raise QueryError(f"invalid character '{second}' looking for beginning of value")
+
+
+def _go_message(error: json.JSONDecodeError) -> str:
+    place = _PLACES.get(error.msg)
+    if place is None or error.pos >= len(error.doc):
+        return "unexpected end of JSON input"
+    char = error.doc[error.pos]
+    shown = "\\'" if char == "'" else '"' if char == '"' else quote(char)[1:-1]
+    return f"invalid character '{shown}' {place}"
+
+
+def parse_yaml(text: str) -> Json:
+    """Return the data of the first YAML document; every number is a float."""
+    try:
+        data = load_one(text, floats=True)
+    except YamlError as error:
+        raise QueryError(f"yaml: {error}") from None
+    _check_finite(data)
+    return data
+
+
+def _check_finite(value: Json) -> None:
+    """Refuse what JSON cannot hold, as upstream converts YAML to JSON first."""
+    if value.__class__ is float and not math.isfinite(value):
+        shown = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+        raise QueryError(f"json: unsupported value: {shown}")
+    if value.__class__ is dict:
+        for item in value.values():
+            _check_finite(item)
+    elif value.__class__ is list:
+        for item in value:
+            _check_finite(item)
+
+
+FUNCTIONS = (
+    Function(
+        "base64_decode",
+        (STRING,),
+        STRING,
+        "the text that a base64 text holds; the alphabet is the standard one, with padding",
+        base64_decode,
+        examples=(Example("base64_decode('aGk=')", "hi"),),
+    ),
+    Function(
+        "base64_encode",
+        (STRING,),
+        STRING,
+        "the base64 form of a text",
+        base64_encode,
+        examples=(Example("base64_encode('hi')", "aGk="),),
+    ),
+    Function(
+        "parse_json",
+        (STRING,),
+        ANY,
+        "the value that a JSON text holds",
+        parse_json,
+        examples=(Example("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
+    ),
+    Function(
+        "parse_yaml",
+        (STRING,),
+        ANY,
+        "the value that the first document of a YAML text holds",
+        parse_yaml,
+        examples=(Example("parse_yaml('a: yes')", {"a": True}),),
+    ),
+)

@@ -1,0 +1,169 @@
+r"""Random texts that fit a regular expression.
+
+upstream: zach-klippenstein/goregen, which reads Go's expressions without any Perl syntax: there is
+no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.random_class import Runes, read_class, read_escape, regex_error
+from kyvsim.model.ports import Entropy
+
+Maker: TypeAlias = Callable[[Entropy], str]
+"""Makes one random text."""
+
+_UNBOUNDED = 4096
+_MAX_REPEAT = 1000
+_MAX_LENGTH = 1 << 20
+_ANY_CHARACTER = 0x7FFF_FFFF
+"""upstream draws `.` from all int32, of which nearly none is a character."""
+
+
+def compile_random(pattern: str) -> Maker:
+    """Return a maker of texts that fit `pattern`; raises QueryError with Go's message."""
+    reader = _Reader(pattern)
+    maker = reader.alternatives()
+    if reader.at < len(pattern):
+        raise regex_error("unexpected )", pattern)
+    return maker
+
+
+def _literal(text: str) -> Maker:
+    return lambda _: text
+
+
+def _any_character(entropy: Entropy) -> str:
+    return _character(1 + entropy.below(_ANY_CHARACTER))
+
+
+def _character(code: int) -> str:
+    return "\ufffd" if code > 0x10FFFF or 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _one_of(runes: Runes) -> Maker:
+    size = sum(high - low + 1 for low, high in runes)
+
+    def make(entropy: Entropy) -> str:
+        place = entropy.below(size)
+        for low, high in runes:
+            if place <= high - low:
+                return _character(low + place)
+            place -= high - low + 1
+        raise AssertionError  # a place within size is always found
+
+    return make
+
+
+def _sequence(makers: list[Maker]) -> Maker:
+    if len(makers) == 1:
+        return makers[0]
+    return lambda entropy: "".join(make(entropy) for make in makers)
+
+
+def _repeated(make: Maker, low: int, high: int) -> Maker:
+    def repeat(entropy: Entropy) -> str:
+        count = low + entropy.below(high - low + 1)
+        pieces: list[str] = []
+        length = 0
+        for _ in range(count):
+            piece = make(entropy)
+            pieces.append(piece)
+            length += len(piece)
+            if length > _MAX_LENGTH:
+                raise QueryError("random: the text grows too long")
+        return "".join(pieces)
+
+    return repeat
+
+
+class _Reader:
+    """Reads an expression from left to right; `at` is the place of the next character."""
+
+    __slots__ = ("at", "depth", "pattern")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.depth = 0
+
+    def alternatives(self) -> Maker:
+        choices = [self._sequence()]
+        while self.pattern.startswith("|", self.at):
+            self.at += 1
+            choices.append(self._sequence())
+        if len(choices) == 1:
+            return choices[0]
+        return lambda entropy: choices[entropy.below(len(choices))](entropy)
+
+    def _sequence(self) -> Maker:
+        makers: list[Maker] = []
+        limit = 1
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            start = self.at
+            bounds = self._bounds()
+            if bounds is None:
+                makers.append(self._atom())
+                limit = 1
+                continue
+            if not makers:
+                raise regex_error(
+                    "missing argument to repetition operator", self.pattern[start : self.at]
+                )
+            low, high = bounds
+            limit *= max(high, 1) if self.pattern[start] == "{" and high < _UNBOUNDED else 1
+            if limit > _MAX_REPEAT:
+                raise regex_error("invalid repeat count", self.pattern[start : self.at])
+            makers[-1] = _repeated(makers[-1], low, high)
+        return _sequence(makers)
+
+    def _bounds(self) -> tuple[int, int] | None:
+        """Read a repetition; None where the next thing is none."""
+        simple = {"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)}
+        char = self.pattern[self.at]
+        if char in simple:
+            self.at += 1
+            return simple[char]
+        end = self.pattern.find("}", self.at)
+        if char != "{" or end < 0:
+            return None
+        low, comma, high = self.pattern[self.at + 1 : end].partition(",")
+        good = low.isascii() and low.isdigit() and (not high or (high.isascii() and high.isdigit()))
+        if not good or (len(low) > 1 and low[0] == "0"):
+            return None
+        whole = self.pattern[self.at : end + 1]
+        self.at = end + 1
+        least = int(low[:9])
+        most = least if not comma else int(high[:9]) if high else _UNBOUNDED
+        if least > _MAX_REPEAT or (high and most > _MAX_REPEAT) or least > most:
+            raise regex_error("invalid repeat count", whole)
+        return least, most
+
+    def _atom(self) -> Maker:
+        char = self.pattern[self.at]
+        match char:
+            case "(":
+                return self._group()
+            case "[":
+                runes, self.at = read_class(self.pattern, self.at)
+                return _one_of(runes)
+            case "\\":
+                code, self.at = read_escape(self.pattern, self.at)
+                return _literal(_character(code))
+        self.at += 1
+        if char == ".":
+            return _any_character
+        return _literal("" if char in "^$" else char)
+
+    def _group(self) -> Maker:
+        self.at += 1
+        self.depth += 1
+        if self.depth > 200:
+            raise regex_error("expression nests too deeply", self.pattern)
+        maker = self.alternatives()
+        if not self.pattern.startswith(")", self.at):
+            raise regex_error("missing closing )", self.pattern)
+        self.at += 1
+        self.depth -= 1
+        return maker

@@ -1,0 +1,173 @@
+"""Regular expressions (RE2, as in Go) and Kyverno's wildcards.
+
+upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
+"""
+
+import re
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.record import BOOLEAN, NUMBER, STRING, Example, Function
+from kyvsim.kube.go_text import format_float
+from kyvsim.kube.wildcard import matches
+
+_MAX_MEMORY = 64 << 20
+_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_GO_WORDS = MappingProxyType(
+    {
+        "missing ]": "missing closing ]",
+        "missing )": "missing closing )",
+        "trailing \\": "trailing backslash at end of expression",
+        "no argument for repetition operator": "missing argument to repetition operator",
+        "bad repetition operator": "invalid nested repetition operator",
+        "invalid repetition size": "invalid repeat count",
+        "invalid perl operator": "invalid or unsupported Perl syntax",
+        "invalid named capture group": "invalid named capture",
+    }
+)
+"""What Go's regexp says where RE2 words it otherwise."""
+
+
+@lru_cache(maxsize=512)
+def compile_regex(pattern: str) -> Any:
+    """Return the compiled RE2 pattern; raises QueryError with Go's message.
+
+    Cached, since most patterns are constants and the text of the others only exists at run time.
+    """
+    import re2  # noqa: PLC0415 - slow to import, rarely needed
+
+    for found in _ESCAPE.finditer(pattern):
+        if found[0] == r"\C":  # RE2 knows it, Go does not
+            raise QueryError(r"error parsing regexp: invalid escape sequence: `\C`")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise QueryError(_go_message(error.args[0])) from None
+
+
+def _go_message(problem: str | bytes) -> str:
+    text = problem.decode("utf-8", "replace") if isinstance(problem, bytes) else problem
+    words, colon, where = text.partition(": ")
+    shown = f": `{where}`" if colon else ""
+    if words == "trailing \\":
+        shown = ": ``"
+    return f"error parsing regexp: {_GO_WORDS.get(words, words)}{shown}"
+
+
+def as_text(value: str | float) -> str:
+    """Return a text argument, numbers written plainly with the digits of a float32."""
+    return value if isinstance(value, str) else format_float(value, "f", bits=32)
+
+
+def regex_match(pattern: str, source: str | float) -> bool:
+    """Tell whether a place in `source` fits the pattern."""
+    return compile_regex(pattern).search(as_text(source)) is not None
+
+
+def regex_replace_all(pattern: str, source: str | float, replacement: str | float) -> str:
+    """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
+    parts = _template(as_text(replacement))
+    compiled = _compiled_for("regex_replace_all", pattern)
+
+    def expand(match: Any) -> str:
+        return "".join(part if isinstance(part, str) else _group(match, part[0]) for part in parts)
+
+    return _replaced(compiled, as_text(source), expand)
+
+
+def regex_replace_all_literal(pattern: str, source: str | float, replacement: str | float) -> str:
+    """Return `source` with each match replaced by the text as it stands."""
+    compiled = _compiled_for("regex_replace_all_literal", pattern)
+    text = as_text(replacement)
+    return _replaced(compiled, as_text(source), lambda _: text)
+
+
+def _compiled_for(name: str, pattern: str) -> Any:
+    try:
+        return compile_regex(pattern)
+    except QueryError as error:
+        raise QueryError(f"JMESPath function '{name}': {error.message}") from None
+
+
+def _replaced(compiled: Any, source: str, expand: Any) -> str:
+    """Replace matches from the left; an empty one right after another match does not count."""
+    pieces: list[str] = []
+    last = 0
+    for match in compiled.finditer(source):
+        start, end = match.span()
+        pieces.append(source[last:start])
+        if end > last or start == 0:
+            pieces.append(expand(match))
+        last = end
+    pieces.append(source[last:])
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=128)
+def _template(text: str) -> tuple[str | tuple[str], ...]:
+    """Return literal texts and, as one-element tuples, the names of groups."""
+    parts: list[str | tuple[str]] = []
+    last = 0
+    for found in _REFERENCE.finditer(text):
+        name = found[1] or found[2]
+        parts += (text[last : found.start()], (name,) if name else "$")
+        last = found.end()
+    return (*parts, text[last:])
+
+
+def _group(match: Any, name: str) -> str:
+    """Return the text of a group by number or name, "" where there is none."""
+    if name.isascii() and name.isdigit():
+        is_number = name == "0" or name[0] != "0"
+        number = int(name) if is_number and len(name) < 9 else -1
+        return match.group(number) or "" if 0 <= number <= match.re.groups else ""
+    if name in match.re.groupindex:
+        return match.group(name) or ""
+    return ""
+
+
+def pattern_match(pattern: str, source: str | float) -> bool:
+    """Tell whether all of `source` fits a pattern with `*` and `?`."""
+    return matches(pattern, as_text(source))
+
+
+FUNCTIONS = (
+    Function(
+        "regex_replace_all",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match; `$1` and `${name}` stand for groups",
+        regex_replace_all,
+        examples=(Example("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
+    ),
+    Function(
+        "regex_replace_all_literal",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match, as it stands",
+        regex_replace_all_literal,
+        examples=(Example("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
+    ),
+    Function(
+        "regex_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether the RE2 expression fits somewhere in a text or number",
+        regex_match,
+        examples=(Example("regex_match('^v[0-9]+$', 'v12')", output=True),),
+    ),
+    Function(
+        "pattern_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether a whole text or number fits a pattern: `*` any run, `?` one character",
+        pattern_match,
+        examples=(Example("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
+    ),
+)
