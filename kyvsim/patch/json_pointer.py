@@ -1,0 +1,157 @@
+"""JSON pointers and the places they name in a document.
+
+upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, partialArray).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.objects import Json
+from kyvsim.patch.errors import PatchError
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_INT64 = range(-(2**63), 2**63)
+
+
+class Pointer(NamedTuple):
+    """A path, taken apart."""
+
+    text: str
+    steps: tuple[str, ...]
+    """The parts between slashes as written; () for a path without a slash."""
+    parents: tuple[str, ...]
+    """All parts but the last, decoded."""
+    key: str
+    """The last part, decoded."""
+
+
+class Document(NamedTuple):
+    """A document while operations change it."""
+
+    root: Json
+    itself: Json
+    """What an empty part of a path names at the root: the document as it was at first."""
+
+
+class Place(NamedTuple):
+    """A map or list and a key in it that need not exist."""
+
+    container: Json
+    key: str
+    trail: tuple[str | int, ...] | None
+    """The way from the root to the container; None where it is a copy whose changes are lost."""
+
+
+class MissingKeyError(PatchError):
+    """A map lacks a key."""
+
+
+def parse_pointer(path: str) -> Pointer:
+    """Return the parts of a path; what stands before the first slash counts for nothing."""
+    steps = tuple(path.split("/")[1:])
+    parts = tuple(map(decode_step, steps)) or ("",)
+    return Pointer(path, steps, parts[:-1], parts[-1])
+
+
+def decode_step(step: str) -> str:
+    """Return one part of a path with its escapes resolved."""
+    return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+
+
+def find_place(document: Document, pointer: Pointer) -> Place | None:
+    """Return the place a pointer names, or None where the way to it is missing."""
+    if not pointer.steps:
+        return None if pointer.text else Place(document.root, "", ())
+    node = document.root
+    trail: tuple[str | int, ...] = ()
+    lost = False
+    for part in pointer.parents:
+        if part == "" and node is document.root:
+            node, lost = document.itself, True
+            continue
+        key = concrete_key(node, part)
+        node = None if key is None else node[key]
+        if key is None or (node.__class__ is not dict and node.__class__ is not list):
+            return None
+        trail = (*trail, key)
+    return Place(node, pointer.key, None if lost else trail)
+
+
+def concrete_key(node: Json, part: str) -> str | int | None:
+    """Return the key or index that exists in a map or list under this part, or None."""
+    if node.__class__ is dict:
+        return part if part and part in node else None
+    try:
+        return existing_index(node, part)
+    except PatchError:
+        return None
+
+
+def value_at(document: Document, place: Place) -> Json:
+    """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
+    container, key, _ = place
+    if key == "":
+        return document.itself if container is document.root else None
+    if container.__class__ is list:
+        return container[existing_index(container, key)]
+    if key not in container:
+        raise MissingKeyError(f"unable to get nonexistent key: {key}: missing value")
+    return container[key]
+
+
+def existing_index(items: Sequence[Json], part: str) -> int:
+    """Return the index of an existing element; a negative number counts from the end."""
+    number = parse_index(part)
+    if not -len(items) <= number < len(items):
+        raise PatchError(f"Unable to access invalid index: {number}: invalid index referenced")
+    return number % len(items)
+
+
+def parse_index(part: str) -> int:
+    """Return a part as a number; raises PatchError with the text of Go's strconv.Atoi."""
+    if not _NUMBER.fullmatch(part):
+        raise PatchError(f"strconv.Atoi: parsing {quote(part)}: invalid syntax")
+    if len(part) > 20 or int(part) not in _INT64:
+        raise PatchError(f"strconv.Atoi: parsing {quote(part)}: value out of range")
+    return int(part)
+
+
+def with_container(document: Document, place: Place, new: Json) -> Document:
+    """Return the document with another map or list at a place; the rest is shared."""
+    if place.trail is None:
+        return document
+    nodes = [document.root]
+    for key in place.trail[:-1]:
+        nodes.append(nodes[-1][key])
+    for node, key in zip(reversed(nodes), reversed(place.trail), strict=False):
+        above = node.copy()
+        above[key] = new
+        new = above
+    return Document(new, document.itself)
+
+
+def with_value(place: Place, value: Json) -> Json:
+    """Return the container with a value added: set in a map, inserted in a list."""
+    container, key, _ = place
+    new = container.copy()
+    if container.__class__ is dict:
+        new[key] = value
+    else:
+        new.insert(insertion_index(container, key), value)
+    return new
+
+
+def insertion_index(items: Sequence[Json], part: str) -> int:
+    """Return where in a list a new element goes: `-` or -1 is the end."""
+    if part == "-":
+        return len(items)
+    try:
+        number = parse_index(part)
+    except PatchError as error:
+        message = f"value was not a proper array index: '{part}': {error}"
+        raise PatchError(message) from error
+    if not -len(items) - 1 <= number <= len(items):
+        raise PatchError(f"Unable to access invalid index: {number}: invalid index referenced")
+    return number if number >= 0 else number + len(items) + 1

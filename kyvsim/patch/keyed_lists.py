@@ -1,0 +1,205 @@
+"""Lists whose elements are named by keys, and sets of scalars: how two of them become one.
+
+upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
+`ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
+object's of the same name, then the object's others. Where every element has all keys and no name
+comes twice that is all there is to it. Where keys are missing or names double, elements are lost,
+moved or doubled in ways that follow from upstream's searching by the keys that happen to be there;
+`_merge_untidy` says how.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, wrong_kind
+
+
+class Joined(NamedTuple):
+    """One merged element, and whether it takes the place of the object's element for good."""
+
+    value: Json
+    in_place: bool
+
+
+Join = Callable[[Json, Json], Joined]
+"""Merges an element of the object and one of the patch; either may be ABSENT."""
+
+
+def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Join) -> list[Json]:
+    """Return the merged list; `dest` itself when it stays as it is.
+
+    `origin` is ABSENT where the patch has no such list, and `dest` itself for a part of the patch
+    that is merged with itself. No keys: elements are scalars and name themselves.
+    Raises PatchError for elements of the wrong kind.
+    """
+    names = _names(dest, keys)
+    added = names if origin is dest else {} if origin is ABSENT else _names(origin, keys)
+    if names is None or added is None:
+        merged = _merge_untidy(dest, origin, keys or ("",), join)
+    else:
+        merged = _merge_tidy(names, added, join)
+    if len(merged) == len(dest) and all(map(_identical, merged, dest)):
+        return dest
+    return merged
+
+
+def _identical(one: Json, other: Json) -> bool:
+    return one is other
+
+
+def _names(items: list[Json], keys: tuple[str, ...]) -> dict[tuple[str, ...], Json] | None:
+    """Return the elements by name, or None where one lacks a name or shares it."""
+    names = {}
+    for item in items:
+        if (item.__class__ is dict) is not bool(keys) or item.__class__ is list or item is None:
+            return None
+        name = tuple(text(item.get(key)) if is_named(item.get(key)) else "" for key in keys)
+        names[name or (text(item),)] = item
+        if "" in name or not (name or text(item)):
+            return None
+    return names if len(names) == len(items) else None
+
+
+def _merge_tidy(
+    names: dict[tuple[str, ...], Json], added: dict[tuple[str, ...], Json], join: Join
+) -> list[Json]:
+    merged = []
+    for name in (*added, *(name for name in names if name not in added)):
+        before = names.get(name, ABSENT)
+        value, in_place = join(before, added.get(name, ABSENT))
+        if is_empty(value):
+            continue
+        # An element that is replaced as a whole comes back from the object's list, unchanged.
+        merged.append(value if in_place or before is ABSENT else before)
+    return merged
+
+
+def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:
+    rest = list(dest)
+    patch = rest if origin is dest else [] if origin is ABSENT else origin
+    names = _distinct([*patch, *rest], keys)
+    if not names:
+        return rest
+    used = [at for at in range(len(keys)) if any(name[at] for name in names)] or range(len(keys))
+    used_keys = [keys[at] for at in used]
+    merged: list[Json] = []
+    for name in names:
+        values = [name[at] for at in used]
+        at, before = _find(rest, used_keys, values)
+        value, in_place = join(before, _find(patch, used_keys, values)[1])
+        if is_empty(value):
+            rest[:] = _put(rest, ABSENT, used_keys, values)
+            continue
+        if in_place and at >= 0:
+            rest[at] = value
+            merged = [value if item is before else item for item in merged]
+        merged = _put(merged, value, used_keys, values)
+    for item in rest:
+        merged = _put_back(merged, item, used_keys)
+    return merged
+
+
+def _distinct(items: list[Json], keys: Sequence[str]) -> list[list[str]]:
+    """Return the names of all elements, each once; of several keys, gaps are filled from others."""
+    names: list[list[str]] = []
+    for item in items:
+        name = [text(item)] if keys[0] == "" else [_named(item, key) for key in keys]
+        if name not in names:
+            names.append(name)
+    if len(keys) > 1:
+        _fill_gaps(names)
+    return names
+
+
+def _fill_gaps(names: list[list[str]]) -> None:
+    for one, first in enumerate(names):
+        for other, second in enumerate(names):
+            if (both := _filled(first, second)) is not None:
+                names[one] = names[other] = both
+
+
+def _named(item: Json, key: str) -> str:
+    value = field_of(item, key)
+    return text(value) if is_named(value) else ""
+
+
+def _filled(one: list[str], other: list[str]) -> list[str] | None:
+    """Return both names as one if they agree in a key and differ only where one has a gap."""
+    pairs = list(zip(one, other, strict=True))
+    if any(a != b and a and b for a, b in pairs) or not any(a == b for a, b in pairs):
+        return None
+    return [a or b for a, b in pairs]
+
+
+def _find(items: list[Json], keys: list[str], values: list[str]) -> tuple[int, Json]:
+    """Return place and value of the first element with these texts at the keys that have one."""
+    wanted = [(key, value) for key, value in zip(keys, values, strict=True) if value]
+    wanted = wanted or list(zip(keys, values, strict=True))
+    for at, item in enumerate(items):
+        if keys[0] == "":
+            if text(item) == values[0]:
+                return at, item
+        elif item.__class__ is dict and all(_has(item, key, value) for key, value in wanted):
+            return at, item
+    return -1, ABSENT
+
+
+def _has(item: Json, key: str, value: str) -> bool:
+    found = field_of(item, key)
+    return found is not ABSENT and text(found) == value
+
+
+def _put(items: list[Json], new: Json, keys: list[str], values: list[str]) -> list[Json]:
+    """Return the list with `new` in place of every element of that name, or else at its end.
+
+    ABSENT takes the elements out. Nulls and empty maps go in any case. An empty text stands for any
+    value of its key, and keys beyond the given values are not looked at.
+    """
+    kept, found = [], False
+    for item in items:
+        if is_empty(item):
+            continue
+        if _is_meant(item, keys, values):
+            found = True
+            if new is not ABSENT:
+                kept.append(new)
+        elif values:
+            kept.append(item)
+    if not found and new is not ABSENT and new is not None:
+        kept.append(new)
+    return kept
+
+
+def _is_meant(item: Json, keys: list[str], values: list[str]) -> bool:
+    if item.__class__ is not dict and keys[0] and values and values[0]:
+        return False
+    for key, value in zip(keys, values, strict=False):
+        if key == "":
+            if item.__class__ is dict or item.__class__ is list:
+                raise wrong_kind("ScalarNode", item)
+            return text(item) == value
+        if item.__class__ is not dict:
+            raise wrong_kind("MappingNode", item)
+        found = item.get(key, ABSENT)
+        if found is ABSENT or (value and text(found) != value):
+            return False
+    return bool(values)
+
+
+def _put_back(merged: list[Json], item: Json, keys: list[str]) -> list[Json]:
+    """Return the merged list after an element of the object's list came back to its place in it."""
+    if keys[0] == "":
+        return _put(merged, item, keys, [text(item)])
+    if item is not None and item.__class__ is not dict:
+        raise wrong_kind("MappingNode", item)
+    values = []
+    for key in keys:
+        found = field_of(item, key)
+        if found is ABSENT:
+            merged = [*merged, item]
+        else:
+            values.append(text(found))
+    if len(keys) > 1:
+        merged = _put(merged, ABSENT, keys, values)
+    return _put(merged, item, keys, values)

@@ -1,0 +1,87 @@
+"""Values as the reference's YAML nodes show them while it merges: text, kind, sameness.
+
+upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so that
+two scalars are one when their texts are, and null differs from a missing field.
+"""
+
+from typing import Final
+
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.objects import Json
+from kyvsim.patch.errors import PatchError
+
+ABSENT: Final[Json] = object()
+"""No value at all, where None is a null."""
+
+_EXACT = 2.0**53
+
+
+def text(value: Json) -> str:
+    """Return the text of a scalar as JSON writes it, without quotes; "" for a map or list."""
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is dict or kind is list:
+        return ""
+    if kind is float and value.is_integer() and -_EXACT < value < _EXACT:
+        return str(int(value))
+    return to_json(value)
+
+
+def is_empty(value: Json) -> bool:
+    """Tell whether a value is absent, null or an empty map: a merged list keeps none of these."""
+    return value is ABSENT or value is None or (value.__class__ is dict and not value)
+
+
+def is_named(value: Json) -> bool:
+    """Tell whether a field's value can name something: it is there, not null, {} or []."""
+    if value.__class__ is dict or value.__class__ is list:
+        return bool(value)
+    return value is not ABSENT and value is not None
+
+
+def field_of(value: Json, name: str) -> Json:
+    """Return the field of a map, or ABSENT."""
+    return value.get(name, ABSENT) if value.__class__ is dict else ABSENT
+
+
+def kind_of(value: Json) -> str:
+    """Return the name of a value's kind of node."""
+    if value.__class__ is dict:
+        return "MappingNode"
+    return "SequenceNode" if value.__class__ is list else "ScalarNode"
+
+
+def wrong_kind(expected: str, value: Json) -> PatchError:
+    """Return the error about a value that is no `expected` kind of node."""
+    return PatchError(
+        f"wrong node kind: expected {expected} but got {kind_of(value)}: "
+        f"node contents:\n{_flow(value)}\n"
+    )
+
+
+def _flow(value: Json) -> str:
+    """Return a value as YAML's flow style shows what was JSON."""
+    if value.__class__ is dict:
+        return f"{{{', '.join(f'{to_json(key)}: {_flow(value[key])}' for key in sorted(value))}}}"
+    if value.__class__ is list:
+        return f"[{', '.join(map(_flow, value))}]"
+    return to_json(value)
+
+
+def same(one: Json, other: Json) -> bool:
+    """Tell whether both values have the same JSON text (80 and 80.0 do, 1 and true do not)."""
+    if one is other:
+        return True
+    kind = one.__class__
+    if kind is dict:
+        return (
+            other.__class__ is dict
+            and one.keys() == other.keys()
+            and all(same(value, other[key]) for key, value in one.items())
+        )
+    if kind is list:
+        return other.__class__ is list and len(one) == len(other) and all(map(same, one, other))
+    if kind is other.__class__:
+        return bool(one == other)
+    return {kind, other.__class__} == {int, float} and text(one) == text(other)

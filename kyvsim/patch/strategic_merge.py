@@ -1,0 +1,248 @@
+"""Strategic merge patches: kyaml's rules, patch elements first in merged lists.
+
+upstream: `pkg/engine/mutate/patch/strategicMergePatch.go`; kyaml `yaml/walk` and `yaml/merge2` with
+`MergeOptionsListPrepend` and no inference of list keys.
+
+Four functions treat a place: `_merge` where object and patch have a value, `_keep` where only the
+object has one (its keyed lists are tidied all the same), `_adopt` where only the patch has one, and
+`_settle` for what lies inside a part taken from the patch, which the reference merges with itself.
+Each returns ABSENT for a value that goes.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.kube.objects import Json
+from kyvsim.patch.errors import PatchError
+from kyvsim.patch.keyed_lists import Joined, merge_keyed
+from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
+from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, wrong_kind
+from kyvsim.patch.preprocess_anchors import (
+    ConditionsFailed,
+    Matches,
+    has_anchors,
+    preprocess,
+    without_anchors,
+)
+
+_DIRECTIVE = "$patch"
+_DIRECTIVES = frozenset({"replace", "delete", "merge"})
+
+
+def apply_strategic_merge(patch: Json, resource: Json, matches: Matches) -> Json:
+    """Return `resource` with `patch` merged into it; `resource` itself when nothing changes.
+
+    `matches(pattern, value)` decides anchor conditions. Raises PatchError.
+    """
+    return compile_strategic_merge(patch, matches)(resource)
+
+
+def compile_strategic_merge(patch: Json, matches: Matches) -> Callable[[Json], Json]:
+    """Return a function that merges `patch` into an object, as `apply_strategic_merge` does."""
+
+    def apply_anchored(resource: Json) -> Json:
+        try:
+            prepared = preprocess(patch, resource, matches)
+        except ConditionsFailed:
+            prepared = {}
+        return _apply(prepared, resource)
+
+    if has_anchors(patch):
+        return apply_anchored
+    constant = without_anchors(patch)
+
+    def apply_constant(resource: Json) -> Json:
+        try:
+            return _apply(constant, resource)
+        except PatchError:
+            return apply_anchored(resource)  # what the anchors' stage finds wrong is said first
+
+    return apply_constant
+
+
+def _apply(patch: Json, resource: Json) -> Json:
+    result = _merge(resource, patch, None)
+    if result is ABSENT:
+        raise PatchError("filter cannot create or delete objects")
+    return resource if same(result, resource) else result
+
+
+def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
+    if dest is None:
+        return _adopt(origin, known)
+    if origin is None:
+        return ABSENT
+    if kind_of(dest) != kind_of(origin):
+        raise wrong_kind(kind_of(dest), origin)
+    if dest.__class__ is dict:
+        return _merge_maps(dest, origin, _typed(known, dest, origin))
+    if dest.__class__ is not list:
+        return _merge_scalars(dest, origin)
+    if known is None or known.keys is None:
+        return dest if same(dest, origin) else origin
+    directive, origin = _list_directive(origin)
+    if directive == "delete":
+        return ABSENT
+    if directive == "replace":
+        return _settle_elements(origin, known)
+    return merge_keyed(dest, origin, known.keys, _joiner(known))
+
+
+def _merge_scalars(dest: Json, origin: Json) -> Json:
+    if same(dest, origin):
+        return dest
+    # The node keeps the quotes of the text that it replaces.
+    return text(origin) if dest.__class__ is str else origin
+
+
+def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
+    directive, origin = _map_directive(origin)
+    if directive == "delete":
+        return ABSENT
+    if directive == "replace":
+        return _settle_fields(origin, known)
+    merged = _keep_fields(dest, known, skip=origin)
+    changed = merged is not dest
+    for name in sorted(origin):
+        before = dest.get(name, ABSENT)
+        below = _below(known, name)
+        after = (
+            _adopt(origin[name], below) if before is ABSENT else _merge(before, origin[name], below)
+        )
+        if after is before:
+            continue
+        if not changed:
+            merged, changed = dict(dest), True
+        if after is ABSENT:
+            del merged[name]
+        else:
+            merged[name] = after
+    return merged
+
+
+def _keep(dest: Json, known: Field | None) -> Json:
+    if dest.__class__ is dict:
+        return _keep_fields(dest, _typed(known, dest))
+    if dest.__class__ is list and known is not None and known.keys is not None:
+        return merge_keyed(dest, ABSENT, known.keys, _joiner(known))
+    return dest
+
+
+def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
+    names = dest if known is None else known.fields
+    changed = {}
+    for name in names:
+        before = dest.get(name)
+        if (before.__class__ is dict or before.__class__ is list) and name not in skip:
+            after = _keep(before, _below(known, name))
+            if after is not before:
+                changed[name] = after
+    return {**dest, **changed} if changed else dest
+
+
+def _adopt(origin: Json, known: Field | None) -> Json:
+    if origin is None:
+        return ABSENT
+    if origin.__class__ is dict:
+        found = origin.get(_DIRECTIVE, ABSENT)
+        word = ABSENT if found is ABSENT else text(found)
+        if word == "delete":
+            return ABSENT
+        known = _typed(known, origin)
+        # An unknown directive is a field like others here.
+        return _settle_fields(_without_directive(origin) if word in _DIRECTIVES else origin, known)
+    if origin.__class__ is list and known is not None and known.keys is not None:
+        return _settle_elements(origin, known)
+    return origin
+
+
+def _settle(value: Json, known: Field | None) -> Json:
+    if value is None:
+        return ABSENT
+    if value.__class__ is dict:
+        directive, value = _map_directive(value)
+        return ABSENT if directive == "delete" else _settle_fields(value, _typed(known, value))
+    if value.__class__ is list and known is not None and known.keys is not None:
+        directive, value = _list_directive(value)
+        return ABSENT if directive == "delete" else _settle_elements(value, known)
+    return value
+
+
+def _settle_fields(value: Json, known: Field | None) -> Json:
+    settled = {name: _settle(item, _below(known, name)) for name, item in value.items()}
+    return {name: item for name, item in settled.items() if item is not ABSENT}
+
+
+def _settle_elements(value: Json, known: Field) -> Json:
+    element = _element(known)
+
+    def join(dest: Json, origin: Json) -> Joined:
+        return Joined(
+            ABSENT if dest is ABSENT and origin is ABSENT else _settle(dest, element), True
+        )
+
+    return merge_keyed(value, value, known.keys or (), join)
+
+
+def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
+    element = _element(known)
+
+    def join(dest: Json, origin: Json) -> Joined:
+        if origin is ABSENT:
+            return Joined(dest if dest is ABSENT else _keep(dest, element), True)
+        if dest is ABSENT:
+            return Joined(_adopt(origin, element), False)
+        in_place = field_of(origin, _DIRECTIVE) != "replace" and dest.__class__ is dict
+        return Joined(_merge(dest, origin, element), in_place)
+
+    return join
+
+
+def _element(known: Field) -> Field:
+    return Field(None, known.fields) if known.fields else NOTHING_MERGES
+
+
+def _below(known: Field | None, name: str) -> Field | None:
+    return None if known is None else known.fields.get(name, NOTHING_MERGES)
+
+
+def _typed(known: Field | None, *sources: Json) -> Field | None:
+    """Return the type of a map: that of its place, else the one its apiVersion and kind name."""
+    if known is not None:
+        return known
+    for source in sources:
+        version, kind = source.get("apiVersion", ABSENT), source.get("kind", ABSENT)
+        if is_named(version) and is_named(kind) and (found := find_type(text(version), text(kind))):
+            return found
+    return None
+
+
+def _map_directive(patch: Json) -> tuple[str, Json]:
+    """Return what a map's `$patch` says, and the map without it."""
+    found = patch.get(_DIRECTIVE, ABSENT)
+    if found is ABSENT:
+        return "merge", patch
+    return _checked(text(found)), _without_directive(patch)
+
+
+def _list_directive(patch: Json) -> tuple[str, Json]:
+    """Return what a list's first `$patch` element says, and the list without such elements."""
+    first = next((item for item in patch if field_of(item, _DIRECTIVE) is not ABSENT), None)
+    if first is None or len(first) > 1:
+        return "merge", patch
+    word = _checked(text(first[_DIRECTIVE]))
+    left = [
+        item
+        for item in patch
+        if item is not None and item != {} and text(field_of(item, _DIRECTIVE)) != word
+    ]
+    return word, left
+
+
+def _checked(word: str) -> str:
+    if word not in _DIRECTIVES:
+        raise PatchError(f"unknown patch strategy '{word}'")
+    return word
+
+
+def _without_directive(patch: Json) -> Json:
+    return {name: value for name, value in patch.items() if name != _DIRECTIVE}

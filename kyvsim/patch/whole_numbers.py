@@ -1,0 +1,59 @@
+"""The numbers of a patched object: reading it back turns whole floats into ints.
+
+upstream: a mutate handler reads the patched JSON text with `UnstructuredJSONScheme`, which makes an
+int64 of every number written without fraction and exponent that fits.
+"""
+
+from kyvsim.kube.go_text import format_float
+from kyvsim.kube.objects import Json
+
+_EXACT = 2.0**53
+_PLAIN_BELOW = 1e21
+_INT64 = range(-(2**63), 2**63)
+
+
+def with_whole_numbers(value: Json) -> Json:
+    """Return `value` with whole floats as ints; parts without any are shared, not copied."""
+    kind = value.__class__
+    if kind is float:
+        return _whole(value)
+    if kind is dict:
+        changed = {}
+        for key, item in value.items():
+            if (new := with_whole_numbers(item)) is not item:
+                changed[key] = new
+        return {**value, **changed} if changed else value
+    if kind is list:
+        items = [with_whole_numbers(item) for item in value]
+        return (
+            items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        )
+    return value
+
+
+def _whole(number: float) -> int | float:
+    if not number.is_integer() or abs(number) >= _PLAIN_BELOW:
+        return number
+    if abs(number) < _EXACT:
+        return int(number)
+    written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
+    return written if written in _INT64 else number
+
+
+def with_floats(value: Json) -> Json:
+    """Return `value` with all numbers as floats; parts without ints are shared, not copied."""
+    kind = value.__class__
+    if kind is int:
+        return float(value)
+    if kind is dict:
+        changed = {}
+        for key, item in value.items():
+            if (new := with_floats(item)) is not item:
+                changed[key] = new
+        return {**value, **changed} if changed else value
+    if kind is list:
+        items = [with_floats(item) for item in value]
+        return (
+            items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        )
+    return value
