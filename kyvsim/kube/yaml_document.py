@@ -159,7 +159,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = container
-            anchors.close(len(stack), value, decoded)
+            if has_odd:
+                anchors.close(len(stack), value, decoded)
             container, key = stack.pop()
         elif kind is AliasEvent:
             value, decoded = anchors.expand(event.anchor, decoded + 1)

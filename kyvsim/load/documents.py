@@ -1,4 +1,4 @@
-"""Texts to documents: streams are split, parsed and typed as Kubernetes does it; lists are expanded.
+"""Texts to documents: split, parsed and typed as Kubernetes does it, lists taken apart.
 
 Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document.
 """
@@ -100,7 +100,7 @@ def _locator(name: str, chunk: Chunk) -> Callable[[Path], Location]:
 
 
 def _is_list(data: Json) -> bool:
-    """Return whether an object is a Kubernetes list: `v1` `List`, or a typed one such as PodList."""
+    """Return whether an object is a list of objects: a `v1` `List`, or a typed one (PodList)."""
     if data.__class__ is not dict or data.get("items").__class__ is not list:
         return False
     kind = text_field(data, "kind")

@@ -32,8 +32,8 @@ class Source(NamedTuple):
 def read_sources(paths: Iterable[str], stdin: bytes | None = None) -> Iterator[Source | Diagnostic]:
     """Yield the texts that `paths` lead to, and a diagnostic for each that cannot be read.
 
-    A folder stands for the YAML and JSON files in and below it, sorted, hidden ones left out; a glob
-    for what it finds; `-` for `stdin`, the bytes of standard input.
+    A folder stands for the YAML and JSON files in and below it, sorted, hidden ones left out; a
+    glob for what it finds; `-` for `stdin`, the bytes of standard input.
     """
     for path in paths:
         if path == STDIN:
@@ -48,7 +48,7 @@ def _error(code: str, message: str, location: Location) -> Diagnostic:
 
 def _read_path(path: str) -> Iterator[Source | Diagnostic]:
     try:
-        mode = os.stat(path).st_mode
+        mode = Path(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         yield from _read_glob(path)
     except (OSError, ValueError) as error:
@@ -64,7 +64,7 @@ def _read_path(path: str) -> Iterator[Source | Diagnostic]:
 
 
 def _read_glob(path: str) -> Iterator[Source | Diagnostic]:
-    found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    found = sorted(glob.iglob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 — Path.glob takes no absolute pattern
     wanted = [one for one in found if one.endswith(_SUFFIXES) or Path(one).is_dir()]
     for one in wanted:
         yield from _read_path(one)
@@ -79,7 +79,7 @@ def _missing(path: str) -> str:
         return "no such file: only local files are read"
     given = Path(path)
     try:
-        names = sorted(os.listdir(given.parent))
+        names = sorted(entry.name for entry in given.parent.iterdir())
     except (OSError, ValueError):
         return "no such file or folder"
     close = difflib.get_close_matches(given.name, names, n=1)

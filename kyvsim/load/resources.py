@@ -3,7 +3,7 @@
 Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
@@ -70,7 +70,7 @@ def complete(data: Json, kinds: KindTable) -> Json:
         group = split_api_version(data["apiVersion"])[0]
         if is_namespaced(group, data["kind"], kinds):
             data = _with_default_namespace(data)
-    return _without_null_maps(data) if _has_null_map(data) else data
+    return _without_null_maps(data)
 
 
 def _with_default_namespace(data: Json) -> Json:
@@ -81,33 +81,32 @@ def _with_default_namespace(data: Json) -> Json:
     return {**data, "metadata": {**metadata, "namespace": "default"}}
 
 
-def _has_null_map(data: Json) -> bool:
-    """Return whether a field that must be a map is null, at any depth.
+def _maps(root: Json) -> Iterator[dict[str, Json]]:
+    """Yield the maps inside an object that upstream looks at: not those in lists of lists."""
+    pending = [root]
+    for node in pending:
+        if node.__class__ is dict:
+            yield node
+            for child in node.values():
+                if child.__class__ is dict:
+                    pending.append(child)
+                elif child.__class__ is list:
+                    pending += child
 
-    upstream looks into maps and into lists of maps, not into lists of lists.
-    """
-    pending = [data]
-    while pending:
-        for key, child in pending.pop().items():
-            if child.__class__ is dict:
-                pending.append(child)
-            elif child.__class__ is list:
-                pending.extend(item for item in child if item.__class__ is dict)
-            elif child is None and key in _MAP_FIELDS:
-                return True
-    return False
+
+def _null_maps(node: dict[str, Json]) -> list[str]:
+    """Return the fields that must be maps and are null."""
+    if _MAP_FIELDS.isdisjoint(node):
+        return []
+    return [field for field in _MAP_FIELDS if field in node and node[field] is None]
 
 
 def _without_null_maps(data: Json) -> Json:
+    """Return `data` with empty maps where maps are null, at any depth."""
+    if not any(map(_null_maps, _maps(data))):
+        return data
     root = copy_tree(data)
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        for key, child in node.items():
-            if child.__class__ is dict:
-                pending.append(child)
-            elif child.__class__ is list:
-                pending.extend(item for item in child if item.__class__ is dict)
-            elif child is None and key in _MAP_FIELDS:
-                node[key] = {}
+    for node in _maps(root):
+        for field in _null_maps(node):
+            node[field] = {}
     return root
