@@ -16,8 +16,10 @@ _INDENT = " " * 9
 
 def resource_block(response: EngineResponse, paint: Paint) -> str:
     """Return the heading of everything said about one resource."""
-    place = f" ({_place(response.document, ())})" if response.document else ""
-    return f"{paint('title', safe_line(title(response.trigger)))}{paint('dim', place)}\n"
+    name = paint("title", safe_line(title(response.trigger)))
+    if response.document is None:
+        return f"{name}\n"
+    return f"{name} {paint('dim', f'({_place(response.document, ())})')}\n"
 
 
 def verdict_block(
@@ -63,12 +65,12 @@ def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False)
     of = f"{title(need.resource)}: " if owner else ""
     what = safe_line(f"{of}{kind} {namespace}/{name} ({places})")
     if met:
-        return f"    {paint('pass', 'needs')}  {what}: {safe_line(met)}\n"
+        return f"  {paint('pass', 'needs')}  {what}: {safe_line(met)}\n"
     if need.reference.optional:
-        return f"    {paint('dim', 'needs')}  {what}: nothing here creates it, but it is optional\n"
+        return f"  {paint('dim', 'needs')}  {what}: nothing here creates it, but it is optional\n"
     warning = paint("warn", "warning: nothing here creates it")
-    hint = f"\n           {safe_line(need.hint)}" if need.hint else ""
-    return f"    {paint('warn', 'needs')}  {what}: {warning}{hint}\n"
+    hint = f"\n         {safe_line(need.hint)}" if need.hint else ""
+    return f"  {paint('warn', 'needs')}  {what}: {warning}{hint}\n"
 
 
 def _place(document: Document, path: Path) -> str:

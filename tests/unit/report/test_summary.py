@@ -1,0 +1,118 @@
+import pytest
+
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.report.summary import Summary, Tally, compile_rows, is_audit
+
+POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop-eu"}}
+
+
+def answer(make, **fields):
+    policy = make.policy("p", "r", **fields)
+    failed = make.result(policy, Phase.VALIDATE, RuleStatus.FAIL)
+    return PolicyResponse(policy, Phase.VALIDATE, POD, (failed,))
+
+
+def statuses(found, *, audit_warn):
+    response = EngineResponse(POD, POD, (found,))
+    return [row.status for row in compile_rows(audit_warn=audit_warn)(response)]
+
+
+def test_the_summary_line():
+    tally = Tally()
+    for status in ("pass", "fail", "fail", "skip"):
+        tally.add(status)
+    assert str(tally.summary()) == "pass: 1, fail: 2, warn: 0, error: 0, skip: 1"
+    assert tally.summary() == Summary(1, 2, 0, 0, 1)
+
+
+def test_failures_of_policies_that_are_not_scored_are_warnings(make):
+    unscored = answer(make, annotations={"policies.kyverno.io/scored": "false"})
+    assert statuses(unscored, audit_warn=False) == ["warn"]
+    assert statuses(answer(make), audit_warn=False) == ["fail"]
+
+
+def test_audit_warn_turns_failures_of_audit_policies_into_warnings(make):
+    assert statuses(answer(make), audit_warn=True) == ["warn"]
+    assert statuses(answer(make, validationFailureAction="enforce"), audit_warn=True) == ["fail"]
+
+
+def rule(action, **fields):
+    return {"validate": {"failureAction": action, **fields}}
+
+
+def override(action, **fields):
+    return {"action": action, **fields}
+
+
+@pytest.mark.parametrize(
+    ("spec", "audit"),
+    [
+        ({}, True),
+        ({"validationFailureAction": "Enforce"}, False),
+        ({"validationFailureAction": "Enforce", "rules": [{"validate": {}}, rule("Audit")]}, True),
+        ({"rules": [rule("Enforce"), rule("Audit")]}, False),
+        (
+            {
+                "rules": [
+                    rule(
+                        "Audit", failureActionOverrides=[override("Enforce", namespaces=["shop-*"])]
+                    )
+                ]
+            },
+            False,
+        ),
+        (
+            {
+                "rules": [
+                    rule("Audit", failureActionOverrides=[override("Enforce", namespaces=["bank"])])
+                ]
+            },
+            True,
+        ),
+        ({"validationFailureActionOverrides": [override("Enforce")]}, False),
+        ({"validationFailureActionOverrides": [override("what"), override("enforce")]}, False),
+        (
+            {
+                "validationFailureActionOverrides": [
+                    override("Enforce", namespaceSelector={"matchLabels": {"a": "b"}})
+                ]
+            },
+            False,
+        ),
+        (
+            {
+                "validationFailureActionOverrides": [
+                    override("Enforce", namespaceSelector={"matchLabels": {"a": "c"}})
+                ]
+            },
+            True,
+        ),
+        (
+            {
+                "rules": [
+                    {"verifyImages": [{"failureAction": "Audit"}, {"failureAction": "Enforce"}]}
+                ]
+            },
+            False,
+        ),
+    ],
+)
+def test_the_action_for_an_object(make, spec, audit):
+    assert is_audit(answer(make, **spec), {"a": "b"}) is audit
+
+
+def test_a_mutate_row_names_the_object_as_it_was_before(make):
+    policy = make.policy("p", "r")
+    renamed = {"kind": "Pod", "metadata": {"name": "q"}}
+    passed = make.result(policy, Phase.MUTATE, RuleStatus.PASS)
+    checked = make.result(policy, Phase.VALIDATE, RuleStatus.PASS)
+    response = EngineResponse(
+        POD,
+        renamed,
+        (
+            PolicyResponse(policy, Phase.MUTATE, renamed, (passed,), changed=True),
+            PolicyResponse(policy, Phase.VALIDATE, renamed, (checked,)),
+        ),
+    )
+    rows = compile_rows(audit_warn=False)(response)
+    assert [row.resource["metadata"]["name"] for row in rows] == ["p", "q"]
