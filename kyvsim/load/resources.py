@@ -85,13 +85,14 @@ def _maps(root: Json) -> Iterator[dict[str, Json]]:
     """Yield the maps inside an object that upstream looks at: not those in lists of lists."""
     pending = [root]
     for node in pending:
-        if node.__class__ is dict:
-            yield node
-            for child in node.values():
-                if child.__class__ is dict:
-                    pending.append(child)
-                elif child.__class__ is list:
-                    pending += child
+        if node.__class__ is not dict:
+            continue
+        yield node
+        for child in node.values():
+            if child.__class__ is dict:
+                pending.append(child)
+            elif child.__class__ is list:
+                pending += child
 
 
 def _null_maps(node: dict[str, Json]) -> list[str]:
