@@ -31,16 +31,26 @@ def text_field(data: Json, name: str) -> str:
     return found if found.__class__ is str else ""
 
 
-def labels(obj: Json) -> dict[str, Json]:
-    """Return the labels of `obj`, or an empty dict."""
-    found = metadata(obj).get("labels")
-    return found if found.__class__ is dict else {}
+def labels(obj: Json) -> dict[str, str]:
+    """Return the labels of `obj`; empty where they are no map of texts (null counts as "")."""
+    return _string_map(metadata(obj).get("labels"))
 
 
-def annotations(obj: Json) -> dict[str, Json]:
-    """Return the annotations of `obj`, or an empty dict."""
-    found = metadata(obj).get("annotations")
-    return found if found.__class__ is dict else {}
+def annotations(obj: Json) -> dict[str, str]:
+    """Return the annotations of `obj`; empty where they are no map of texts."""
+    return _string_map(metadata(obj).get("annotations"))
+
+
+def _string_map(found: Json) -> dict[str, str]:
+    if found.__class__ is not dict:
+        return {}
+    for value in found.values():
+        if value.__class__ is not str:
+            break
+    else:
+        return found  # type: ignore[no-any-return] — every value was seen to be text
+    coerced = {key: "" if value is None else value for key, value in found.items()}
+    return coerced if all(value.__class__ is str for value in coerced.values()) else {}
 
 
 def object_key(obj: Json) -> ObjectKey:

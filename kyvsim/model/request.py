@@ -33,6 +33,8 @@ class AdmissionRequest(NamedTuple):
     operation: Operation
     object: Json | None
     old_object: Json | None = None
+    namespace: str = ""
+    """What `request.namespace` says; "" for cluster-scoped objects."""
     user: UserInfo | None = None
     subresource: str = ""
     parent_kind: tuple[str, str, str] | None = None

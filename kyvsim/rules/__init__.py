@@ -1,1 +1,30 @@
-"""Rule types: one file each; `RULE_TYPES` lists them."""
+"""Rule types: one file each; `RULE_TYPES` lists them.
+
+Where a rule has the fields of several types, the first one listed takes it.
+"""
+
+from kyvsim.rules import (
+    generate,
+    mutate_foreach,
+    mutate_resource,
+    validate_any_pattern,
+    validate_deny,
+    validate_foreach,
+    validate_pattern,
+)
+from kyvsim.rules.protocol import RuleType
+from kyvsim.rules.unsupported import UNSUPPORTED
+
+RULE_TYPES: tuple[RuleType, ...] = (
+    *UNSUPPORTED,
+    mutate_foreach.RULE_TYPE,
+    mutate_resource.STRATEGIC_MERGE,
+    mutate_resource.JSON_PATCH,
+    validate_deny.RULE_TYPE,
+    validate_pattern.RULE_TYPE,
+    validate_any_pattern.RULE_TYPE,
+    validate_foreach.RULE_TYPE,
+    generate.RULE_TYPE,
+)
+
+__all__ = ["RULE_TYPES"]

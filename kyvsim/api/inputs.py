@@ -1,0 +1,130 @@
+"""What the commands are given, read from files."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.exceptions import is_exception, load_exceptions
+from kyvsim.load.policy import load_policies
+from kyvsim.load.resources import load_resources
+from kyvsim.load.userinfo import load_userinfo
+from kyvsim.load.values import load_values, parse_settings
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import UserInfo
+from kyvsim.model.source import Document, Location
+from kyvsim.model.values import Values
+
+_Read = TypeVar("_Read")
+
+
+class ApplyInputs(NamedTuple):
+    """What `kyvsim apply` is given; paths are files, folders, globs or `-` for standard input."""
+
+    policies: tuple[str, ...]
+    resources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    values_file: str = ""
+    set_values: tuple[str, ...] = ()
+    userinfo: str = ""
+    context_file: str = ""
+    crd_paths: tuple[str, ...] = ()
+    model: str = "kyverno-1.19"
+    """Which reading of `spec.background` to follow; a value of `kyvsim.compile.Model`."""
+    exceptions_with_resources: bool = False
+    exceptions_within_policies: bool = False
+    continue_on_fail: bool = False
+
+
+class ReadInputs(NamedTuple):
+    """The same, read."""
+
+    policies: tuple[Policy, ...]
+    resources: tuple[Document, ...]
+    targets: tuple[Document, ...]
+    exceptions: tuple[PolicyException, ...]
+    values: Values | None
+    user: UserInfo | None
+    diagnostics: tuple[Diagnostic, ...]
+    unusable: bool
+    """Whether a file that every verdict depends on could not be used."""
+
+
+def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
+    """Return what the paths of `inputs` lead to; `stdin` is what `-` stands for."""
+    said: list[Diagnostic] = []
+
+    def keep(found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
+        said.extend(found[1])
+        return found[0]
+
+    documents = keep(read_documents(inputs.policies, stdin, STRICT))
+    written = list(keep(read_documents(inputs.exceptions, stdin, STRICT)))
+    if inputs.exceptions_within_policies:
+        written += [one for one in documents if is_exception(one.data)]
+        documents = tuple(one for one in documents if not is_exception(one.data))
+    policies = keep(load_policies(documents))
+    definitions = [one.data for one in keep(read_documents(inputs.crd_paths, None, AS_WRITTEN))]
+    resources = keep(load_resources(inputs.resources, stdin, definitions))
+    if inputs.exceptions_with_resources:
+        written += [one for one in resources if is_exception(one.data)]
+    exceptions = keep(load_exceptions(written))
+    targets = keep(load_resources(inputs.targets, stdin, definitions))
+    before = len(said)
+    values = keep(_read_values(inputs))
+    user = keep(_read_one(inputs.userinfo, "UserInfo", load_userinfo))
+    unusable = any(one.severity is Severity.ERROR for one in said[before:])
+    said.extend(_read_context_file(inputs.context_file))
+    return ReadInputs(
+        policies, resources, targets, exceptions, values, user, tuple(said), unusable
+    )
+
+
+def _read_values(inputs: ApplyInputs) -> tuple[Values | None, tuple[Diagnostic, ...]]:
+    if inputs.set_values:
+        overrides, remarks = parse_settings(inputs.set_values)
+        return Values(overrides=overrides), remarks
+    return _read_one(inputs.values_file, "Values", load_values)
+
+
+def _read_one(
+    path: str,
+    kind: str,
+    load: Callable[[Document], tuple[_Read | None, tuple[Diagnostic, ...]]],
+) -> tuple[_Read | None, tuple[Diagnostic, ...]]:
+    """Return what the one document of a kind in a file says; None where no file is named."""
+    if not path:
+        return None, ()
+    documents, remarks = _read_strictly(path)
+    if len(documents) != 1:
+        message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
+        wrong = Diagnostic("KV030", Severity.ERROR, message, Location(path))
+        return None, remarks or (wrong,)
+    found, problems = load(documents[0])
+    return found, (*remarks, *problems)
+
+
+def _read_strictly(path: str) -> Loaded:
+    return read_documents((path,), None, AS_RESOURCES._replace(strict=True))
+
+
+def _read_context_file(path: str) -> tuple[Diagnostic, ...]:
+    if not path:
+        return ()
+    documents, remarks = _read_strictly(path)
+    told = tuple(_unread(document) for document in documents)
+    return (*remarks, *told)
+
+
+def _unread(document: Document) -> Diagnostic:
+    kind = text_field(document.data, "kind") or "Context"
+    message = f"{kind} data serves CEL policies, which kyvsim does not evaluate yet: it is not used"
+    return Diagnostic("KV035", Severity.WARNING, message, document.locate(()))
+
+
+def objects_of(documents: tuple[Document, ...]) -> tuple[Json, ...]:
+    """Return the data of documents."""
+    return tuple(document.data for document in documents)

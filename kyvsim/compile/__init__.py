@@ -1,0 +1,42 @@
+"""Policy → CompiledPolicy: derived rules, closures and the index by kind."""
+
+from collections.abc import Iterable
+
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.options import CompileOptions, Model
+from kyvsim.compile.policy import compile_policy
+from kyvsim.compile.policy_set import PolicySet, Step, index_policies
+from kyvsim.expr import QuerySyntaxError
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy
+
+__all__ = [
+    "CompileOptions",
+    "CompiledPolicy",
+    "CompiledRule",
+    "Model",
+    "PolicySet",
+    "Step",
+    "compile_policies",
+]
+
+
+def compile_policies(
+    policies: Iterable[Policy], options: CompileOptions
+) -> tuple[PolicySet, tuple[Diagnostic, ...]]:
+    """Return the policies compiled and indexed, and a diagnostic for each that could not be.
+
+    KV190: an expression or another text of the policy cannot be read.
+    """
+    compiled, diagnostics = [], []
+    for policy in policies:
+        try:
+            compiled.append(compile_policy(policy, options))
+        except (QuerySyntaxError, ValueError) as error:
+            diagnostics.append(_refused(policy, error))
+    return index_policies(compiled), tuple(diagnostics)
+
+
+def _refused(policy: Policy, error: Exception) -> Diagnostic:
+    message = f"policy `{policy.key}` can't be compiled: {error}"
+    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))

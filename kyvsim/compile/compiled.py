@@ -1,0 +1,49 @@
+"""Policies as the engine runs them: closures in place of expressions."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.conditions import ConditionsResult
+from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.match import KindIndexEntry, Predicate
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import Phase
+from kyvsim.rules.protocol import CompiledBody
+
+CompiledConditions = Callable[[JSONContext], ConditionsResult]
+
+
+class CompiledException(NamedTuple):
+    """A policy exception as one rule sees it."""
+
+    key: str
+    matches: Predicate
+    conditions: CompiledConditions | None
+
+
+class CompiledRule(NamedTuple):
+    """One rule, ready to run."""
+
+    rule: Rule
+    phase: Phase
+    matches: Predicate
+    kinds: KindIndexEntry
+    """The kinds it can match at all; None where a wildcard keeps it open."""
+    entries: tuple[tuple[str, EntryLoader], ...]
+    preconditions: CompiledConditions | None
+    exceptions: tuple[CompiledException, ...]
+    body: CompiledBody
+    tolerates_violations: bool
+    """Whether an UPDATE may keep a violation that the old object had already."""
+
+
+class CompiledPolicy(NamedTuple):
+    """One policy, ready to run."""
+
+    policy: Policy
+    rules: tuple[CompiledRule, ...]
+    """All rules, derived ones included, as the mutate and generate phases take them."""
+    validating: dict[str, tuple[CompiledRule, ...]]
+    """Rules of the validate phase for each kind that meets derived rules."""
+    validating_others: tuple[CompiledRule, ...]
+    """Rules of the validate phase for every other kind."""

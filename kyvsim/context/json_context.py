@@ -1,0 +1,107 @@
+"""What expressions of one rule evaluation see: plain values, and entries loaded when asked for."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from kyvsim.context.variables import with_variables
+from kyvsim.kube.objects import Json
+from kyvsim.model.ports import ClusterView
+
+
+class _Skipped:
+    """Marks an entry that stays undefined because nothing here can answer it."""
+
+
+SKIPPED = _Skipped()
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+
+EntryLoader = Callable[["JSONContext"], Json]
+"""Computes an entry's value from what stands before it; `SKIPPED` leaves it undefined.
+
+Raises `QueryError` where the value cannot be computed.
+"""
+
+
+class _LazyEntry:
+    """A named value that is computed once, when an expression first asks for it."""
+
+    __slots__ = ("_load", "_value", "name")
+
+    def __init__(self, name: str, load: EntryLoader) -> None:
+        self.name = name
+        self._load = load
+        self._value: Json = None
+
+    def value(self, before: "JSONContext") -> Json:
+        """Return the value, computed on first use from what stands `before` this entry."""
+        # A loop's later elements see what an outer entry gave for the first, as upstream.
+        if self._value is None:
+            self._value = self._load(before)
+        return self._value
+
+
+class JSONContext:
+    """Top-level names of one evaluation. Layers share entries, never the data they write.
+
+    upstream: pkg/engine/context. There a checkpoint is restored after each element of a loop;
+    here each element gets a layer of its own.
+    """
+
+    __slots__ = ("_data", "_entries", "_settled", "_variables", "cluster", "deleting")
+
+    def __init__(self, data: dict[str, Json], cluster: ClusterView, *, deleting: bool) -> None:
+        self._data = data
+        self._entries: tuple[_LazyEntry, ...] = ()
+        self._settled: set[_LazyEntry] = set()
+        self._variables = _NOTHING
+        self.cluster = cluster
+        self.deleting = deleting
+
+    def root(self, names: frozenset[str]) -> Json:
+        """Return the data for a query that may read the top-level `names`.
+
+        Raises `QueryError` where an entry among them cannot be computed.
+        """
+        if self._entries:
+            self._settle(names)
+        return self._data
+
+    def _settle(self, names: frozenset[str]) -> None:
+        for position, entry in enumerate(self._entries):
+            if entry.name not in names or entry in self._settled:
+                continue
+            # Marked first: an entry that reads its own name finds nothing there.
+            self._settled.add(entry)
+            value = entry.value(self._until(position))
+            if value is not SKIPPED:
+                self._data[entry.name] = value
+
+    def _until(self, position: int) -> "JSONContext":
+        earlier = JSONContext(self._data, self.cluster, deleting=self.deleting)
+        earlier._entries = self._entries[:position]
+        earlier._settled = self._settled
+        return earlier
+
+    def layer(
+        self, values: Mapping[str, Json], loaders: Iterable[tuple[str, EntryLoader]] = ()
+    ) -> "JSONContext":
+        """Return a context with further values and entries; this one stays as it is."""
+        data = {**self._data, **values}
+        if self._variables:
+            data = with_variables(data, self._variables)
+        added = JSONContext(data, self.cluster, deleting=self.deleting)
+        added._entries = self._entries + tuple(_LazyEntry(name, load) for name, load in loaders)
+        added._settled = set(self._settled)
+        added._variables = self._variables
+        return added
+
+    def with_rule_variables(self, variables: Mapping[str, Json]) -> "JSONContext":
+        """Return a context in which dotted variables are set, again in every layer above it."""
+        mocked = self.layer(_NOTHING)
+        mocked._variables = variables
+        return mocked.layer(_NOTHING)
+
+    def with_object(self, obj: Json) -> "JSONContext":
+        """Return a context in which `request.object` is another one."""
+        return self.layer({"request": {**self._data["request"], "object": obj}})

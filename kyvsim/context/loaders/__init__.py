@@ -1,0 +1,29 @@
+"""Loaders of context entries: one file each; `LOADERS` lists them."""
+
+from collections.abc import Iterable
+
+from kyvsim.context.json_context import EntryLoader
+from kyvsim.context.loaders import config_map, unanswered, variable
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr import Environment
+from kyvsim.kube.objects import Json
+
+LOADERS: tuple[ContextLoader, ...] = (
+    variable.LOADER,
+    config_map.LOADER,
+    unanswered.API_CALL,
+    unanswered.GLOBAL_REFERENCE,
+    unanswered.IMAGE_REGISTRY,
+)
+
+
+def compile_entries(
+    entries: Iterable[Json], environment: Environment
+) -> tuple[tuple[str, EntryLoader], ...]:
+    """Return name and loader of each context entry, in the order in which they are written."""
+    return tuple((entry["name"], _compile_entry(entry, environment)) for entry in entries)
+
+
+def _compile_entry(entry: Json, environment: Environment) -> EntryLoader:
+    loader = next(loader for loader in LOADERS if entry.get(loader.field) is not None)
+    return loader.compile(entry["name"], entry[loader.field], environment)

@@ -1,0 +1,34 @@
+"""`configMap` entries: data and metadata of a ConfigMap among the given objects.
+
+Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
+"""
+
+from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr import Environment, QueryError, compile_template
+from kyvsim.kube.objects import Json, metadata
+
+
+def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+    template = compile_template(
+        {"name": spec.get("name") or "", "namespace": spec.get("namespace") or ""}, environment
+    )
+
+    def load(scope: JSONContext) -> Json:
+        try:
+            wanted = template.value if template.constant else template.render(scope)
+        except QueryError as error:
+            raise QueryError(
+                f"failed to retrieve config map for context entry {name}: failed to substitute "
+                f"variables in context {name} configMap: {error.message}"
+            ) from error
+        found = scope.cluster.get("v1", "ConfigMap", wanted["namespace"] or "default", wanted["name"])
+        if found is None:
+            # Without a cluster the entry stays undefined, so that values can stand in for it.
+            return SKIPPED
+        return {"data": found.get("data"), "metadata": metadata(found)}
+
+    return load
+
+
+LOADER = ContextLoader("configMap", _compile)

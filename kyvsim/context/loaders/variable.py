@@ -1,0 +1,97 @@
+"""`variable` entries: a value, a query, or a query on a value, with a default.
+
+Source of the rules: upstream pkg/engine/context/loaders/variable.go.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.context.json_context import EntryLoader, JSONContext
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr import Environment, Query, QueryError, QuerySyntaxError, compile_query, compile_template
+from kyvsim.kube.go_text import sprint, to_json
+from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.objects import Json
+
+
+def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+    path_of = _compile_path(name, spec.get("jmesPath") or "", environment)
+    value_of = _compile_part(name, spec.get("value"), environment)
+    default_of = _compile_part(name, spec.get("default"), environment)
+    has_value = spec.get("value") is not None
+
+    def load(scope: JSONContext) -> Json:
+        query, default = path_of(scope), default_of(scope)
+        value = value_of(scope)
+        if query is not None:
+            found = _apply(query, value if has_value else scope, default)
+            # A query on a value may give null; one on the context leaves the default.
+            value = found if has_value or found is not None else default
+        elif not has_value:
+            value = default
+        if value is None:
+            raise QueryError(
+                f"failed to add context entry for variable {name} since it evaluated to nil"
+            )
+        return with_floats(value)
+
+    return load
+
+
+def _apply(query: Query, subject: Json, default: Json) -> Json:
+    on_context = isinstance(subject, JSONContext)
+    try:
+        return query.evaluate(subject.root(query.names) if on_context else subject)
+    except QueryError as error:
+        if default is not None:
+            return default
+        cause = f"JMESPath query failed: {error.message}" if on_context else error.message
+        shown = "<nil>" if on_context else _shown(subject)
+        raise QueryError(f"failed to apply jmespath {query.text} to variable {shown}: {cause}") from error
+
+
+def _shown(value: Json) -> str:
+    return to_json(value) if value.__class__ in {dict, list} else sprint(value)
+
+
+def _compile_path(
+    name: str, path: str, environment: Environment
+) -> Callable[[JSONContext], Query | None]:
+    if not path:
+        return lambda _: None
+    template = compile_template(path, environment)
+    if template.constant:
+        query = compile_query(template.value.strip(), environment)
+        return lambda _: query
+
+    def of(scope: JSONContext) -> Query:
+        text = _render(name, path, lambda: template.render(scope))
+        if text.__class__ is not str:
+            raise QueryError(f"jmespath value must be a string {name} {path}: <nil>")
+        try:
+            return compile_query(text.strip(), environment)
+        except QuerySyntaxError as error:
+            raise QueryError(f"failed to compile JMESPath: {text}, error: {error}") from error
+
+    return of
+
+
+def _compile_part(
+    name: str, part: Json, environment: Environment
+) -> Callable[[JSONContext], Json]:
+    template = compile_template(with_floats(part), environment)
+    if template.constant:
+        constant = template.value
+        return lambda _: constant
+    return lambda scope: _render(name, part, lambda: template.render(scope))
+
+
+def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
+    try:
+        return render()
+    except QueryError as error:
+        raise QueryError(
+            f"failed to substitute variables in context entry {name} {_shown(text)}: {error.message}"
+        ) from error
+
+
+LOADER = ContextLoader("variable", _compile)

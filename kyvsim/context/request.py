@@ -1,0 +1,68 @@
+"""The context that a request opens with.
+
+Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
+"""
+
+from collections.abc import Mapping
+
+from kyvsim.context.images import load_images
+from kyvsim.context.json_context import JSONContext
+from kyvsim.context.variables import with_variables
+from kyvsim.kube.objects import Json
+from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+def request_context(
+    request: AdmissionRequest, cluster: ClusterView, variables: Mapping[str, Json]
+) -> JSONContext:
+    """Return the context for a request: its fields, its user, the images of its object.
+
+    `variables` are merged in by their dotted names; they can change any part of the request.
+    """
+    data = _request_data(request)
+    if variables:
+        data = with_variables(data, variables)
+    deleting = request.operation is Operation.DELETE
+    context = JSONContext(data, cluster, deleting=deleting)
+    subject = request.object
+    return context.layer({}, (("images", lambda _: load_images(subject)),)) if subject else context
+
+
+def _request_data(request: AdmissionRequest) -> dict[str, Json]:
+    fields: dict[str, Json] = {
+        "namespace": request.namespace,
+        "operation": request.operation.value,
+    }
+    if request.object is not None:
+        fields["object"] = request.object
+    if request.old_object is not None:
+        fields["oldObject"] = request.old_object
+    if request.user is None:
+        return {"request": fields}
+    fields |= _user_fields(request.user)
+    return {"request": fields, **_service_account(request.user.username)}
+
+
+def _user_fields(user: UserInfo) -> dict[str, Json]:
+    info: dict[str, Json] = {
+        "username": user.username,
+        "uid": user.uid,
+        "groups": list(user.groups),
+        "extra": user.extra,
+    }
+    fields: dict[str, Json] = {"userInfo": {name: value for name, value in info.items() if value}}
+    if user.roles:
+        fields["roles"] = list(user.roles)
+    if user.cluster_roles:
+        fields["clusterRoles"] = list(user.cluster_roles)
+    return fields
+
+
+def _service_account(username: str) -> dict[str, Json]:
+    # upstream cuts off the prefix by its length, without a look at what it cuts.
+    parts = username[len(_SERVICE_ACCOUNT) :].split(":")
+    namespace, name = (parts[0], parts[1]) if len(parts) > 1 else ("", "")
+    return {"serviceAccountName": name, "serviceAccountNamespace": namespace}

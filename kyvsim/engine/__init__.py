@@ -1,0 +1,7 @@
+"""Evaluation: no policy syntax, no files, no state."""
+
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+
+__all__ = ["GivenObjects", "World", "evaluate"]

@@ -1,0 +1,27 @@
+"""A request through all phases: the one path that every command takes."""
+
+from kyvsim.compile import PolicySet
+from kyvsim.engine.phases import PHASES
+from kyvsim.engine.policy import run_step
+from kyvsim.engine.world import World
+from kyvsim.kube.objects import text_field
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
+
+
+def evaluate(policies: PolicySet, request: AdmissionRequest, world: World) -> EngineResponse:
+    """Return what the policies say about a request, and the object as they leave it.
+
+    A pure function: the same arguments give the same response.
+    """
+    kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
+    responses: list[PolicyResponse] = []
+    current = request
+    for phase in PHASES:
+        for step in policies.steps(phase, kind):
+            response = run_step(step, phase, current, world)
+            if response.results:
+                responses.append(response)
+            if phase is Phase.MUTATE and response.changed:
+                current = current._replace(object=response.object)
+    return EngineResponse(request.subject, current.object, tuple(responses))

@@ -1,0 +1,108 @@
+"""One policy in one phase on one request."""
+
+from collections.abc import Mapping
+
+from kyvsim.compile import CompiledRule, Step
+from kyvsim.context import JSONContext, request_context
+from kyvsim.engine.mocked_request import with_given_operation
+from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
+from kyvsim.engine.world import World
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.match import match_facts
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.rules.protocol import Outcome, skipped
+
+_TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")
+
+
+def run_step(
+    step: Step, phase: Phase, request: AdmissionRequest, world: World
+) -> PolicyResponse:
+    """Return what a policy's rules of one phase say, and the object as they leave it."""
+    policy = step.policy.policy
+    given = open_request(request, world, policy.name)
+    start = given.object if given else request.object
+    results: list[RuleResult] = []
+    for rule in step.rules if given else ():
+        outcome = _run_rule(rule, given, world, policy.name)
+        if outcome is None:
+            continue
+        generated = _without_known(outcome.generated, given.request.subject, results)
+        results.append(
+            RuleResult(
+                rule.rule,
+                phase,
+                outcome.status,
+                outcome.message,
+                generated,
+                outcome.targets,
+                outcome.path,
+            )
+        )
+        if phase is Phase.MUTATE and outcome.object is not None:
+            given = given._replace(
+                object=outcome.object, scope=given.scope.with_object(outcome.object)
+            )
+        if policy.applies_one_rule and outcome.status in {RuleStatus.PASS, RuleStatus.FAIL}:
+            break
+    end = given.object if given else start
+    return PolicyResponse(policy, phase, end, tuple(results), changed=end is not start)
+
+
+def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
+    """Return the request with the values given for it put in, or None where no object is left."""
+    key = object_key(request.subject)
+    if world.values:
+        variables = world.values.for_resource(policy, key.name)
+        request = with_given_operation(request, variables)
+        scope = request_context(request, world.cluster, variables)
+        request = _read_back(request, scope)
+    else:
+        scope = request_context(request, world.cluster, {})
+    subject = request.subject
+    facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
+    return RuleInput(request, facts, scope, request.object) if facts else None
+
+
+def _read_back(request: AdmissionRequest, scope: JSONContext) -> AdmissionRequest:
+    """Return the request with the objects that its values may have changed."""
+    fields = scope.root(frozenset())["request"]
+    return request._replace(object=fields.get("object"), old_object=fields.get("oldObject"))
+
+
+def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
+    given = world.values.namespace_labels(namespace) if world.values else None
+    return given or world.cluster.namespace_labels(namespace)
+
+
+def _run_rule(
+    rule: CompiledRule, given: RuleInput, world: World, policy: str
+) -> Outcome | None:
+    if world.values:
+        variables = world.values.for_rule(policy, rule.rule.name)
+        if variables:
+            given = given._replace(scope=given.scope.with_rule_variables(variables))
+    outcome = evaluate_rule(rule, given)
+    if outcome is None or not keeps_old_violation(rule, given, outcome):
+        return outcome
+    before = _as_created(given.request)
+    old = open_request(before, world._replace(values=None), policy)
+    earlier = evaluate_rule(rule, old) if old else None
+    return _TOLERATED if earlier and earlier.status is RuleStatus.FAIL else outcome
+
+
+def _as_created(request: AdmissionRequest) -> AdmissionRequest:
+    return request._replace(
+        operation=Operation.CREATE, object=request.old_object, old_object=None
+    )
+
+
+def _without_known(
+    generated: tuple[Json, ...], trigger: Json, results: list[RuleResult]
+) -> tuple[Json, ...]:
+    """Leave out objects that exist already: the trigger, and what earlier rules generated."""
+    if not generated:
+        return ()
+    known = {object_key(trigger), *(object_key(one) for result in results for one in result.generated)}
+    return tuple(one for one in generated if object_key(one) not in known)

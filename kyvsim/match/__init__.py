@@ -1,0 +1,16 @@
+"""Match and exclude blocks, compiled to predicates over the facts of a request."""
+
+from kyvsim.match.block import Predicate, compile_exception_match, compile_match, compile_rule_match
+from kyvsim.match.facts import MatchFacts, match_facts
+from kyvsim.match.kinds import KindIndexEntry, kinds_of_block
+
+__all__ = [
+    "KindIndexEntry",
+    "MatchFacts",
+    "Predicate",
+    "compile_exception_match",
+    "compile_match",
+    "compile_rule_match",
+    "kinds_of_block",
+    "match_facts",
+]

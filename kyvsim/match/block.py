@@ -1,0 +1,92 @@
+"""Whole match and exclude blocks: `any`, `all` and the old single filter."""
+
+from collections.abc import Callable, Iterable
+
+from kyvsim.kube.objects import Json
+from kyvsim.match.facts import MatchFacts
+from kyvsim.match.resources import resource_criteria
+from kyvsim.match.subjects import user_criteria
+
+Predicate = Callable[[MatchFacts], bool]
+
+
+def compile_rule_match(match: Json, exclude: Json, policy_namespace: str) -> Predicate:
+    """Return whether a rule with these blocks applies to a request.
+
+    `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
+    upstream: pkg/engine/utils/match.go, MatchesResourceDescription
+    """
+    matches = compile_match(match or {})
+    excludes = _compile_block(exclude, _exclude_filter) if exclude else None
+
+    def applies(facts: MatchFacts) -> bool:
+        if policy_namespace and policy_namespace != facts.namespace:
+            return False
+        return matches(facts) and not (excludes and excludes(facts))
+
+    return applies
+
+
+def compile_match(block: Json) -> Predicate:
+    """Return whether a match block applies to a request."""
+    return _compile_block(block, _match_filter)
+
+
+def compile_exception_match(block: Json) -> Predicate:
+    """Return whether the match block of a policy exception covers a request.
+
+    Unlike a rule's it knows no operations, and asks for the user also where none is given.
+    upstream: pkg/engine/utils/exceptions.go
+    """
+    return _compile_block(block, _exception_filter)
+
+
+def _compile_block(block: Json, compile_filter: Callable[[Json], Predicate]) -> Predicate:
+    if some := block.get("any"):
+        return _any_of(map(compile_filter, some))
+    if every := block.get("all"):
+        return _all_of(map(compile_filter, every))
+    return compile_filter(block)
+
+
+def _match_filter(block: Json) -> Predicate:
+    resources = resource_criteria(block.get("resources") or {})
+    user = user_criteria(block)
+    if not resources and not user:
+        return lambda _: False
+    holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
+
+    def matches(facts: MatchFacts) -> bool:
+        # Without admission info the criteria on users count as absent, and a filter without any
+        # criterion matches nothing.
+        if facts.user is None:
+            return bool(resources) and holds_for_object(facts)
+        return holds_for_object(facts) and holds_for_user(facts)
+
+    return matches
+
+
+def _exclude_filter(block: Json) -> Predicate:
+    criteria = resource_criteria(block.get("resources") or {}) + user_criteria(block)
+    return _all_of(criteria) if criteria else lambda _: False
+
+
+def _exception_filter(block: Json) -> Predicate:
+    resources = {
+        name: value for name, value in (block.get("resources") or {}).items() if name != "operations"
+    }
+    return _exclude_filter({**block, "resources": resources})
+
+
+def _any_of(checks: Iterable[Predicate]) -> Predicate:
+    alternatives = tuple(checks)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return lambda facts: any(check(facts) for check in alternatives)
+
+
+def _all_of(checks: Iterable[Predicate]) -> Predicate:
+    conjuncts = tuple(checks)
+    if len(conjuncts) == 1:
+        return conjuncts[0]
+    return lambda facts: all(check(facts) for check in conjuncts)

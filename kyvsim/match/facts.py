@@ -1,0 +1,55 @@
+"""What match blocks look at, read from a request once."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, annotations, labels, metadata, text_field
+from kyvsim.model.request import AdmissionRequest, UserInfo
+
+
+class MatchFacts(NamedTuple):
+    """The parts of one request that a match or exclude block can name."""
+
+    group: str
+    version: str
+    kind: str
+    subresource: str
+    object_kind: str
+    """The object's own kind; `kind` is its parent's where a subresource is mapped."""
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    namespace_labels: Mapping[str, str]
+    operation: str
+    user: UserInfo | None
+
+    @property
+    def namespace_or_own_name(self) -> str:
+        """What `namespaces` is compared with: a Namespace lies in itself."""
+        return self.name if self.object_kind == "Namespace" else self.namespace
+
+
+def match_facts(
+    request: AdmissionRequest, subject: Json, namespace_labels: Mapping[str, str]
+) -> MatchFacts | None:
+    """Return the facts about `subject`, an object of the request, or None where it is absent."""
+    if not subject:
+        return None
+    meta = metadata(subject)
+    kind = text_field(subject, "kind")
+    group, version = split_api_version(text_field(subject, "apiVersion"))
+    matched = request.parent_kind or (group, version, kind)
+    return MatchFacts(
+        *matched,
+        request.subresource,
+        kind,
+        text_field(meta, "name") or text_field(meta, "generateName"),
+        text_field(meta, "namespace"),
+        labels(subject),
+        annotations(subject),
+        namespace_labels,
+        request.operation.value,
+        request.user,
+    )

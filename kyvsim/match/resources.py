@@ -1,0 +1,98 @@
+"""Criteria of a filter's `resources` block."""
+
+from collections.abc import Callable, Iterable
+
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import compile_wildcard
+from kyvsim.match.facts import MatchFacts
+from kyvsim.match.kinds import compile_kinds
+
+Criterion = Callable[[MatchFacts], bool]
+
+
+def resource_criteria(block: Json) -> list[Criterion]:
+    """Return the criteria of a `resources` block; all of them have to hold.
+
+    upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
+    """
+    return [
+        compile_field(block[field])
+        for field, compile_field in _FIELDS
+        if block.get(field) or (field in _SELECTORS and block.get(field) is not None)
+    ]
+
+
+def _operations(operations: Iterable[str]) -> Criterion:
+    wanted = frozenset(operations)
+    return lambda facts: facts.operation in wanted
+
+
+def _name(pattern: str) -> Criterion:
+    return _names([pattern])
+
+
+def _names(patterns: Iterable[str]) -> Criterion:
+    checks = tuple(map(compile_wildcard, patterns))
+    return lambda facts: any(check(facts.name) for check in checks)
+
+
+def _namespaces(patterns: Iterable[str]) -> Criterion:
+    checks = tuple(map(compile_wildcard, patterns))
+
+    def matches(facts: MatchFacts) -> bool:
+        namespace = facts.namespace_or_own_name
+        return any(check(namespace) for check in checks)
+
+    return matches
+
+
+def _annotations(wanted: Json) -> Criterion:
+    checks = tuple(
+        (compile_wildcard(key), compile_wildcard(value)) for key, value in wanted.items()
+    )
+
+    def matches(facts: MatchFacts) -> bool:
+        held = facts.annotations.items()
+        return all(
+            any(is_key(key) and is_value(value) for key, value in held) for is_key, is_value in checks
+        )
+
+    return matches
+
+
+def _selector(selector: Json) -> Criterion:
+    selects = _label_check(selector)
+    return lambda facts: selects(facts.labels)
+
+
+def _namespace_selector(selector: Json) -> Criterion:
+    selects = _label_check(selector)
+
+    def matches(facts: MatchFacts) -> bool:
+        if facts.object_kind == "Namespace":
+            return False
+        # An object without a kind passes unchecked, as it does upstream.
+        return not facts.object_kind or selects(facts.namespace_labels)
+
+    return matches
+
+
+def _label_check(selector: Json) -> Callable[[Json], bool]:
+    try:
+        return compile_selector(selector)
+    except SelectorError:
+        return lambda _: False
+
+
+_SELECTORS = ("selector", "namespaceSelector")
+_FIELDS: tuple[tuple[str, Callable[[Json], Criterion]], ...] = (
+    ("operations", _operations),
+    ("kinds", compile_kinds),
+    ("name", _name),
+    ("names", _names),
+    ("namespaces", _namespaces),
+    ("annotations", _annotations),
+    ("selector", _selector),
+    ("namespaceSelector", _namespace_selector),
+)

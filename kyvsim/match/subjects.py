@@ -1,0 +1,51 @@
+"""User criteria: `subjects`, `roles` and `clusterRoles`."""
+
+from collections.abc import Callable
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.wildcard import compile_wildcard
+from kyvsim.match.facts import MatchFacts
+from kyvsim.model.request import UserInfo
+
+Criterion = Callable[[MatchFacts], bool]
+
+_NOBODY = UserInfo()
+
+
+def user_criteria(block: Json) -> list[Criterion]:
+    """Return the criteria that a filter sets on the user; all of them have to hold.
+
+    upstream: pkg/engine/utils/match.go (the checks are combined with AND), pkg/utils/match/subjects.go
+    """
+    criteria: list[Criterion] = []
+    if roles := block.get("roles"):
+        criteria.append(_one_in_common(frozenset(roles), lambda user: user.roles))
+    if cluster_roles := block.get("clusterRoles"):
+        criteria.append(_one_in_common(frozenset(cluster_roles), lambda user: user.cluster_roles))
+    if subjects := block.get("subjects"):
+        criteria.append(_one_subject([_compile_subject(subject) for subject in subjects]))
+    return criteria
+
+
+def _one_in_common(
+    wanted: frozenset[str], held: Callable[[UserInfo], tuple[str, ...]]
+) -> Criterion:
+    return lambda facts: not wanted.isdisjoint(held(facts.user or _NOBODY))
+
+
+def _one_subject(checks: list[Callable[[UserInfo], bool]]) -> Criterion:
+    return lambda facts: any(check(facts.user or _NOBODY) for check in checks)
+
+
+def _compile_subject(subject: Json) -> Callable[[UserInfo], bool]:
+    kind, name = text_field(subject, "kind"), text_field(subject, "name")
+    if kind == "ServiceAccount":
+        account = f"system:serviceaccount:{text_field(subject, 'namespace')}:{name}"
+        names_account = compile_wildcard(account)
+        return lambda user: names_account(user.username)
+    names_subject = compile_wildcard(name)
+    if kind == "Group":
+        return lambda user: any(map(names_subject, user.groups))
+    if kind == "User":
+        return lambda user: names_subject(user.username)
+    return lambda _: False

@@ -1,0 +1,96 @@
+"""Downstream objects: what a generate rule makes of data or of a source.
+
+Source of the rules: upstream pkg/background/generate, pkg/background/common/labels.go.
+"""
+
+from typing import NamedTuple
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.model.policy import Policy, Rule
+
+_LABEL = "generate.kyverno.io/"
+_SERVER_FIELDS = frozenset(
+    {"uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"}
+)
+
+
+class GenerateError(Exception):
+    """A downstream that cannot be made."""
+
+
+class Target(NamedTuple):
+    """The identity that a generate rule gives its downstream."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join((self.api_version, self.kind, self.namespace, self.name))
+
+
+def target_of(pattern: Json) -> Target:
+    """Return the target that a pattern with its variables filled names."""
+    parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
+    if any(part.__class__ is not str for part in parts):
+        raise GenerateError("apiVersion, kind, namespace and name of a generated object are texts")
+    return Target(*parts)
+
+
+def from_data(data: Json, target: Target) -> Json:
+    """Return the object that `data` describes, named as the target is."""
+    if data.__class__ is not dict:
+        raise GenerateError(f"data of {target} is no mapping")
+    return _named(data, target)
+
+
+def from_source(source: Json, target: Target) -> Json:
+    """Return a copy of `source` named as the target is, marked with where it came from."""
+    key = object_key(source)
+    group, version = split_api_version(key.api_version)
+    dropped = _SERVER_FIELDS
+    if key.namespace != target.namespace:
+        dropped |= {"ownerReferences"}
+    meta = {name: value for name, value in metadata(source).items() if name not in dropped}
+    meta["labels"] = {
+        **labels(source),
+        f"{_LABEL}clone-source": "",
+        f"{_LABEL}source-group": group,
+        f"{_LABEL}source-version": version,
+        f"{_LABEL}source-kind": key.kind,
+        f"{_LABEL}source-namespace": key.namespace,
+        f"{_LABEL}source-uid": text_field(metadata(source), "uid"),
+    }
+    return _named({**source, "metadata": meta}, target)
+
+
+def _named(data: Json, target: Target) -> Json:
+    meta = dict(metadata(data))
+    meta["name"] = target.name
+    if target.namespace:
+        meta["namespace"] = target.namespace
+    else:
+        meta.pop("namespace", None)
+    kind = text_field(data, "kind") or target.kind
+    return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
+
+
+def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
+    """Return the downstream with the labels that tell which rule and trigger it belongs to."""
+    key = object_key(trigger)
+    group, version = split_api_version(key.api_version)
+    owned = {
+        **labels(downstream),
+        "app.kubernetes.io/managed-by": "kyverno",
+        f"{_LABEL}policy-name": policy.name,
+        f"{_LABEL}policy-namespace": policy.namespace,
+        f"{_LABEL}rule-name": rule.name,
+        f"{_LABEL}trigger-version": version,
+        f"{_LABEL}trigger-group": group,
+        f"{_LABEL}trigger-kind": key.kind,
+        f"{_LABEL}trigger-namespace": key.namespace,
+        f"{_LABEL}trigger-uid": text_field(metadata(trigger), "uid"),
+    }
+    return {**downstream, "metadata": {**metadata(downstream), "labels": owned}}

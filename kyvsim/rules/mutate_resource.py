@@ -1,0 +1,62 @@
+"""`mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
+
+Source of the rules: upstream pkg/engine/mutate/mutation.go.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.expr import QueryError, compile_template
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.patch import PatchError
+from kyvsim.rules.patches import Patcher, compile_patcher
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    errored,
+    skipped,
+)
+
+
+def mutated(obj: Json) -> Outcome:
+    """Return the pass of a rule that left `obj`."""
+    key = object_key(obj)
+    place = f" in namespace {key.namespace}" if key.namespace else ""
+    return Outcome(RuleStatus.PASS, f"mutated {key.kind}/{key.name}{place}", obj)
+
+
+def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
+    """Return the outcome of patching `obj`: its new form, a skip if nothing changed, an error."""
+    try:
+        patched = patch()
+    except QueryError as error:
+        return errored("variable substitution failed", error)
+    except PatchError as error:
+        return errored("failed to patch resource", error)
+    return skipped("no patches applied") if patched is obj else mutated(patched)
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    patch = _compile_rule_patch(context)
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        obj = evaluation.object
+        return apply_patch(lambda: patch(evaluation)(obj), obj)
+
+    return evaluate
+
+
+def _compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
+    # upstream fills the variables of the whole rule, so one anywhere in it can end it.
+    template = compile_template(dict(context.rule.data), context.environment)
+    if template.constant:
+        patcher = compile_patcher(template.value["mutate"])
+        return lambda _: patcher
+    return lambda evaluation: compile_patcher(template.render(evaluation.scope)["mutate"])
+
+
+STRATEGIC_MERGE = RuleType(("mutate", "patchStrategicMerge"), Phase.MUTATE, _compile)
+JSON_PATCH = RuleType(("mutate", "patchesJson6902"), Phase.MUTATE, _compile)

@@ -1,0 +1,83 @@
+"""What a rule type is: a value that names its place in a rule and compiles what stands there."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.context import JSONContext
+from kyvsim.expr import Environment
+from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+
+
+class Evaluation(NamedTuple):
+    """What a rule's body is evaluated on."""
+
+    scope: JSONContext
+    request: AdmissionRequest
+    object: Json
+    """The object that patterns check and patches change; None on DELETE."""
+    element: Json = None
+    """The loop's element, where a pattern is to be checked against it."""
+
+
+class Outcome(NamedTuple):
+    """How a rule's body ended."""
+
+    status: RuleStatus
+    message: str
+    object: Json = None
+    """The patched object, where a mutate rule passed."""
+    generated: tuple[Json, ...] = ()
+    targets: tuple[PatchedTarget, ...] = ()
+    path: str = ""
+    """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
+
+
+CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
+"""Evaluates a body; None where the rule has nothing to say, as a loop over no elements."""
+
+
+class RuleContext(NamedTuple):
+    """What compiling one rule may look at."""
+
+    policy: Policy
+    rule: Rule
+    environment: Environment
+
+
+class RuleType(NamedTuple):
+    """One kind of rule; the first type whose field is there takes the rule."""
+
+    field: tuple[str, ...]
+    """Where its specification stands in a rule, such as `("validate", "pattern")`."""
+    phase: Phase
+    compile: Callable[[RuleContext], CompiledBody]
+
+    def takes(self, rule: Mapping[str, Json]) -> bool:
+        """Return whether the rule has this type's field."""
+        value: Json = rule
+        for name in self.field:
+            value = value.get(name) if value.__class__ is dict else None
+        return value is not None
+
+
+def passed(message: str) -> Outcome:
+    """Return a pass."""
+    return Outcome(RuleStatus.PASS, message)
+
+
+def failed(message: str, path: str = "") -> Outcome:
+    """Return a failure, with the place in the object where there is one."""
+    return Outcome(RuleStatus.FAIL, message, path=path)
+
+
+def errored(what: str, cause: object = "") -> Outcome:
+    """Return an error: what could not be done, and why."""
+    return Outcome(RuleStatus.ERROR, f"{what}: {cause}" if cause else what)
+
+
+def skipped(message: str) -> Outcome:
+    """Return a skip."""
+    return Outcome(RuleStatus.SKIP, message)

@@ -1,0 +1,44 @@
+"""`validate.deny`: the rule fails where its conditions hold.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.kube.objects import Json
+from kyvsim.model.result import Phase
+from kyvsim.rules.messages import compile_deny_message
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    errored,
+    failed,
+    passed,
+)
+
+
+def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
+    """Return the body of a `deny` block, of a rule or of one of its loops."""
+    conditions = compile_conditions(deny.get("conditions"), context.environment)
+    message = compile_deny_message(context)
+    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        try:
+            denied = conditions(evaluation.scope)
+        except ConditionError as error:
+            return errored("failed to check deny conditions", error)
+        if not denied.met:
+            return pass_outcome
+        return failed(message(evaluation.scope, denied.messages))
+
+    return evaluate
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    return compile_deny(context, context.rule.data["validate"]["deny"])
+
+
+RULE_TYPE = RuleType(("validate", "deny"), Phase.VALIDATE, _compile)

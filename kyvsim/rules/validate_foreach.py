@@ -1,0 +1,114 @@
+"""`validate.foreach`: every element of a list has to pass a pattern, a deny block or a loop.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.expr import QueryError
+from kyvsim.kube.objects import Json
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.rules.loops import Element, compile_elements, compile_list
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    errored,
+    passed,
+)
+from kyvsim.rules.validate_any_pattern import compile_any_pattern_body
+from kyvsim.rules.validate_deny import compile_deny
+from kyvsim.rules.validate_pattern import compile_pattern_body
+
+
+def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
+    """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
+    compiled = [
+        (compile_list(loop["list"], context.environment), _compile_loop(context, loop, nesting))
+        for loop in loops
+    ]
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        checked, list_error = 0, None
+        for list_of, run in compiled:
+            try:
+                elements = list_of(evaluation.scope)
+            except QueryError as error:
+                # A list that is not there has no elements; upstream tells it by the text.
+                list_error = list_error if "Unknown key" in error.message else error
+                continue
+            ended, count = run(evaluation, elements)
+            if ended:
+                return ended
+            checked += count
+        if checked:
+            return passed("rule passed")
+        return errored("failed to evaluate list", list_error) if list_error else None
+
+    return evaluate
+
+
+def _compile_loop(
+    context: RuleContext, loop: Json, nesting: int
+) -> Callable[[Evaluation, list[Json]], tuple[Outcome | None, int]]:
+    elements_of = compile_elements(loop, nesting, context.environment)
+    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
+    body = _compile_body(context, loop, nesting)
+    element_scope = loop.get("elementScope")
+
+    def run(evaluation: Evaluation, values: list[Json]) -> tuple[Outcome | None, int]:
+        checked = 0
+        for element in elements_of(evaluation.scope, enumerate(values)):
+            if element_scope and element.value.__class__ is not dict:
+                return _no_scope(element), checked
+            try:
+                if not preconditions(element.scope).met:
+                    continue
+            except ConditionError:
+                continue
+            outcome = body(_on_element(evaluation, element, element_scope))
+            if outcome is None or outcome.status is RuleStatus.SKIP:
+                continue
+            if outcome.status is not RuleStatus.PASS:
+                message = f"validation failure: {outcome.message}"
+                return outcome._replace(message=message), checked
+            checked += 1
+        return None, checked
+
+    return run
+
+
+def _on_element(evaluation: Evaluation, element: Element, element_scope: Json) -> Evaluation:
+    """Return the evaluation for one element; a map is what its patterns are checked against."""
+    scoped = element.value.__class__ is dict if element_scope is None else element_scope
+    checked = element.value if scoped else evaluation.element
+    return evaluation._replace(scope=element.scope, element=checked)
+
+
+def _no_scope(element: Element) -> Outcome:
+    shown = {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
+    return errored(
+        "failed to process foreach",
+        "cannot use elementScope=true foreach rules for elements that are not maps, "
+        f"expected type=map got type={shown[element.value.__class__]}",
+    )
+
+
+def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBody:
+    if loop.get("deny") is not None:
+        return compile_deny(context, loop["deny"])
+    if loop.get("pattern") is not None:
+        return compile_pattern_body(context, loop["pattern"])
+    if loop.get("anyPattern") is not None:
+        return compile_any_pattern_body(context, loop["anyPattern"])
+    return compile_loops(context, loop.get("foreach") or (), nesting + 1)
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    return compile_loops(context, context.rule.data["validate"]["foreach"])
+
+
+RULE_TYPE = RuleType(("validate", "foreach"), Phase.VALIDATE, _compile)

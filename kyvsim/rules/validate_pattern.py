@@ -1,0 +1,87 @@
+"""`validate.pattern`: the object has to look like the pattern.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.expr import QueryError, compile_template
+from kyvsim.expr.scope import Scope
+from kyvsim.kube.objects import Json
+from kyvsim.model.request import Operation
+from kyvsim.model.result import Phase
+from kyvsim.pattern import FailureKind, PatternFailure, compile_pattern
+from kyvsim.rules.messages import compile_pattern_message
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+
+Checker = Callable[[Json], PatternFailure | None]
+
+
+def compile_checkers(context: RuleContext, pattern: Json) -> Callable[[Scope], Json]:
+    """Return what gives the checker of a pattern, or the list of checkers of several.
+
+    A pattern without variables is compiled once. Raises `QueryError` at evaluation where a variable
+    of the pattern cannot be resolved.
+    """
+    template = compile_template(pattern, context.environment)
+    if template.constant:
+        checkers = _compile_each(template.value)
+        return lambda _: checkers
+    return lambda scope: _compile_each(template.render(scope))
+
+
+def _compile_each(pattern: Json) -> Json:
+    if pattern.__class__ is list:
+        return [compile_pattern(one) for one in pattern]
+    return compile_pattern(pattern)
+
+
+def subject_of(evaluation: Evaluation) -> Json:
+    """Return what patterns are checked against: the element, else the object; None on DELETE."""
+    if evaluation.element:
+        return evaluation.element
+    return None if evaluation.request.operation is Operation.DELETE else evaluation.object
+
+
+def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
+    """Return the body of a `pattern` block, of a rule or of one of its loops."""
+    checker_for = compile_checkers(context, pattern)
+    message = compile_pattern_message(context)
+    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        scope = evaluation.scope
+        try:
+            check = checker_for(scope)
+        except QueryError as error:
+            return errored("variable substitution failed", error)
+        subject = subject_of(evaluation)
+        if subject is None:
+            return None
+        failure = check(subject)
+        if failure is None:
+            return pass_outcome
+        if failure.kind is FailureKind.SKIP:
+            return skipped(failure.message)
+        if failure.kind is FailureKind.ERROR or not failure.path:
+            return errored(message(scope, "", failure.message))
+        return failed(message(scope, failure.path, failure.message), failure.path)
+
+    return evaluate
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    return compile_pattern_body(context, context.rule.data["validate"]["pattern"])
+
+
+RULE_TYPE = RuleType(("validate", "pattern"), Phase.VALIDATE, _compile)
