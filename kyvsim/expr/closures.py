@@ -1,4 +1,4 @@
-"""The closures of single nodes that need no look at the tree: fields, chains, projections, tests.
+"""The closures of nodes that fetch: fields and chains of them, projections, collections.
 
 Each comes in the general form and in the special forms that policies use most; a special form
 gives the same answers with fewer calls.
@@ -6,12 +6,11 @@ gives the same answers with fewer calls.
 
 from collections.abc import Callable
 from itertools import chain, repeat
-from operator import ge, gt, le, lt
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.semantics import NUMERIC, Missing, equal
+from kyvsim.expr.semantics import NUMERIC, Missing
 from kyvsim.kube.objects import Json
 
 Run: TypeAlias = Callable[[Json], Json]
@@ -35,67 +34,71 @@ def field(key: str) -> Run:
 
 def fields(keys: tuple[str, ...]) -> Run:
     """Return the closure of `a.b.c`: a try at the whole way, the rules only if it fails."""
+    short = _SHORT_WAYS.get(len(keys))
+    return short(keys) if short else _long_way(keys)
 
-    def slow(value: Json) -> Json:
-        for key in keys:
-            if value.__class__ is not dict:
-                return None
-            if key not in value:
-                return Missing(key)
-            value = value[key]
-        return value
 
-    if len(keys) == 2:
-        return _two_fields(keys[0], keys[1], slow)
-    if len(keys) == 3:
-        return _three_fields(keys, slow)
-    if len(keys) == 4:
-        return _four_fields(keys, slow)
+def _walk(value: Json, keys: tuple[str, ...]) -> Json:
+    """Follow the keys with all the rules."""
+    for key in keys:
+        if value.__class__ is not dict:
+            return None
+        if key not in value:
+            return Missing(key)
+        value = value[key]
+    return value
 
+
+def _long_way(keys: tuple[str, ...]) -> Run:
     def run(value: Json) -> Json:
         found = value
         try:
             for key in keys:
                 found = found[key]
         except (KeyError, TypeError):
-            return slow(value)
+            return _walk(value, keys)
         return found
 
     return run
 
 
-def _two_fields(first: str, second: str, slow: Run) -> Run:
+def _two_fields(keys: tuple[str, ...]) -> Run:
+    first, second = keys
+
     def run(value: Json) -> Json:
         try:
             return value[first][second]
         except (KeyError, TypeError):
-            return slow(value)
+            return _walk(value, keys)
 
     return run
 
 
-def _three_fields(keys: tuple[str, ...], slow: Run) -> Run:
+def _three_fields(keys: tuple[str, ...]) -> Run:
     first, second, third = keys
 
     def run(value: Json) -> Json:
         try:
             return value[first][second][third]
         except (KeyError, TypeError):
-            return slow(value)
+            return _walk(value, keys)
 
     return run
 
 
-def _four_fields(keys: tuple[str, ...], slow: Run) -> Run:
+def _four_fields(keys: tuple[str, ...]) -> Run:
     first, second, third, fourth = keys
 
     def run(value: Json) -> Json:
         try:
             return value[first][second][third][fourth]
         except (KeyError, TypeError):
-            return slow(value)
+            return _walk(value, keys)
 
     return run
+
+
+_SHORT_WAYS: Final = MappingProxyType({2: _two_fields, 3: _three_fields, 4: _four_fields})
 
 
 def in_turn(parts: tuple[Run, ...]) -> Run:
@@ -258,100 +261,6 @@ def project_values(left: Run, right: Run) -> Run:
         return [
             item for item in map(right, items) if item is not None and item.__class__ is not Missing
         ]
-
-    return run
-
-
-def equals(left: Run, right: Run) -> Run:
-    """Return the closure of `left == right`; a missing field is null."""
-
-    def run(value: Json) -> Json:
-        one, other = left(value), right(value)
-        return equal(
-            None if one.__class__ is Missing else one,
-            None if other.__class__ is Missing else other,
-        )
-
-    return run
-
-
-def equals_text(left: Run, text: str) -> Run:
-    """Return the closure of `left == 'text'`: only a text can equal it."""
-    return lambda value: left(value) == text
-
-
-def equals_flag(left: Run, flag: object) -> Run:
-    """Return the closure of ``left == `true` ``; there is one True and one False."""
-    return lambda value: left(value) is flag
-
-
-def equals_null(left: Run) -> Run:
-    """Return the closure of ``left == `null` ``; a missing field is null."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        return found is None or found.__class__ is Missing
-
-    return run
-
-
-def equals_number(left: Run, number: float) -> Run:
-    """Return the closure of ``left == `1` ``: only a float can equal it."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        return found.__class__ is float and found == number
-
-    return run
-
-
-_ORDERS: Final = MappingProxyType({"lt": lt, "lte": le, "gt": gt, "gte": ge})
-
-
-def ordered(name: str, left: Run, right: Run) -> Run:
-    """Return the closure of `left < right` and its like: null unless both are floats."""
-    order = _ORDERS[name]
-
-    def run(value: Json) -> Json:
-        one, other = left(value), right(value)
-        if one.__class__ is float and other.__class__ is float:
-            return order(one, other)
-        return None
-
-    return run
-
-
-def either(left: Run, right: Run) -> Run:
-    """Return the closure of `left || right`."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        if found or found.__class__ in NUMERIC:
-            return found
-        found = right(value)
-        return None if found.__class__ is Missing else found
-
-    return run
-
-
-def both(left: Run, right: Run) -> Run:
-    """Return the closure of `left && right`; a missing field on the right travels on."""
-
-    def run(value: Json) -> Json:
-        found = left(value)
-        if found or found.__class__ in NUMERIC:
-            return right(value)
-        return None if found.__class__ is Missing else found
-
-    return run
-
-
-def negate(inner: Run) -> Run:
-    """Return the closure of `!inner`."""
-
-    def run(value: Json) -> Json:
-        found = inner(value)
-        return not (found or found.__class__ in NUMERIC)
 
     return run
 

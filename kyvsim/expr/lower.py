@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.expr import closures
+from kyvsim.expr import closures, logic
 from kyvsim.expr.calls import call, reference
 from kyvsim.expr.closures import Run
 from kyvsim.expr.environment import Environment
@@ -120,7 +120,7 @@ def _comparator(tree: Tree, around: Surroundings) -> Run:
     left, right = tree["children"]
     name = tree["value"]
     if name not in {"eq", "ne"}:
-        return closures.ordered(name, lower(left, around), lower(right, around))
+        return logic.ordered(name, lower(left, around), lower(right, around))
     if left["type"] == "literal":
         left, right = right, left
     same = _equality(lower(left, around), right, around)
@@ -129,31 +129,31 @@ def _comparator(tree: Tree, around: Surroundings) -> Run:
 
 def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
     if right["type"] != "literal":
-        return closures.equals(left, lower(right, around))
+        return logic.equals(left, lower(right, around))
     value = right["value"]
     if value is None:
-        return closures.equals_null(left)
+        return logic.equals_null(left)
     if value.__class__ is str:
-        return closures.equals_text(left, value)
+        return logic.equals_text(left, value)
     if value.__class__ is bool:
-        return closures.equals_flag(left, value)
+        return logic.equals_flag(left, value)
     if value.__class__ is float:
-        return closures.equals_number(left, value)
-    return closures.equals(left, lower(right, around))
+        return logic.equals_number(left, value)
+    return logic.equals(left, lower(right, around))
 
 
 def _either(tree: Tree, around: Surroundings) -> Run:
     left, right = _children(tree, around)
-    return closures.either(left, right)
+    return logic.either(left, right)
 
 
 def _both(tree: Tree, around: Surroundings) -> Run:
     left, right = _children(tree, around)
-    return closures.both(left, right)
+    return logic.both(left, right)
 
 
 def _negation(tree: Tree, around: Surroundings) -> Run:
-    return closures.negate(lower(tree["children"][0], around))
+    return logic.negate(lower(tree["children"][0], around))
 
 
 def _pipe(tree: Tree, around: Surroundings) -> Run:

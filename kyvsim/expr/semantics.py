@@ -23,7 +23,7 @@ class Missing:
 
 
 NUMERIC: Final = frozenset({int, float})
-"""Classes whose zero is true: with them `value or value.__class__ in NUMERIC` is upstream's truth."""
+"""Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
 
 _CONTAINERS: Final = frozenset({dict, list})
 

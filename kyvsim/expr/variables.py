@@ -1,9 +1,9 @@
 """Where the variables `{{ }}` stand in a text.
 
 upstream: pkg/engine/variables/regex and the first half of `substituteVariablesIfAny` in
-pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash before
-it makes it plain text; a variable that follows another one directly is seen only after that one was
-filled in.
+pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash
+before it makes it plain text; a variable that follows another one directly is seen only after that
+one was filled in.
 """
 
 import re
@@ -38,7 +38,7 @@ def find_variables(text: str) -> tuple[Variable, ...]:
 
 
 def unescape(text: str) -> str:
-    """Return the text with `\\{{` turned into `{{`."""
+    """Return the text with its escaped braces unescaped."""
     return text.replace("\\{{", "{{")
 
 

@@ -1,0 +1,203 @@
+"""`kyvsim jp`: JMESPath expressions as policies use them.
+
+upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard output.
+"""
+
+import json
+import random
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.options import list_option
+from kyvsim.cli.streams import say, write_out
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
+from kyvsim.expr.functions import FUNCTIONS
+from kyvsim.expr.functions.record import Function
+from kyvsim.expr.show_tree import show_tree
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_text import YamlError, load_one
+
+_JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
+
+
+class _System:
+    """The machine's clock and chance."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def below(self, bound: int) -> int:
+        return random.SystemRandom().randrange(bound)
+
+
+@click.group()
+def jp() -> None:
+    """Work with JMESPath expressions as policies use them."""
+
+
+command = jp
+
+
+@jp.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def function(names: tuple[str, ...]) -> None:
+    """Show functions: what they take, what they return, what they do."""
+    chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]
+    write_out(_described(record) for record in sorted(chosen, key=_signature))
+
+
+@jp.command()
+@list_option("-f", "--file", help="Read an expression from a file.")
+@click.argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
+def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
+    """Show the syntax trees of expressions."""
+    texts = [*expressions, *map(_read, file)]
+    try:
+        for text in texts or [_prompted("a jmespath expression")]:
+            write_out([f"# {text}\n{show_tree(text)}\n"])
+    except QuerySyntaxError as error:
+        say(f"Error: {_pointed(error)}")
+        return UNUSABLE
+    return OK
+
+
+@jp.command()
+@click.option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
+@list_option("-q", "--query", help="Read a query from a file.")
+@click.option("-c", "--compact", is_flag=True, help="Leave out blanks that JSON does not need.")
+@click.option(
+    "-u", "--unquoted", is_flag=True, help="Print a result that is a text without quotes."
+)
+@click.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
+@click.argument("queries", metavar="[QUERY]...", nargs=-1)
+def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
+    """Evaluate queries on an input; what is missing is read from standard input."""
+    env = Environment(_System(), _System())
+    if options["batch"]:
+        return _batch(_read(options["batch"]), env)
+    texts = [*queries, *map(_read, query)]
+    source = options["source"]
+    if not texts and not source:
+        raise click.UsageError("at least one query or input object is required")
+    data = _data(_read(source)) if source else None
+    if not texts:
+        texts = [_prompted("a jmespath expression")]
+    if data is None:
+        data = _data(_prompted("input object"))
+    for text in texts:
+        status = _answer(text, data, env, options)
+        if status != OK:
+            return status
+    return OK
+
+
+def _answer(text: str, data: Json, env: Environment, options: dict[str, Any]) -> int:
+    try:
+        result = compile_query(text, env).evaluate(data)
+    except QuerySyntaxError as error:
+        say(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
+        return UNUSABLE
+    except QueryError as error:
+        say(f"Error: error evaluating JMESPath expression: {error.message}")
+        return FAILED
+    write_out([f"# {text}\n"])
+    if options["unquoted"] and result.__class__ is str:
+        write_out([f"{result}\n"])
+        return OK
+    try:
+        shown = to_json(result)
+    except ValueError as error:
+        say(f"Error: error marshalling result to JSON: {error}")
+        return FAILED
+    write_out([f"{shown if options['compact'] else _indented(shown)}\n"])
+    return OK
+
+
+def _batch(lines: str, env: Environment) -> int:
+    """Answer every line with `{"output": …}` or `{"error": …}`, in order."""
+    write_out(_batch_answers(lines.split("\n"), env))
+    return OK
+
+
+def _batch_answers(lines: Iterable[str], env: Environment) -> Iterator[str]:
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            case = json.loads(line, parse_int=float)
+            result = compile_query(case["expr"], env).evaluate(case.get("input"))
+            yield f'{{"output":{to_json(result)}}}\n'
+        except (QueryError, ValueError) as error:
+            yield f'{{"error":{to_json(str(error))}}}\n'
+        except (KeyError, TypeError, AttributeError):
+            yield '{"error":"a line must be an object with the text `expr`"}\n'
+
+
+def _read(name: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise click.ClickException(f"failed to read file {name}: invalid UTF-8") from None
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise click.ClickException(f"failed to read file {name}: {cause}") from None
+
+
+def _prompted(what: str) -> str:
+    write_out([f"Reading from terminal input.\nEnter {what} and hit Ctrl+D.\n"])
+    return _read("-")
+
+
+def _data(text: str) -> Json:
+    try:
+        return load_one(text, floats=True)
+    except YamlError as error:
+        raise click.ClickException(f"error parsing input json: {error}") from None
+
+
+def _pointed(error: QuerySyntaxError) -> str:
+    """Return the message with a caret below the place it is about."""
+    before = error.expression[: error.offset]
+    line = error.expression.split("\n")[before.count("\n")]
+    column = len(before) - before.rfind("\n") - 1
+    return f"{error.message}\n{line}\n{' ' * column}^"
+
+
+def _indented(text: str) -> str:
+    """Return compact JSON text with line breaks; what is escaped in it stays so."""
+    pieces: list[str] = []
+    depth = 0
+    for piece in _JSON_TOKEN.findall(text):
+        if piece in {"[", "{"}:
+            depth += 1
+        elif piece in {"]", "}"}:
+            depth -= 1
+            pieces.append(_line_break(depth))
+        pieces.append(": " if piece == ":" else piece)
+        if piece in {"[", "{", ","}:
+            pieces.append(_line_break(depth))
+    return "".join(pieces)
+
+
+def _line_break(depth: int) -> str:
+    return "\n" + "  " * depth
+
+
+def _signature(record: Function) -> str:
+    shown = ["|".join(types) for types in record.arguments]
+    returns = ",".join(record.returns)
+    return f"{record.name}({', '.join(shown)}) {returns}".replace("boolean", "bool")
+
+
+def _described(record: Function) -> str:
+    note = f"  Note:      {record.note}\n" if record.note else ""
+    return f"Name: {record.name}\n  Signature: {_signature(record)}\n{note}\n"

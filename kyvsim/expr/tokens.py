@@ -1,0 +1,136 @@
+"""Text → tokens, in the form that jmespath's parser reads.
+
+upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in backticks
+must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a token (that no
+expression can hold).
+"""
+
+import json
+import math
+import re
+from types import MappingProxyType
+from typing import Any, Final, NoReturn, TypeAlias
+
+from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.kube.objects import Json
+
+Token: TypeAlias = dict[str, Any]
+"""`type`, `value`, `start` as jmespath has them, and `name`: upstream's name of the type."""
+
+_TOKEN: Final = re.compile(
+    r"""(?P<blank>[ \t\n\r]+)
+    |(?P<unquoted_identifier>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>-[0-9]*|[0-9]+)
+    |(?P<quoted_identifier>"(?:\\.|[^"\\])*+")
+    |(?P<literal>`(?:\\.|[^`\\])*+`)
+    |(?P<raw>'(?:\\'|[^'])*+')
+    |(?P<symbol>\[\?|\[\]|\|\||&&|[<>!=]=|[][.*,:@(){}|<>!&=])""",
+    re.VERBOSE | re.DOTALL,
+)
+_SYMBOLS: Final = MappingProxyType(
+    {
+        "[?": ("filter", "tFilter"),
+        "[]": ("flatten", "tFlatten"),
+        "[": ("lbracket", "tLbracket"),
+        "]": ("rbracket", "tRbracket"),
+        ".": ("dot", "tDot"),
+        "*": ("star", "tStar"),
+        ",": ("comma", "tComma"),
+        ":": ("colon", "tColon"),
+        "@": ("current", "tCurrent"),
+        "(": ("lparen", "tLparen"),
+        ")": ("rparen", "tRparen"),
+        "{": ("lbrace", "tLbrace"),
+        "}": ("rbrace", "tRbrace"),
+        "||": ("or", "tOr"),
+        "|": ("pipe", "tPipe"),
+        "&&": ("and", "tAnd"),
+        "&": ("expref", "tExpref"),
+        "==": ("eq", "tEQ"),
+        "!=": ("ne", "tNE"),
+        "<=": ("lte", "tLTE"),
+        "<": ("lt", "tLT"),
+        ">=": ("gte", "tGTE"),
+        ">": ("gt", "tGT"),
+        "!": ("not", "tNot"),
+        "=": ("unknown", "tUnknown"),
+    }
+)
+_QUOTES: Final = ('"', "'", "`")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def tokenize(expression: str) -> list[Token]:
+    """Return the tokens, the last one of type `eof`; raise `QuerySyntaxError`."""
+    tokens: list[Token] = []
+    position, end = 0, len(expression)
+    while position < end:
+        found = _TOKEN.match(expression, position)
+        if found is None:
+            _reject_character(expression, position)
+        text, kind = found[0], str(found.lastgroup)
+        if kind != "blank":
+            tokens.append(_token(kind, text, expression, position))
+        position = found.end()
+    tokens.append({"type": "eof", "value": "", "start": end, "name": "tEOF"})
+    return tokens
+
+
+def _token(kind: str, text: str, expression: str, start: int) -> Token:
+    name, value = "", text
+    if kind == "symbol":
+        kind, name = _SYMBOLS[text]
+    elif kind == "unquoted_identifier":
+        name = "tUnquotedIdentifier"
+    elif kind == "number":
+        name = "tNumber"
+    elif kind == "raw":
+        kind, name, value = "literal", "tStringLiteral", text[1:-1].replace("\\'", "'")
+    elif kind == "literal":
+        name = "tJSONLiteral"
+        value = _json_value(text[1:-1].replace("\\`", "`"), expression, start)
+    else:
+        name, value = "tQuotedIdentifier", _json_value(text, expression, start)
+    return {"type": kind, "value": value, "start": start, "name": name}
+
+
+def _reject_character(expression: str, position: int) -> NoReturn:
+    character = expression[position]
+    if character in _QUOTES:
+        message, position = f"Unclosed delimiter: {character}", len(expression)
+    else:
+        message = f"Unknown char: {character!a}"
+    raise QuerySyntaxError(f"SyntaxError: {message}", expression, position)
+
+
+def _json_value(text: str, expression: str, start: int) -> Json:
+    """Return the value of a JSON text; numbers are floats, as encoding/json reads them."""
+    try:
+        value = json.loads(
+            text, parse_int=_number, parse_float=_number, parse_constant=_reject_constant
+        )
+    except (ValueError, RecursionError) as error:
+        raise QuerySyntaxError(f"invalid JSON in a literal: {error}", expression, start) from None
+    return _without_surrogates(value) if "\\u" in text else value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"cannot unmarshal number {text} into Go value of type float64")
+    return value
+
+
+def _reject_constant(text: str) -> NoReturn:
+    raise ValueError(f"invalid character '{text[0]}' looking for beginning of value")
+
+
+def _without_surrogates(value: Json) -> Json:
+    """Return the value with halves of surrogate pairs replaced, as encoding/json does."""
+    if value.__class__ is str:
+        return _SURROGATE.sub("\ufffd", value)
+    if value.__class__ is list:
+        return [_without_surrogates(item) for item in value]
+    if value.__class__ is dict:
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+    return value
