@@ -1,0 +1,75 @@
+"""What upstream refuses in a policy whose shape is right: one check a file, all named here.
+
+The order is upstream's, so the first remark is the reason that upstream gives; unlike upstream, the
+others are told too. upstream: pkg/validation/policy/validate.go, Validate
+"""
+
+from kyvsim.compile.checks import policy_settings as settings
+from kyvsim.compile.checks.allowed_variables import check_variables
+from kyvsim.compile.checks.conditions import check_conditions
+from kyvsim.compile.checks.context_entries import check_context, check_image_extractors
+from kyvsim.compile.checks.elements import check_elements
+from kyvsim.compile.checks.empty_match import check_empty_match
+from kyvsim.compile.checks.forbidden_sections import check_forbidden_sections
+from kyvsim.compile.checks.generate_targets import check_generate, check_generate_data
+from kyvsim.compile.checks.image_checks import check_images
+from kyvsim.compile.checks.json_patches import check_json_patch
+from kyvsim.compile.checks.kinds import check_kinds_present, check_wildcard_kinds
+from kyvsim.compile.checks.match_blocks import check_match_blocks
+from kyvsim.compile.checks.match_presence import check_match_presence
+from kyvsim.compile.checks.metadata_text import check_metadata_text
+from kyvsim.compile.checks.mutate_targets import check_target_namespaces
+from kyvsim.compile.checks.overrides import check_overrides
+from kyvsim.compile.checks.patterns import check_patterns
+from kyvsim.compile.checks.pod_security import check_pod_security
+from kyvsim.compile.checks.refusal import Check, each_rule
+from kyvsim.compile.checks.rule_bodies import check_mutate, check_validate
+from kyvsim.compile.checks.rule_kinds import check_operations, check_rule_names
+from kyvsim.compile.checks.update_variables import check_update_variables
+from kyvsim.compile.checks.user_variables import check_user_variables
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+
+CHECKS: tuple[Check, ...] = (
+    settings.check_namespace,
+    settings.check_match_conditions,
+    check_user_variables,
+    each_rule(check_forbidden_sections, check_variables),
+    settings.check_identity,
+    settings.check_deprecated_twins,
+    settings.check_mutate_targets,
+    settings.check_timeouts,
+    check_rule_names,
+    each_rule(
+        check_operations,
+        check_empty_match,
+        check_match_blocks,
+        check_target_namespaces,
+        check_pod_security,
+        check_generate,
+    ),
+    check_overrides,
+    settings.check_modes,
+    each_rule(check_wildcard_kinds),
+    each_rule(
+        check_json_patch,
+        check_match_presence,
+        check_conditions,
+        check_elements,
+        check_context,
+        check_image_extractors,
+        check_kinds_present,
+        check_mutate,
+        check_validate,
+        check_patterns,
+        check_generate_data,
+        check_images,
+        check_metadata_text,
+        check_update_variables,
+    ),
+)
+
+
+def check_policy(policy: Policy) -> tuple[Diagnostic, ...]:
+    """Return everything for which upstream refuses a policy; the first is the reason it gives."""
+    return tuple(remark for check in CHECKS for remark in check(policy))

@@ -1,0 +1,67 @@
+"""Labels and annotations in patterns and patches are text.
+
+upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.compile.checks.refusal import RuleUnderCheck
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Path
+
+_TEXT_ONLY = (
+    "labels and annotations supports only string values, "
+    '"use double quotes around the non string values"'
+)
+_TEMPLATE = ("spec", "template", "metadata")
+
+
+def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Numbers, booleans and null as labels or annotations are mistakes."""
+    for pattern, path in _patterns(subject.data):
+        for block in ((("metadata",), pattern.get("metadata")), (_TEMPLATE, _template(pattern))):
+            where, metadata = block
+            for name in _not_text(metadata):
+                yield subject.refuse("KV141", _TEXT_ONLY, (*path, *where, *name))
+
+
+def _patterns(rule: Json) -> Iterator[tuple[Json, Path]]:
+    """Yield the patterns and patches that upstream looks at, with their path."""
+    validate, mutate = rule.get("validate", {}), rule.get("mutate", {})
+    if "foreach" in validate:
+        yield from _first(validate["foreach"], "pattern", ("validate", "foreach"))
+    elif validate.get("pattern").__class__ is dict:
+        yield validate["pattern"], ("validate", "pattern")
+    elif validate.get("anyPattern").__class__ is list:
+        for index, pattern in enumerate(validate["anyPattern"]):
+            if pattern.__class__ is dict:
+                yield pattern, ("validate", "anyPattern", index)
+    if "foreach" in mutate:
+        yield from _first(mutate["foreach"], "patchStrategicMerge", ("mutate", "foreach"))
+    elif mutate.get("patchStrategicMerge").__class__ is dict:
+        yield mutate["patchStrategicMerge"], ("mutate", "patchStrategicMerge")
+
+
+def _first(loops: Json, name: str, path: Path) -> Iterator[tuple[Json, Path]]:
+    """Yield the body of the first loop that has one: upstream looks no further."""
+    for index, loop in enumerate(loops):
+        if loop.get(name).__class__ is dict:
+            yield loop[name], (*path, index, name)
+            return
+
+
+def _template(pattern: Json) -> Json:
+    found = pattern
+    for name in _TEMPLATE:
+        found = found.get(name) if found.__class__ is dict else None
+    return found
+
+
+def _not_text(metadata: Json) -> Iterator[Path]:
+    """Yield the paths of labels and annotations that are no text."""
+    for block in ("labels", "annotations"):
+        values = metadata.get(block) if metadata.__class__ is dict else None
+        for name, value in values.items() if values.__class__ is dict else ():
+            if value.__class__ is not str:
+                yield block, name

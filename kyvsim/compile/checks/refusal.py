@@ -1,0 +1,139 @@
+"""What checks share: how a refusal is made, and a way through text and match blocks."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
+
+Check: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
+
+
+class RuleUnderCheck(NamedTuple):
+    """One rule of a policy, and its place among the rules."""
+
+    policy: Policy
+    rule: Rule
+    position: int
+
+    @property
+    def data(self) -> Json:
+        """The rule as loaded."""
+        return self.rule.data
+
+    @property
+    def text_path(self) -> str:
+        """The rule's path as upstream writes it."""
+        return f"spec.rules[{self.position}]"
+
+    def refuse(self, code: str, message: str, path: Path = ()) -> Diagnostic:
+        """Return an error at `path` inside the rule."""
+        return refuse(self.policy, code, message, (*self.rule.path, *path))
+
+
+_FREE_DATA = frozenset({"patchStrategicMerge", "data"})
+
+RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
+
+
+class Filter(NamedTuple):
+    """One part of a match or exclude block that has criteria of its own."""
+
+    path: Path
+    """Way from the rule: `("match", "any", 0)`, or `("match",)` for the legacy form."""
+    data: Json
+
+    @property
+    def resources(self) -> Json:
+        """The criteria for the resource, empty where there are none."""
+        return self.data.get("resources", {})
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds it names."""
+        return self.resources.get("kinds", [])  # type: ignore[no-any-return]
+
+    @property
+    def text_path(self) -> str:
+        """The path below the rule as upstream writes it: `match.any[0]`."""
+        block, *rest = self.path
+        return f"{block}.{rest[0]}[{rest[1]}]" if rest else str(block)
+
+
+def refuse(policy: Policy, code: str, message: str, path: Path = ()) -> Diagnostic:
+    """Return an error at `path` in the policy's document."""
+    return Diagnostic(code, Severity.ERROR, message, policy.document.locate(path))
+
+
+def rules_under_check(policy: Policy) -> Iterator[RuleUnderCheck]:
+    """Yield every rule of a policy with its index."""
+    for index, rule in enumerate(policy.rules):
+        yield RuleUnderCheck(policy, rule, index)
+
+
+def each_rule(*checks: RuleCheck) -> Check:
+    """Return a check that runs `checks` on one rule after the other."""
+
+    def check(policy: Policy) -> Iterator[Diagnostic]:
+        for subject in rules_under_check(policy):
+            for rule_check in checks:
+                yield from rule_check(subject)
+
+    return check
+
+
+def filters(rule: Json, block: str) -> Iterator[Filter]:
+    """Yield the filters of a `match` or `exclude` block: any, all, then the legacy form."""
+    data = rule.get(block)
+    if data is None:
+        return
+    for group in ("any", "all"):
+        for index, entry in enumerate(data.get(group, ())):
+            yield Filter((block, group, index), entry)
+    yield Filter((block,), data)
+
+
+def match_kinds(rule: Json) -> list[str]:
+    """Return all kinds that a rule's match block names."""
+    return [kind for entry in filters(rule, "match") for kind in entry.kinds]
+
+
+def is_set(value: Json) -> bool:
+    """Return whether a typed object with this data differs from an empty one.
+
+    Any list counts, an empty one too, and so does anything in a field for free data.
+    """
+    if value.__class__ is dict:
+        return any(name in _FREE_DATA or is_set(child) for name, child in value.items())
+    return value is not None and value is not False and value != ""
+
+
+def has(rule: Json, operation: str) -> bool:
+    """Return whether a rule has an operation (`mutate`, `validate`, …) that is not empty.
+
+    upstream: api/kyverno/v1/rule_types.go
+    """
+    data = rule.get(operation)
+    if operation == "verifyImages":
+        return bool(data)
+    return is_set(data)
+
+
+def texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every key and every text value; a key has its mapping's path.
+
+    Goes down without recursion: documents may be deep.
+    """
+    pending: list[tuple[Path, Json]] = [(path, data)]
+    while pending:
+        place, value = pending.pop()
+        if value.__class__ is str:
+            yield place, value
+        elif value.__class__ is dict:
+            for key in value:
+                yield place, key
+            pending.extend(((*place, key), value[key]) for key in reversed(value))
+        elif value.__class__ is list:
+            pending.extend(((*place, i), value[i]) for i in range(len(value) - 1, -1, -1))
