@@ -80,6 +80,10 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         abandon_stdout()
         return OK
+    except OSError as error:
+        abandon_stdout()
+        say(f"error: {error.filename or 'cannot write to standard output'}: {error.strerror}")
+        return UNUSABLE
     except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
         return _defect(error)
 
@@ -87,18 +91,8 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     status: Any = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
     if sys.stdout is not None:
-        _flush()
-    return status if isinstance(status, int) else OK
-
-
-def _flush() -> None:
-    try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        abandon_stdout()
-        raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+    return status if isinstance(status, int) else OK
 
 
 def _show(error: click.ClickException) -> None:

@@ -9,7 +9,7 @@ import click
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_LONG_BOOLEAN = re.compile(r"(--[a-z-]+)=(true|t|1|false|f|0)", re.IGNORECASE)
+_BOOLEAN = re.compile(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", re.IGNORECASE)
 _SHORT_VALUE = re.compile(r"(-[a-zA-Z])=(.*)", re.DOTALL)
 
 _ONLINE = (
@@ -73,7 +73,7 @@ def _respelled(args: Sequence[str], bare: set[str]) -> list[str]:
     end = args.index("--") if "--" in args else len(args)
     found: list[str] = []
     for argument in args[:end]:
-        boolean = _LONG_BOOLEAN.fullmatch(argument)
+        boolean = _BOOLEAN.fullmatch(argument)
         short = _SHORT_VALUE.fullmatch(argument)
         if boolean and boolean[1] in bare:
             found += [boolean[1]] if boolean[2].lower() in {"true", "t", "1"} else []

@@ -1,0 +1,112 @@
+"""The program as a process: start, streams that break, help."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
+PROGRAM = (sys.executable, "-m", "kyvsim")
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [*PROGRAM, *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_version(arguments):
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert done.stdout == "kyvsim, version 0.1.0\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
+def test_start_loads_nothing_slow(arguments):
+    probe = (
+        "import sys\n"
+        "from kyvsim.cli.main import run\n"
+        f"status = run({arguments!r})\n"
+        f"slow = {SLOW!r}\n"
+        "sys.exit(f'loaded: {slow & set(sys.modules)}' if slow & set(sys.modules) else status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_lists_commands_and_flags():
+    assert "apply" in run("--help").stdout
+    help_text = run("apply", "--help").stdout
+    for flag in ("--resource", "--audit-warn", "--model", "--diff", "--output-format"):
+        assert flag in help_text
+    assert "--cluster" not in help_text
+
+
+def test_no_command_shows_help_and_is_bad_usage():
+    done = run()
+    assert done.returncode == 2
+    assert "Commands:" in done.stderr
+
+
+@pytest.fixture
+def manifests(tmp_path):
+    (tmp_path / "policy.yaml").write_text(
+        "apiVersion: kyverno.io/v1\n"
+        "kind: ClusterPolicy\n"
+        "metadata: {name: need-label}\n"
+        "spec:\n"
+        "  rules:\n"
+        "  - name: team\n"
+        "    match: {any: [{resources: {kinds: [Pod]}}]}\n"
+        "    validate: {message: team wanted, pattern: {metadata: {labels: {team: '?*'}}}}\n"
+    )
+    pods = [
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p{n}, namespace: shop}}\nspec: {{}}\n"
+        for n in range(2000)
+    ]
+    (tmp_path / "pods.yaml").write_text("---\n".join(pods))
+    return ("apply", str(tmp_path / "policy.yaml"), "-r", str(tmp_path / "pods.yaml"))
+
+
+def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(manifests):
+    process = subprocess.Popen(
+        [*PROGRAM, *manifests], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110 — no file
+def test_a_full_disk_is_an_error(manifests):
+    with open("/dev/full", "w") as full:  # noqa: PTH123 — a device
+        for arguments in (manifests, ("--help",), ("version",)):
+            done = subprocess.run(
+                [*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+            )
+            assert done.returncode == 2
+            assert (
+                done.stderr == b"error: cannot write to standard output: No space left on device\n"
+            )
+
+
+def test_a_closed_standard_output_is_an_error(manifests):
+    script = 'exec "$@" >&-'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *PROGRAM, *manifests], capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == b"error: cannot write to standard output: it is closed\n"
+
+
+def test_any_locale_will_do(manifests):
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run(*manifests, env=environment)
+    assert done.returncode == 1
+    assert done.stdout.endswith("pass: 0, fail: 2000, warn: 0, error: 0, skip: 0\n")
