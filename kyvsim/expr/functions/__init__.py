@@ -14,6 +14,7 @@ from kyvsim.expr.functions import (
     regexes,
     texts,
     timestamps,
+    x509,
 )
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
@@ -29,6 +30,7 @@ FAMILIES: Final = (
     timestamps.FUNCTIONS,
     references.FUNCTIONS,
     randomness.FUNCTIONS,
+    x509.FUNCTIONS,
 )
 """Every family's tuple; a later one replaces functions of the same name."""
 

@@ -120,7 +120,7 @@ FUNCTIONS = (
         (STRING,),
         BOOLEAN,
         "whether a URL leads outside: not to a loopback or private address. Decided offline "
-        "from the text alone: no name is resolved, `localhost` is inside and any other name outside",
+        "from the text alone: no name is resolved; `localhost` is inside, other names are outside",
         is_external_url,
         examples=(
             Example("is_external_url('http://10.0.0.1/x')", output=False),
