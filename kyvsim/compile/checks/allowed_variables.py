@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from kyvsim.compile.checks.references import broken_references, pointer
-from kyvsim.compile.checks.refusal import RuleUnderCheck, texts
+from kyvsim.compile.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.compile.checks.variable_text import expression_of, variables
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
@@ -118,13 +118,13 @@ def _names(entries: Iterable[Json]) -> tuple[str, ...]:
 
 
 def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
-    for message, path in broken_references(data):
+    found = tuple(marked_texts(data))
+    for message, path in broken_references(data, found):
         yield message, (*base, *path)
-    for path, text in texts(data, base):
-        if "{{" in text:
-            message = _problem(text, path, allowed)
-            if message:
-                yield message, path
+    for path, text in found:
+        message = _problem(text, path, allowed) if "{{" in text else ""
+        if message:
+            yield message, (*base, *path)
 
 
 def _problem(text: str, path: Path, allowed: _Allowed) -> str:

@@ -6,14 +6,14 @@ upstream: pkg/engine/variables/vars.go, validateElementInForEach
 from collections.abc import Iterator
 
 from kyvsim.compile.checks.references import pointer
-from kyvsim.compile.checks.refusal import RuleUnderCheck, texts
+from kyvsim.compile.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.compile.checks.variable_text import expression_of, variables
 from kyvsim.model.diagnostic import Diagnostic
 
 
 def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """No `element` outside of `foreach`."""
-    for path, text in texts(subject.data):
+    for path, text in marked_texts(subject.data):
         if "{{" not in text or "/foreach/" in pointer(path):
             continue
         for found in variables().finditer(text):

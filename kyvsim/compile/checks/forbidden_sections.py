@@ -5,7 +5,7 @@ upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.refusal import RuleUnderCheck, texts
+from kyvsim.compile.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.compile.checks.variable_text import plain_variables, variables
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
@@ -23,7 +23,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
         yield subject.refuse("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
     for block in ("exclude", "match"):
-        for path, value in texts(data.get(block), (block,)):
+        for path, value in marked_texts(data.get(block), (block,)):
             if "{{" in value and plain_variables().search(value):
                 text = f'rule "{name}" should not have variables in {block} section'
                 yield subject.refuse("KV111", _INVALID + text, path)

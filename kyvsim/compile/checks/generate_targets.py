@@ -6,7 +6,8 @@ upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
 from collections.abc import Iterator
 
 from kyvsim.compile.checks.patterns import unsupported_anchor
-from kyvsim.compile.checks.refusal import RuleUnderCheck, has, is_set, texts
+from kyvsim.compile.checks.refusal import RuleUnderCheck, has, is_set
+from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.diagnostic import Diagnostic
@@ -46,7 +47,7 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         return
     place = f"path: {subject.text_path}.generate."
     selector = generate.get("cloneList", {}).get("selector")
-    if any(has_wildcard(text) for _, text in texts(selector)):
+    if has_wildcard(to_json(selector)):
         text = f"{place}selector.: wildcard characters `*/?` not supported"
         yield subject.refuse("KV130", text, ("generate", "cloneList", "selector"))
     found = unsupported_anchor(generate.get("data"), frozenset())

@@ -4,9 +4,8 @@ upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kyvsim.compile.checks.refusal import texts
 from kyvsim.compile.checks.variable_text import references
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
@@ -16,9 +15,9 @@ from kyvsim.pattern.anchors import bare_key
 _COMPARISONS = (">=", "<=", ">", "<", "!")
 
 
-def broken_references(data: Json) -> Iterator[tuple[str, Path]]:
-    """Yield the message for each reference that leads nowhere, and where it stands."""
-    for path, text in texts(data):
+def broken_references(data: Json, texts: Iterable[tuple[Path, str]]) -> Iterator[tuple[str, Path]]:
+    """Yield the message for each reference in `texts` of `data` that leads nowhere, and where."""
+    for path, text in texts:
         for found in references().finditer(text) if "$(" in text else ():
             problem = _problem(data, found[2], path)
             if problem:

@@ -1,6 +1,6 @@
 """What checks share: how a refusal is made, and a way through text and match blocks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
@@ -121,19 +121,35 @@ def has(rule: Json, operation: str) -> bool:
     return is_set(data)
 
 
-def texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield path and text of every key and every text value; a key has its mapping's path.
+def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every key and text value with a variable or a reference in it.
 
-    Goes down without recursion: documents may be deep.
+    A key has its mapping's path. Goes down without recursion: documents may be deep.
     """
     pending: list[tuple[Path, Json]] = [(path, data)]
     while pending:
         place, value = pending.pop()
-        if value.__class__ is str:
+        if value.__class__ is str and _is_marked(value):
             yield place, value
         elif value.__class__ is dict:
-            for key in value:
-                yield place, key
-            pending.extend(((*place, key), value[key]) for key in reversed(value))
+            yield from [(place, key) for key in value if _is_marked(key)]
+            pending += [((*place, step), child) for step, child in _children(value.items())]
         elif value.__class__ is list:
-            pending.extend(((*place, i), value[i]) for i in range(len(value) - 1, -1, -1))
+            pending += [((*place, step), child) for step, child in _children(enumerate(value))]
+
+
+def _children(items: Iterable[tuple[str | int, Json]]) -> list[tuple[str | int, Json]]:
+    """Return the items that are or may hold marked texts, the last one first."""
+    found = [
+        (step, child)
+        for step, child in items
+        if child.__class__ is dict
+        or child.__class__ is list
+        or (child.__class__ is str and ("{{" in child or "$(" in child))
+    ]
+    found.reverse()
+    return found
+
+
+def _is_marked(text: str) -> bool:
+    return "{{" in text or "$(" in text

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from kyvsim.compile.checks.refusal import filters, refuse, rules_under_check, texts
+from kyvsim.compile.checks.refusal import filters, marked_texts, refuse, rules_under_check
 from kyvsim.compile.checks.variable_text import variables
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
@@ -63,8 +63,8 @@ def _user_field(data: Json) -> str:
 
 def _variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
     for path, text in (
-        *texts(policy.annotations, ("metadata", "annotations")),
-        *texts(policy.spec, ("spec",)),
+        *marked_texts(policy.annotations, ("metadata", "annotations")),
+        *marked_texts(policy.spec, ("spec",)),
     ):
         if "{{" in text and path[-1] != _LAST_APPLIED:
             for found in variables().finditer(text):
