@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import SPACE
+from kyvsim.kube.wildcard import has_wildcard
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"
@@ -39,12 +40,6 @@ def parse_anchor(text: str) -> Anchor | None:
         return None
     found = _SYNTAX.fullmatch(text.strip(SPACE))
     return None if found is None else Anchor(found[1], found[2])
-
-
-def bare_key(text: str) -> str:
-    """Return a pattern's key without its anchor."""
-    anchor = parse_anchor(text)
-    return text if anchor is None else anchor.key
 
 
 def _sign(key: str) -> str | None:
@@ -80,6 +75,11 @@ def is_tracking(pattern: Json) -> bool:
 def may_skip(pattern: Json) -> bool:
     """Return whether a mismatch of `pattern` may mean that the rule does not apply."""
     return _has_sign_within(pattern, frozenset({CONDITION, GLOBAL}))
+
+
+def has_wildcard_key(pattern: Json) -> bool:
+    """Return whether any key in a pattern holds a wildcard, at any depth."""
+    return any(map(has_wildcard, _keys_within(pattern)))
 
 
 def _has_sign_within(pattern: Json, signs: frozenset[str]) -> bool:

@@ -10,9 +10,9 @@ from functools import lru_cache
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.pattern import anchors, nodes
+from kyvsim.pattern import anchors, lists, maps
 from kyvsim.pattern import failure_path as paths
-from kyvsim.pattern.anchors import Anchor, bare_key, parse_anchor
+from kyvsim.pattern.anchors import parse_anchor
 from kyvsim.pattern.failure_path import (
     FailureKind,
     Mismatch,
@@ -23,7 +23,8 @@ from kyvsim.pattern.failure_path import (
     inside,
     path_text,
 )
-from kyvsim.pattern.nodes import Check, Member, Seen, structure_mismatch
+from kyvsim.pattern.maps import Member, structure_mismatch
+from kyvsim.pattern.nodes import Check, Notes, present_check, scalar_check, type_name
 
 _TAGS = ("labels", "annotations")
 _CACHED_EXPANSIONS = 256
@@ -36,9 +37,10 @@ def compile_pattern(pattern: Json) -> Callable[[Json], PatternFailure | None]:
     """
     check = _compile(pattern, paths.ROOT)
     is_tracking = anchors.is_tracking(pattern)
+    is_noting = anchors.has_wildcard_key(pattern)
 
     def match(value: Json) -> PatternFailure | None:
-        mismatch = check(value, None)
+        mismatch = check(value, Notes({}, {}) if is_noting else None)
         if mismatch is None:
             return None
         if mismatch.weight is Weight.SKIP:
@@ -65,9 +67,9 @@ def compile_any_pattern(
 
 def _lacks_anchor_key(check: Check, value: Json) -> bool:
     """Check once more, noting anchors: return whether the key of one never occurred."""
-    seen: dict[str, bool] = {}
-    check(value, seen)
-    return not all(seen.values())
+    notes = Notes({}, {})
+    check(value, notes)
+    return not all(notes.anchors.values())
 
 
 def _compile(pattern: Json, place: Place) -> Check:
@@ -75,19 +77,19 @@ def _compile(pattern: Json, place: Place) -> Check:
         return _compile_map(pattern, place, _member_value)
     if pattern.__class__ is list:
         return _compile_list(pattern, place)
-    return nodes.scalar_check(pattern, place)
+    return scalar_check(pattern, place)
 
 
 def _compile_list(pattern: list[Json], place: Place) -> Check:
     if not pattern:
-        return nodes.failing_list_check(place, "pattern Array empty")
+        return lists.failing_list_check(place, "pattern Array empty")
     first = pattern[0]
     if first.__class__ is dict:
-        return nodes.each_check(_compile(first, inside(place)), place)
+        return lists.each_check(_compile(first, inside(place)), place)
     if first.__class__ is not list:
-        return nodes.scalar_list_check(nodes.scalar_check(first, place), place)
+        return lists.scalar_list_check(scalar_check(first, place), place)
     elements = tuple(_compile(element, inside(place)) for element in pattern)
-    return nodes.paired_check(elements, place)
+    return lists.paired_check(elements, place)
 
 
 # ---------------------------------------------------------------------------- maps
@@ -104,10 +106,10 @@ def _compile_map(
     )
     tracked = anchors.tracked_keys(pattern)
     if anchors.may_skip({key: pattern[key] for key in phases[0]}):
-        check = nodes.map_check(first, second, place)
+        check = maps.map_check(first, second, place)
     else:
-        check = nodes.plain_map_check(first + second, place)
-    return nodes.noting(check, tracked) if tracked else check
+        check = maps.plain_map_check(first + second, place)
+    return maps.noting(check, tracked) if tracked else check
 
 
 def _compile_member(
@@ -116,36 +118,36 @@ def _compile_member(
     anchor = parse_anchor(text)
     if anchor is None or anchor.sign == anchors.ADDITION:
         if pattern == "*":
-            return Member(text, nodes.present_check(text, place), as_null=True)
+            return Member(text, present_check(text, place), as_null=True)
         return Member(text, compile_value(text, pattern, below(place, text)), as_null=True)
     key = anchor.key
     here = below(place, key)
     if anchor.sign == anchors.NEGATION:
-        return Member(key, nodes.negation_check(here))
+        return Member(key, maps.negation_check(here))
     if anchor.sign == anchors.EXISTENCE:
         return Member(key, _compile_existence(pattern, here))
     check = compile_value(key, pattern, here)
     if anchor.sign == anchors.CONDITION:
-        skipping = nodes.skipping_check(check, paths.CONDITIONAL)
-        return Member(key, skipping, absent=nodes.absent_condition(here))
+        skipping = maps.skipping_check(check, paths.CONDITIONAL)
+        return Member(key, skipping, absent=maps.absent_condition(here))
     if anchor.sign == anchors.GLOBAL:
-        return Member(key, nodes.skipping_check(check, paths.GLOBAL))
+        return Member(key, maps.skipping_check(check, paths.GLOBAL))
     return Member(key, check)
 
 
 def _compile_existence(pattern: Json, place: Place) -> Check:
-    kind = nodes.type_name(pattern)
+    kind = type_name(pattern)
     if pattern.__class__ is not list:
         text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
-        return nodes.misused_existence_check(place, text)
+        return lists.misused_existence_check(place, text)
     if not all(element.__class__ is dict for element in pattern):
         text = (
             f"invalid pattern type {kind}: "
             "Pattern has to be of type map to compare against items in resource"
         )
-        return nodes.misused_existence_check(place, text)
+        return lists.misused_existence_check(place, text)
     elements = tuple(_compile(element, inside(place)) for element in pattern)
-    return nodes.existence_check(elements, place)
+    return lists.existence_check(elements, place)
 
 
 # ---------------------------------------------------------------------------- metadata
@@ -167,31 +169,39 @@ def _metadata_value(key: str, pattern: Json, place: Place) -> Check:
 def _compile_tags(pattern: Mapping[str, Json], place: Place) -> Check:
     """Return the check of labels or annotations, whose keys may be wildcards.
 
-    Members whose value is no text are not checked at all (upstream loses them).
+    Members whose value is no text are not checked at all: upstream loses them. Within one walk,
+    say over a list, a key stays what the first tags made of it: upstream writes it into the
+    pattern.
     """
     texts = {key: value for key, value in pattern.items() if value.__class__ is str}
     if not any(map(has_wildcard, texts)):
         return _compile_map(texts, place, _member_value)
-    wanted = tuple((key, parse_anchor(key)) for key in texts)
-    values = tuple(texts.values())
+    written, values = tuple(texts), tuple(texts.values())
+    no_map = structure_mismatch(place)
+    identity = object()
 
     @lru_cache(maxsize=_CACHED_EXPANSIONS)
     def expanded(keys: tuple[str, ...]) -> Check:
         return _compile_map(dict(zip(keys, values, strict=True)), place, _member_value)
 
-    def check(value: Json, seen: Seen) -> Mismatch | None:
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:
-            return structure_mismatch(value, place)
-        return expanded(tuple(_expand(key, found, value) for key, found in wanted))(value, seen)
+            return no_map(value)
+        keys = written if notes is None else notes.tags.get(identity, written)
+        found = tuple(_expand(key, value) for key in keys)
+        if notes is not None:
+            notes.tags[identity] = found
+        return expanded(found)(value, notes)
 
     return check
 
 
-def _expand(key: str, anchor: Anchor | None, tags: Mapping[str, Json]) -> str:
+def _expand(key: str, tags: Mapping[str, Json]) -> str:
     """Return a key with the first tag that its wildcards fit in their place, if there is one."""
     if not has_wildcard(key):
         return key
-    bare = bare_key(key)
+    anchor = parse_anchor(key)
+    bare = key if anchor is None else anchor.key
     found = next(
         (tag for tag, text in tags.items() if text.__class__ is str and matches(bare, tag)), bare
     )

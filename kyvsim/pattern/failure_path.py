@@ -93,15 +93,16 @@ def inside(place: Place) -> Place:
 
 def path_text(place: Place, indices: Indices) -> str:
     """Return the path of a place, with the list indices filled in."""
-    if not indices:
-        return place[0]
-    steps = (f"{index}{piece}" for index, piece in zip(indices, place[1:], strict=True))
-    return place[0] + "".join(steps)
+    path = place[0]
+    for at, index in enumerate(indices, 1):
+        path += f"{index}{place[at]}"
+    return path
 
 
 def in_element(mismatch: Mismatch, index: int) -> Mismatch:
     """Return a mismatch of a list's element as one of the list."""
-    return mismatch._replace(indices=(index, *mismatch.indices))
+    weight, place, text, indices, collected = mismatch
+    return Mismatch(weight, place, text, (index, *indices), collected)
 
 
 def collect(mismatches: Sequence[Mismatch], place: Place) -> Mismatch:

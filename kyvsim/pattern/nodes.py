@@ -1,7 +1,4 @@
-"""Checks of single pattern nodes: scalars, maps, lists and what stands under an anchor.
-
-A check takes the object's value and gives None where it matches. It also takes `seen`, None but
-when a failure is looked into: then maps note there which of their anchors' keys occurred.
+"""What checks of pattern nodes are, and those of scalars.
 
 upstream: pkg/engine/validate/validate.go and pkg/engine/anchor/handlers.go.
 """
@@ -14,11 +11,21 @@ from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import plain_alternatives
 from kyvsim.pattern import failure_path as paths
-from kyvsim.pattern.failure_path import Mismatch, Place, Weight, in_element, path_text, weigh
+from kyvsim.pattern.failure_path import Mismatch, Place, path_text, weigh
 from kyvsim.pattern.scalars import Predicate, compile_scalar
 
-Seen: TypeAlias = dict[str, bool] | None
-Check: TypeAlias = Callable[[Json, Seen], Mismatch | None]
+
+class Notes(NamedTuple):
+    """What one walk over an object notes, in the order in which it comes by."""
+
+    anchors: dict[str, bool]
+    """Conditions and existence anchors met, and whether the object ever had their keys."""
+    tags: dict[object, tuple[str, ...]]
+    """Keys of labels and annotations whose wildcards have been filled in already."""
+
+
+Check: TypeAlias = Callable[[Json, Notes | None], Mismatch | None]
+"""Takes the object's value; gives None where it matches."""
 
 _TYPE_NAMES = MappingProxyType(
     {
@@ -31,17 +38,6 @@ _TYPE_NAMES = MappingProxyType(
         dict: "map[string]interface {}",
     }
 )
-
-
-class Member(NamedTuple):
-    """One key of a pattern's map."""
-
-    key: str
-    check: Check
-    as_null: bool = False
-    """Whether the object's lack of the key is checked as null."""
-    absent: Mismatch | None = None
-    """The outcome, otherwise, where the object lacks the key."""
 
 
 def type_name(value: Json) -> str:
@@ -59,9 +55,6 @@ def plain_mismatch(place: Place, form: str) -> Mismatch:
     return Mismatch(weigh(form + "".join(place)), place, text)
 
 
-# ---------------------------------------------------------------------------- scalars
-
-
 def scalar_check(pattern: Json, place: Place) -> Check:
     """Return the check of a scalar; of a list as value every element must fit."""
     fits = compile_scalar(pattern)
@@ -69,7 +62,7 @@ def scalar_check(pattern: Json, place: Place) -> Check:
     if pattern.__class__ is str:
         return _text_check(pattern, fits, mismatch)
 
-    def check(value: Json, _: Seen) -> Mismatch | None:
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
         return None if _all_fit(fits, value) else mismatch(value)
 
     return check
@@ -84,10 +77,10 @@ def _text_check(pattern: str, fits: Predicate, mismatch: Callable[[Json], Mismat
     plain = plain_alternatives(pattern)
     truth = pattern == "true"
 
-    def check_truth(value: Json, _: Seen) -> Mismatch | None:
+    def check_truth(value: Json, _: Notes | None) -> Mismatch | None:
         return None if value is truth or _all_fit(fits, value) else mismatch(value)
 
-    def check(value: Json, _: Seen) -> Mismatch | None:
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
         if value.__class__ is str and value in plain:
             return None
         return None if _all_fit(fits, value) else mismatch(value)
@@ -117,253 +110,7 @@ def present_check(key: str, place: Place) -> Check:
     """Return the check of a member `key: "*"` of the map at `place`: any value but null."""
     mismatch = plain_mismatch(place, f"%s/{key} not found")
 
-    def check(value: Json, _: Seen) -> Mismatch | None:
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
         return mismatch if value is None else None
 
     return check
-
-
-# ---------------------------------------------------------------------------- maps
-
-
-def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:
-    """Return the check of a map with anchors that may skip: all of them run before the rest."""
-    rest = plain_map_check(second, place)
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return structure_mismatch(value, place)
-        mismatch = _check_anchors(first, value, seen, place)
-        return rest(value, seen) if mismatch is None else mismatch
-
-    return check
-
-
-def _check_anchors(
-    members: tuple[Member, ...], value: Json, seen: Seen, place: Place
-) -> Mismatch | None:
-    """Check anchors in order; those that skip are collected.
-
-    A skip counts when no anchor of the map matched, or when one of the skips is a single anchor's
-    and not that of a whole map or list below. From then on other mismatches are ignored.
-    """
-    skips: list[Mismatch] = []
-    is_applied = is_single = False
-    for key, member_check, _, absent in members:
-        mismatch = member_check(value[key], seen) if key in value else absent
-        if mismatch is None:
-            is_applied = True
-        elif mismatch.weight is Weight.SKIP:
-            skips.append(mismatch)
-            is_single = is_single or not mismatch.collected
-        elif not is_single:
-            return mismatch
-    if skips and (is_single or not is_applied):
-        return paths.collect(skips, place)
-    return None
-
-
-def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
-    """Return the check of a map whose members are checked one after the other."""
-    if len(members) == 1 and members[0].absent is None:
-        return _single_map_check(members[0], place)
-    if all(not member.as_null and member.absent is None for member in members):
-        return _optional_map_check(tuple((key, check) for key, check, *_ in members), place)
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return structure_mismatch(value, place)
-        for key, member_check, as_null, absent in members:
-            if key in value:
-                mismatch = member_check(value[key], seen)
-            elif as_null:
-                mismatch = member_check(None, seen)
-            else:
-                mismatch = absent
-            if mismatch is not None:
-                return mismatch
-        return None
-
-    return check
-
-
-def _single_map_check(member: Member, place: Place) -> Check:
-    """Return the check of a map with one member, which most maps of patterns are."""
-    key, member_check, as_null, _ = member
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return structure_mismatch(value, place)
-        if key in value:
-            return member_check(value[key], seen)
-        return member_check(None, seen) if as_null else None
-
-    return check
-
-
-def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
-    """Return the check of a map whose members only count where the object has their keys."""
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not dict:
-            return structure_mismatch(value, place)
-        for key, member_check in members:
-            if key in value:
-                mismatch = member_check(value[key], seen)
-                if mismatch is not None:
-                    return mismatch
-        return None
-
-    return check
-
-
-def structure_mismatch(value: Json, place: Place) -> Mismatch:
-    """Return the mismatch of a value that should be a map."""
-    found = type_name(value)
-    form = f"Path: %s. Expected map[string]interface {{}}, found {found}"
-    return plain_mismatch(place, f"pattern and resource have different structures. {form}")
-
-
-def noting(check: Check, tracked: tuple[tuple[str, str], ...]) -> Check:
-    """Return `check`, which also notes whether the keys of the map's anchors occurred."""
-
-    def noted(value: Json, seen: Seen) -> Mismatch | None:
-        if seen is not None and value.__class__ is dict:
-            for text, key in tracked:
-                seen[text] = seen.get(text, False) or key in value
-        return check(value, seen)
-
-    return noted
-
-
-# ---------------------------------------------------------------------------- lists
-
-
-def _list_mismatch(place: Place) -> Mismatch:
-    form = (
-        "validation rule failed at path %s, resource does not satisfy the expected overlay pattern"
-    )
-    return plain_mismatch(place, form)
-
-
-def failing_list_check(place: Place, text: str) -> Check:
-    """Return the check of a list pattern that no list matches."""
-    wrong_type, wrong = _list_mismatch(place), plain_mismatch(place, text)
-    return lambda value, _: wrong if value.__class__ is list else wrong_type
-
-
-def scalar_list_check(scalar: Check, place: Place) -> Check:
-    """Return the check of a list pattern that starts with a scalar: all elements must fit it."""
-    wrong_type = _list_mismatch(place)
-    return lambda value, seen: scalar(value, seen) if value.__class__ is list else wrong_type
-
-
-def each_check(element: Check, place: Place) -> Check:
-    """Return the check of a list all of whose elements must match one map pattern.
-
-    Elements that skip are left out; when all of them do, so does the list.
-    """
-    wrong_type = _list_mismatch(place)
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not list:
-            return wrong_type
-        skips = None
-        for index, item in enumerate(value):
-            mismatch = element(item, seen)
-            if mismatch is None:
-                continue
-            if mismatch.weight is not Weight.SKIP:
-                return in_element(mismatch, index)
-            skips = [] if skips is None else skips
-            skips.append(in_element(mismatch, index))
-        if skips is not None and len(skips) == len(value):
-            return paths.collect(skips, place)
-        return None
-
-    return check
-
-
-def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
-    """Return the check of a list of lists: each pattern against the element at its index."""
-    wrong_type = _list_mismatch(place)
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not list:
-            return wrong_type
-        if len(value) < len(elements):
-            return _length_mismatch(len(value), len(elements))
-        skips = []
-        for index, element in enumerate(elements):
-            mismatch = element(value[index], seen)
-            if mismatch is not None:
-                mismatch = in_element(mismatch, index)
-                if mismatch.weight is not Weight.SKIP:
-                    return mismatch
-                skips.append(mismatch)
-        return paths.collect(skips, place) if len(skips) == len(elements) else None
-
-    return check
-
-
-def _length_mismatch(found: int, wanted: int) -> Mismatch:
-    text = (
-        "validate Array failed, array length mismatch, "
-        f"resource Array len is {found} and pattern Array len is {wanted}"
-    )
-    return Mismatch(Weight.PLAIN, None, lambda _: text)
-
-
-# ---------------------------------------------------------------------------- under anchors
-
-
-def absent_condition(place: Place) -> Mismatch:
-    """Return the mismatch of a condition whose key the object lacks."""
-    text = f"{paths.CONDITIONAL}: conditional anchor key doesn't exist in the resource"
-    return Mismatch(Weight.SKIP, place, lambda _: text)
-
-
-def skipping_check(check: Check, prefix: str) -> Check:
-    """Return the check under a condition or global anchor: its mismatch skips the rule."""
-
-    def skipping(value: Json, seen: Seen) -> Mismatch | None:
-        mismatch = check(value, seen)
-        return None if mismatch is None else paths.skipping(mismatch, prefix)
-
-    return skipping
-
-
-def negation_check(place: Place) -> Check:
-    """Return the check under a negation anchor: it fails because the key is there."""
-
-    def text(indices: paths.Indices) -> str:
-        return f"{paths.NEGATED}: {path_text(place, indices)} is not allowed"
-
-    mismatch = Mismatch(Weight.NEGATION, place, text)
-    return lambda _value, _seen: mismatch
-
-
-def existence_check(elements: tuple[Check, ...], place: Place) -> Check:
-    """Return the check under an existence anchor: each pattern must match some list element."""
-    nothing_matches = plain_mismatch(place, "existence anchor validation failed at path %s")
-
-    def check(value: Json, seen: Seen) -> Mismatch | None:
-        if value.__class__ is not list:
-            return _no_list_mismatch(value, place)
-        for element in elements:
-            if all(element(item, seen) is not None for item in value):
-                return nothing_matches
-        return None
-
-    return check
-
-
-def misused_existence_check(place: Place, text: str) -> Check:
-    """Return the check under an existence anchor whose pattern is no list of maps."""
-    misused = plain_mismatch(place, text)
-    return lambda value, _: misused if value.__class__ is list else _no_list_mismatch(value, place)
-
-
-def _no_list_mismatch(value: Json, place: Place) -> Mismatch:
-    text = f"invalid resource type {type_name(value)}: Existence ^ () anchor can be used only on"
-    return plain_mismatch(place, f"{text} list/array type resource")
