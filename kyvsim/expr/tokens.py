@@ -5,13 +5,12 @@ must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is 
 expression can hold).
 """
 
-import json
-import math
 import re
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
-from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.expr.errors import QueryError, QuerySyntaxError
+from kyvsim.expr.functions.encoding import parse_json
 from kyvsim.kube.objects import Json
 
 Token: TypeAlias = dict[str, Any]
@@ -104,25 +103,12 @@ def _reject_character(expression: str, position: int) -> NoReturn:
 
 
 def _json_value(text: str, expression: str, start: int) -> Json:
-    """Return the value of a JSON text; numbers are floats, as encoding/json reads them."""
+    """Return the value of a JSON text as encoding/json reads it."""
     try:
-        value = json.loads(
-            text, parse_int=_number, parse_float=_number, parse_constant=_reject_constant
-        )
-    except (ValueError, RecursionError) as error:
-        raise QuerySyntaxError(f"invalid JSON in a literal: {error}", expression, start) from None
+        value = parse_json(text)
+    except QueryError as error:
+        raise QuerySyntaxError(error.message, expression, start) from None
     return _without_surrogates(value) if "\\u" in text else value
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"cannot unmarshal number {text} into Go value of type float64")
-    return value
-
-
-def _reject_constant(text: str) -> NoReturn:
-    raise ValueError(f"invalid character '{text[0]}' looking for beginning of value")
 
 
 def _without_surrogates(value: Json) -> Json:
