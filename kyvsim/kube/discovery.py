@@ -64,6 +64,8 @@ def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
     if facts:
         return facts.plural
     lower = kind.lower()
+    if lower.endswith("endpoints"):
+        return lower
     if lower.endswith("s"):
         return lower + "es"
     if lower.endswith("y"):

@@ -34,7 +34,7 @@ def _two_parts(first: str, second: str) -> KindSelector:
 
 
 def parse_kind_selector(text: str) -> KindSelector:
-    """Return the parts of `Kind`, `version/Kind`, `group/version/Kind`, with or without subresource.
+    """Return the parts of `Kind`, `version/Kind` or `group/version/Kind`, maybe with a subresource.
 
     A subresource follows after `/` or, in the last piece, after `.`. Parts that are not written are
     `*`, a subresource that is not written is "". upstream: pkg/utils/kube `ParseKindSelector`.

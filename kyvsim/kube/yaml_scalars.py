@@ -198,8 +198,11 @@ def _decode_binary(text: str) -> str:
     compact = text.replace("\n", "").replace("\r", "")
     try:
         data = binascii.a2b_base64(compact, strict_mode=True)
-    except ValueError as error:
-        raise ScalarError("!!binary value contains invalid base64 data") from error
+    except ValueError:
+        data = None
+    # Python's strict mode lets padding follow after complete groups of four.
+    if data is None or len(compact) % 4:
+        raise ScalarError("!!binary value contains invalid base64 data")
     # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
     decoded = data.decode("utf-8", "surrogateescape")
     return re.sub("[\udc80-\udcff]", "\ufffd", decoded)

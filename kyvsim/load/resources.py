@@ -23,11 +23,11 @@ def load_resources(
 ) -> Loaded:
     """Return the resources that `paths` lead to, and what is wrong with other documents.
 
-    All their numbers are floats. `crds` are CustomResourceDefinitions which, like those among the
-    resources, tell which kinds have no namespace. upstream: cmd/cli/kubectl-kyverno/resource
+    All their numbers are floats. `crds` are CustomResourceDefinitions that tell which further kinds
+    have no namespace; those among the resources do not. upstream: cmd/cli/kubectl-kyverno/resource
     """
     documents, remarks = read_documents(paths, stdin, AS_RESOURCES)
-    kinds = crd_kinds((*crds, *(document.data for document in documents)))
+    kinds = crd_kinds(crds)
     resources: list[Document] = []
     problems: list[Diagnostic] = []
     for document in documents:

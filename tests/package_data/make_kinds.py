@@ -1,7 +1,7 @@
 """Writes kyvsim/kube/builtin_kinds.json: group → kind → [plural, 1 where namespaced].
 
-The kinds are those of the schemas beside this checkout. `namespaced` is what the reference's command
-line assumes: it takes kinds that its own table lacks for namespaced ones.
+The kinds are those of the schemas beside this checkout. `namespaced` is what the
+reference's command line assumes: it takes kinds that its own table lacks for namespaced ones.
 """
 
 import json

@@ -1,0 +1,55 @@
+import pytest
+
+from kyvsim.kube.yaml_text import find_position
+
+TEXT = """\
+# a comment
+kind: Pod
+metadata: {name: x, labels: {y: 1}}
+spec:
+  containers:
+  - name: a
+    image: b
+  -   name: c
+  kinds: [[u, v]]
+spec2: &s
+  q: 1
+spec3: *s
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ((), (2, 1)),
+        (("kind",), (2, 1)),
+        (("metadata", "labels"), (3, 21)),
+        (("metadata", "labels", "true"), (3, 30)),
+        (("metadata", "labels", "y"), (3, 21)),
+        (("spec", "containers"), (5, 3)),
+        (("spec", "containers", 0), (6, 5)),
+        (("spec", "containers", 0, "image"), (7, 5)),
+        (("spec", "containers", 1, "name"), (8, 7)),
+        (("spec", "containers", 7, "name"), (5, 3)),
+        (("spec", "containers", "0"), (5, 3)),
+        (("spec", "kinds", 0, 1), (9, 15)),
+        (("spec", "kinds", 0, 1, "x"), (9, 15)),
+        (("spec2", "q"), (11, 3)),
+        (("spec3", "q"), (12, 1)),
+        (("nothing", "here"), (2, 1)),
+    ],
+)
+def test_positions(path, place):
+    assert find_position(TEXT, path) == place
+
+
+def test_the_last_of_duplicate_keys_counts():
+    assert find_position("a: {x: 1}\na: {y: 1}\n", ("a", "x")) == (2, 1)
+
+
+def test_positions_before_an_error():
+    assert find_position("a: 1\nb: 2\nc: [", ("b",)) == (2, 1)
+
+
+def test_only_the_first_document_counts():
+    assert find_position("a: 1\n---\nb: 2\n", ("b",)) == (1, 1)

@@ -1,0 +1,113 @@
+import pytest
+
+from kyvsim.load.documents import AS_RESOURCES, STRICT, parse_documents, read_documents
+from kyvsim.load.files import Source
+from kyvsim.model.diagnostic import Diagnostic, Severity
+
+
+def parse(text, *options):
+    found = list(parse_documents(Source("f.yaml", text), *options))
+    documents = [one for one in found if not isinstance(one, Diagnostic)]
+    remarks = [(one.code, str(one.location)) for one in found if isinstance(one, Diagnostic)]
+    return documents, remarks
+
+
+def data(text, *options):
+    return [document.data for document in parse(text, *options)[0]]
+
+
+def test_documents_are_numbered_and_located_in_the_file():
+    documents, remarks = parse("# head\n---\na: 1\n---\n---\nb:\n  c: 2\n")
+    assert not remarks
+    assert [(one.data, one.file, one.index) for one in documents] == [
+        ({"a": 1}, "f.yaml", 0),
+        ({"b": {"c": 2}}, "f.yaml", 1),
+    ]
+    assert str(documents[1].locate(("b", "c"))) == "f.yaml:7:3"
+    assert str(documents[1].locate(("b", "x"))) == "f.yaml:6:1"
+
+
+@pytest.mark.parametrize("text", ["", "# none\n", "---\n", "~\n"])
+def test_documents_without_content_are_left_out(text):
+    assert parse(text) == ([], [])
+
+
+def test_json():
+    assert data('{"a": [1, {"b": null}]}\n') == [{"a": [1, {"b": None}]}]
+
+
+def test_a_bad_document_does_not_hide_the_others():
+    documents, remarks = parse("a: 1\n---\nb: [\n---\nc: 3\n")
+    assert [one.data for one in documents] == [{"a": 1}, {"c": 3}]
+    assert remarks == [("KV006", "f.yaml:4:1")]
+
+
+def test_a_bad_separator_is_told():
+    documents, remarks = parse("a: 1\n---\nb: 2\n---foo\nc: 3\n")
+    assert [one.data for one in documents] == [{"a": 1}, {"b": 2}]
+    assert remarks == [("KV007", "f.yaml:4:1")]
+
+
+def test_text_after_the_end_of_a_document_is_a_warning():
+    remark, document = parse_documents(Source("f", "  a: 1\nb: 2\n"))
+    assert document.data == {"a": 1}
+    assert (remark.code, remark.severity, remark.location.line) == ("KV008", Severity.WARNING, 2)
+
+
+def test_a_second_json_value_is_an_error():
+    assert parse('{"a": 1}\n{"b": 2}\n') == ([], [("KV008", "f.yaml:2:1")])
+
+
+def test_duplicate_keys_are_refused_where_asked():
+    assert data("a: 1\na: 2\n") == [{"a": 2}]
+    assert parse("a: 1\na: 2\n", STRICT) == ([], [("KV006", "f.yaml:2:1")])
+
+
+def test_numbers_of_resources_are_floats():
+    assert data("a: 1\n", AS_RESOURCES)[0]["a"].__class__ is float
+
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- kind: A
+  x: 1
+- apiVersion: v1
+  kind: List
+  items:
+  - kind: B
+    x: 2
+---
+kind: C
+"""
+
+
+def test_lists_are_taken_apart():
+    documents, remarks = parse(LIST)
+    assert not remarks
+    assert [(one.data["kind"], one.index) for one in documents] == [("A", 0), ("B", 1), ("C", 2)]
+    assert str(documents[0].locate(("x",))) == "f.yaml:5:3"
+    assert str(documents[1].locate(("x",))) == "f.yaml:10:5"
+
+
+def test_items_of_typed_lists_inherit_their_type():
+    text = "apiVersion: v1\nkind: PodList\nitems: [{a: 1}, {apiVersion: v2, kind: Other}]\n"
+    assert data(text) == [
+        {"apiVersion": "v1", "kind": "Pod", "a": 1},
+        {"apiVersion": "v2", "kind": "Other"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["kind: List\nitems: []\n", "kind: AllowList\nitems: [a]\n", "kind: List\nitems: x\n"]
+)
+def test_other_objects_with_items_stay_whole(text):
+    assert len(data(text)) == 1
+
+
+def test_reading_goes_on_after_missing_files(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n", encoding="utf-8")
+    documents, remarks = read_documents([f"{tmp_path}/zzz", f"{tmp_path}/a.yaml", "-"], b"b: [")
+    assert [one.data for one in documents] == [{"a": 1}]
+    assert [one.code for one in remarks] == ["KV001", "KV006"]

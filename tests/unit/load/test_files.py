@@ -1,0 +1,128 @@
+import os
+
+import pytest
+
+from kyvsim.load.files import Source, read_sources
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in (
+        "b.yaml",
+        "a.yml",
+        "c.json",
+        "notes.txt",
+        ".hidden.yaml",
+        "sub/d.yaml",
+        ".git/e.yaml",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"from: {name}\n", encoding="utf-8")
+    return tmp_path
+
+
+def names(found, folder):
+    return [source.name.removeprefix(f"{folder}/") for source in found]
+
+
+def problem(*paths, stdin=None):
+    (found,) = read_sources(paths, stdin)
+    return found
+
+
+def test_files_come_as_they_are_given(folder):
+    found = list(read_sources([f"{folder}/notes.txt", f"{folder}/b.yaml"]))
+    assert found == [
+        Source(f"{folder}/notes.txt", "from: notes.txt\n"),
+        Source(f"{folder}/b.yaml", "from: b.yaml\n"),
+    ]
+
+
+def test_folders_are_read_in_order_without_hidden_files(folder):
+    assert names(read_sources([str(folder)]), folder) == ["a.yml", "b.yaml", "c.json", "sub/d.yaml"]
+
+
+def test_globs(folder):
+    assert names(read_sources([f"{folder}/*.y*ml"]), folder) == ["a.yml", "b.yaml"]
+    assert names(read_sources([f"{folder}/**/d.yaml"]), folder) == ["sub/d.yaml"]
+    assert names(read_sources([f"{folder}/*"]), folder) == [
+        "a.yml",
+        "b.yaml",
+        "c.json",
+        "sub/d.yaml",
+    ]
+
+
+def test_a_name_with_brackets_is_a_name_first(folder):
+    (folder / "x[1].yaml").write_text("a: 1\n", encoding="utf-8")
+    assert names(read_sources([f"{folder}/x[1].yaml"]), folder) == ["x[1].yaml"]
+
+
+def test_links_to_folders_are_not_followed(folder):
+    (folder / "sub" / "loop").symlink_to(folder)
+    assert names(read_sources([f"{folder}/sub"]), folder) == ["sub/d.yaml"]
+
+
+def test_standard_input():
+    assert list(read_sources(["-"], b"a: 1\n")) == [Source("<stdin>", "a: 1\n")]
+
+
+def test_a_byte_order_mark_is_dropped():
+    assert problem("-", stdin=b"\xef\xbb\xbfa: 1") == Source("<stdin>", "a: 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        ("bb.yaml", "KV001", "no such file or folder: did you mean `{}/b.yaml`?"),
+        ("zzz", "KV001", "no such file or folder"),
+        ("no/where", "KV001", "no such file or folder"),
+        ("b.yaml/x", "KV001", "no such file or folder"),
+        ("*.tf", "KV001", "no such file or folder"),
+        ("*.txt", "KV002", "no YAML or JSON file among what the pattern finds"),
+        ("empty", "KV002", "no YAML or JSON file in this folder"),
+        ("pipe", "KV004", "neither a file nor a folder: devices, pipes and sockets are not read"),
+        ("x\0", "KV003", "cannot be read: embedded null byte"),
+    ],
+)
+def test_what_cannot_be_read(folder, name, code, text):
+    (folder / "empty").mkdir()
+    os.mkfifo(folder / "pipe")
+    path = f"{folder}/{name}"
+    found = problem(path)
+    assert (found.code, found.message, found.location.file) == (code, text.format(folder), path)
+
+
+def test_a_file_without_permission(folder, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    found = problem(f"{folder}/b.yaml")
+    assert (found.code, found.message) == ("KV003", "cannot be read: permission denied")
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "line", "column"),
+    [
+        (b"a: 1\nb: \xff\n", "the text is not UTF-8: byte 0xff", 2, 4),
+        (b"\xef\xbb\xbfa: \xc0\xaf", "the text is not UTF-8: byte 0xc0", 1, 4),
+        ("a: 1".encode("utf-16"), "the text is UTF-16: only UTF-8 is read", 0, 0),
+    ],
+)
+def test_other_encodings_are_named(data, text, line, column):
+    found = problem("-", stdin=data)
+    assert (found.code, found.message) == ("KV005", text)
+    assert (found.location.line, found.location.column) == (line, column)
+
+
+def test_a_missing_path_does_not_stop_the_rest(folder):
+    found = list(read_sources([f"{folder}/zzz", f"{folder}/b.yaml"]))
+    assert [isinstance(one, Source) for one in found] == [False, True]
+
+
+def test_addresses_are_not_fetched():
+    assert (
+        problem("https://host.invalid/x.yaml").message == "no such file: only local files are read"
+    )
