@@ -7,3 +7,15 @@ class PatchError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class UnreadableObjectError(Exception):
+    """A patched document that is no Kubernetes object any more.
+
+    The reference shows `message` after `failed to unmarshal patched resource: `, not after
+    `failed to patch resource: ` as that of a PatchError.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message

@@ -201,7 +201,10 @@ def _replace(document: Document, operation: _Operation) -> Document:
     except PatchError as error:
         raise PatchError(f"{said} key: {path.text}: missing value") from error
     new = place.container.copy()
-    new[existing_index(new, place.key) if new.__class__ is list else place.key] = value
+    try:
+        new[existing_index(new, place.key) if new.__class__ is list else place.key] = value
+    except PatchError as error:  # an empty part names the list itself, which has no such place
+        raise PatchError(f"error in remove for path: '{path.text}': {error}") from error
     return with_container(document, place, new)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, wrong_kind
-from kyvsim.patch.whole_numbers import with_floats
+from kyvsim.patch.read_back import with_floats
 
 Matches = Callable[[Json, Json], bool]
 """`matches(pattern, value)`: whether a value satisfies the pattern of a condition."""
@@ -68,6 +68,21 @@ def has_anchors(patch: Json, kinds: frozenset[str] = _DECIDING) -> bool:
     if patch.__class__ is list:
         return any(has_anchors(item, kinds) for item in patch)
     return patch.__class__ is str and _modifier(patch) in _CONDITIONS
+
+
+def lists_of_maps(patch: Json, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the place of each list below that begins with a map, lists in lists left out."""
+    if patch.__class__ is dict:
+        for key in sorted(patch):
+            yield from lists_of_maps(patch[key], (*place, key))
+    elif patch.__class__ is list and patch and patch[0].__class__ is dict:
+        yield place
+
+
+def check_list(value: Json) -> None:
+    """Raise PatchError if the object has something else where the patch has a list of maps."""
+    if value is not ABSENT and value is not None and value.__class__ is not list:
+        raise PatchError(f"failed to preProcess rule: {wrong_kind('SequenceNode', value)}")
 
 
 @lru_cache(maxsize=4096)
@@ -137,8 +152,7 @@ def _as_checked(value: Json) -> Json:
 
 
 def _walk_elements(pattern: list[Json], value: Json, matches: Matches) -> None:
-    if value is not ABSENT and value is not None and value.__class__ is not list:
-        raise PatchError(f"failed to preProcess rule: {wrong_kind('SequenceNode', value)}")
+    check_list(value)
     items = value if value.__class__ is list else ()
     for element in list(pattern):
         if has_anchors(element):

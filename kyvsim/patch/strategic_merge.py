@@ -10,6 +10,7 @@ Each returns ABSENT for a value that goes.
 """
 
 from collections.abc import Callable
+from functools import reduce
 
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
@@ -19,7 +20,9 @@ from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, 
 from kyvsim.patch.preprocess_anchors import (
     ConditionsFailed,
     Matches,
+    check_list,
     has_anchors,
+    lists_of_maps,
     preprocess,
     without_anchors,
 )
@@ -48,13 +51,12 @@ def compile_strategic_merge(patch: Json, matches: Matches) -> Callable[[Json], J
 
     if has_anchors(patch):
         return apply_anchored
-    constant = without_anchors(patch)
+    constant, lists = without_anchors(patch), tuple(lists_of_maps(patch))
 
     def apply_constant(resource: Json) -> Json:
-        try:
-            return _apply(constant, resource)
-        except PatchError:
-            return apply_anchored(resource)  # what the anchors' stage finds wrong is said first
+        for place in lists:
+            check_list(reduce(field_of, place, resource))
+        return _apply(constant, resource)
 
     return apply_constant
 

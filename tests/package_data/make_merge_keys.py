@@ -111,9 +111,8 @@ class Table:
             schema = self.definitions[name]
         return name, schema
 
-    def number(self, schema: bytes) -> int | None:
-        """Return the number of a type, or None when no list below it merges."""
-        name, schema = self.resolve(schema)
+    def number(self, name: str, schema: bytes) -> int | None:
+        """Return the number of a resolved type, or None when no list below it merges."""
         if name in self.known:
             return self.known[name]
         if name:
@@ -135,9 +134,9 @@ class Table:
 
     def way(self, schema: bytes) -> object:
         """Return what holds at a field: a type's number, [keys] or [keys, element's type]."""
-        _, target = self.resolve(schema)
+        name, target = self.resolve(schema)
         if field(field(target, TYPE) or b"", NAMED_LIST) != b"array":
-            return self.number(schema)
+            return self.number(name, target)
         marks = extensions(target)
         if "merge" not in marks.get("x-kubernetes-patch-strategy", "").strip().split(","):
             return None
@@ -145,7 +144,7 @@ class Table:
         if not keys and (key := marks.get("x-kubernetes-patch-merge-key", "").strip()):
             keys = [key]
         items = field(field(target, ITEMS) or b"", NAMED_LIST)
-        element = None if items is None else self.number(items)
+        element = None if items is None else self.number(*self.resolve(items))
         return [",".join(keys)] if element is None else [",".join(keys), element]
 
 
@@ -155,7 +154,7 @@ def make(document: bytes) -> str:
     table = Table(definitions)
     kinds: dict[int, list[str]] = {}
     for name, schema in sorted(definitions.items()):
-        number = table.number(b"\x0a" + bytes([len(PREFIX + name)]) + (PREFIX + name).encode())
+        number = table.number(name, schema)
         if number is not None and (names := kinds_of(schema)):
             kinds.setdefault(number, []).extend(names)
     table.types.append({name: ["name"] for name in GENERATORS})

@@ -1,15 +1,30 @@
-"""The numbers of a patched object: reading it back turns whole floats into ints.
+"""Reading a patched object back: whole floats become ints, and it must still be an object.
 
-upstream: a mutate handler reads the patched JSON text with `UnstructuredJSONScheme`, which makes an
-int64 of every number written without fraction and exponent that fits.
+upstream: `pkg/engine/mutate/mutation.go` reads the patched JSON text with apimachinery's
+`UnstructuredJSONScheme`, which makes an int64 of every number written without fraction and exponent
+that fits, and refuses what has no kind.
 """
 
-from kyvsim.kube.go_text import format_float
-from kyvsim.kube.objects import Json
+from kyvsim.kube.go_text import format_float, to_json
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.patch.errors import UnreadableObjectError
 
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
 _INT64 = range(-(2**63), 2**63)
+
+
+def read_back(patched: Json) -> Json:
+    """Return the object that a patched document is, with whole numbers as ints.
+
+    Raises UnreadableObjectError for what is no object, has no kind, or no proper apiVersion.
+    """
+    if patched.__class__ is not dict:
+        message = "json: cannot unmarshal array into Go value of type map[string]interface {}"
+        raise UnreadableObjectError(message)
+    if not text_field(patched, "kind") or text_field(patched, "apiVersion").count("/") > 1:
+        raise UnreadableObjectError(f"Object 'Kind' is missing in '{to_json(patched)}'")
+    return with_whole_numbers(patched)
 
 
 def with_whole_numbers(value: Json) -> Json:
