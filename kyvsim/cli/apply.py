@@ -23,8 +23,19 @@ from kyvsim.report.summary import Tally
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 
 
+_HELP = """Apply policies to resources and show what they do.
+
+POLICY is a file, a folder or - for standard input.
+
+\b
+    kyvsim apply policies/ --resource pods.yaml
+    kubectl get pods -o yaml | kyvsim apply policies/ -r -
+"""
+
+
 @click.command(
     cls=GoSpelledCommand,
+    help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
     "not be used.",
@@ -92,14 +103,7 @@ _MODELS = ("kyverno-1.19", "background-gates-generate")
 @refused_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
-    r"""Apply policies to resources and show what they do.
-
-    POLICY is a file, a folder or - for standard input.
-
-    \b
-    kyvsim apply policies/ --resource pods.yaml
-    kubectl get pods -o yaml | kyvsim apply policies/ -r -
-    """
+    """Run `kyvsim apply` and return its exit status."""
     _check(ctx, options)
     files = ObjectFiles(options["output"]) if options["output"] else None
     try:

@@ -11,9 +11,8 @@ Marked: TypeAlias = tuple[str, str]
 _CONTEXT = 3
 
 
-def marked_lines(before: str, after: str) -> list[Marked]:
-    """Return every line of both texts (each ends with a line end) in order, with its mark."""
-    old, new = before[:-1].split("\n"), after[:-1].split("\n")
+def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
+    """Return every line of both texts in order, with its mark."""
     start, end = _common_ends(old, new)
     old_end, new_end = len(old) - end, len(new) - end
     matcher = difflib.SequenceMatcher(a=old[start:old_end], b=new[start:new_end], autojunk=False)

@@ -21,8 +21,16 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029
 
 def to_yaml(obj: Json) -> str:
     """Return `obj` as one YAML document that ends with a line end."""
+    return "\n".join([*yaml_lines(obj), ""])
+
+
+def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
+    """Return the lines of `obj` where it stands behind `lead`: nothing, `key:` or `- `.
+
+    `indent` is where the keys of a mapping stand; a list behind a key stands two columns before.
+    """
     lines: list[str] = []
-    stack: list[tuple[str, Json, int]] = [("", obj, 0)]
+    stack: list[tuple[str, Json, int]] = [(lead, obj, indent)]
     while stack:
         lead, value, indent = stack.pop()
         after_key = lead.endswith(":")
@@ -42,9 +50,9 @@ def to_yaml(obj: Json) -> str:
             stack += [(f"{pad}- ", item, indent + 2) for item in value[:0:-1]]
             stack.append((f"{pad if after_key else lead}- ", value[0], indent + 2))
         else:
-            lines.append(f"{lead}{' ' if after_key else ''}{_leaf(value, indent)}")
-    lines.append("")
-    return "\n".join(lines)
+            text = f"{lead}{' ' if after_key else ''}{_leaf(value, indent)}"
+            lines += text.split("\n") if "\n" in text else (text,)
+    return lines
 
 
 @lru_cache(maxsize=1 << 14)

@@ -46,10 +46,8 @@ def verdict_block(
     def tell(row: Row, response: EngineResponse) -> str:
         message = indented(row.result.message, _INDENT)
         text = f"{heading(row)}{_INDENT}{message}\n" if message else heading(row)
-        if detailed and row.result.path and response.document:
-            place = _failed_place(response.document, row.result.path)
-            text += f"{_INDENT}{paint('place', f'at {place}')}\n"
-        return text
+        place = _failed_place(response.document, row.result.path) if detailed else ""
+        return f"{text}{_INDENT}{paint('place', f'at {place}')}\n" if place else text
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
         told = [tell(row, response) for row in rows if detailed or row.status in _LOUD]
@@ -77,11 +75,18 @@ def _place(document: Document, path: Path) -> str:
     return safe_line(str(document.locate(path)))
 
 
-def _failed_place(document: Document, path: str) -> str:
-    """Return the position of the deepest node along `path` that the input has."""
+def _failed_place(document: Document | None, path: str) -> str:
+    """Return the position of the deepest node along `path` that the input has; "" for none.
+
+    A path that starts at no field of the input does not start at its root (a rule of a foreach
+    checks one element): it has no place.
+    """
+    names = path.strip("/").split("/")
+    if document is None or _member(document.data, names[0]) is None:
+        return ""
     steps: list[str | int] = []
     node: Json = document.data
-    for name in path.strip("/").split("/"):
+    for name in names:
         step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
         steps.append(step)
         node = _member(node, step)

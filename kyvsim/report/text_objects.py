@@ -11,8 +11,9 @@ from kyvsim.report.changes import (
     passed_rules,
     patched_targets,
 )
-from kyvsim.report.diff import Marked, hunks, marked_lines
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, safe_line, safe_text
 from kyvsim.report.subject import short_title
@@ -60,7 +61,7 @@ def _generated(change: Change, paint: Paint, look: Look) -> str:
     head = _head(f"generated {short_title(change.object)}", change.author, paint)
     if not look.objects:
         return f"{head}\n"
-    lines = ((" ", line) for line in to_yaml(change.object)[:-1].split("\n"))
+    lines = ((" ", line) for line in yaml_lines(change.object))
     return f"{head}{''.join(_guttered(lines, paint))}\n"
 
 
@@ -71,7 +72,7 @@ def _head(what: str, author: str, paint: Paint) -> str:
 def _comparison(before: Json, after: Json, paint: Paint, look: Look) -> str:
     if not look.objects:
         return ""
-    lines = marked_lines(to_yaml(before), to_yaml(after))
+    lines = marked_yaml(before, after)
     return "".join(_guttered(hunks(lines) if look.diff else lines, paint))
 
 
