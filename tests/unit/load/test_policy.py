@@ -1,0 +1,122 @@
+import pytest
+
+from kyvsim.load.policy import load_policies
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.source import Document, Location
+
+
+def document(data):
+    """A document whose positions are the lengths of paths."""
+    return Document(data, "p.yaml", 0, lambda path: Location("p.yaml", 1 + len(path), 1))
+
+
+def policy(**changes):
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": [rule()]},
+        **changes,
+    }
+
+
+def rule(**changes):
+    return {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        "validate": {"pattern": {"spec": {"a": None, "n": 1}}},
+        **changes,
+    }
+
+
+def load(*data):
+    return load_policies([document(entry) for entry in data])
+
+
+def test_a_policy_gets_the_defaults_of_its_kind():
+    (found,), remarks = load(policy())
+    assert remarks == ()
+    assert (found.kind, found.name, found.namespace, found.key) == ("ClusterPolicy", "p", "", "p")
+    assert found.background
+    assert found.spec["validationFailureAction"] == "Audit"
+    assert found.spec["emitWarning"] is False
+    assert [(r.name, r.path) for r in found.rules] == [("r", ("spec", "rules", 0))]
+    data = found.rules[0].data
+    assert data["skipBackgroundRequests"] is True
+    assert data["validate"]["allowExistingViolations"] is True
+    assert data["validate"]["pattern"] == {"spec": {"a": None, "n": 1}}
+
+
+def test_rules_are_the_spec_s_own_data():
+    (found,), _ = load(policy())
+    assert found.rules[0].data is found.spec["rules"][0]
+
+
+def test_a_namespaced_policy():
+    (found,), _ = load(policy(kind="Policy", metadata={"name": "p", "namespace": "ns"}))
+    assert found.key == "ns/p"
+
+
+def test_annotations_may_be_null():
+    (found,), _ = load(policy(metadata={"name": "p", "annotations": {"a": None, "b": "c"}}))
+    assert found.annotations == {"a": "", "b": "c"}
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "part"),
+    [
+        (policy(sepc={}), "KV012", "unknown field `sepc`: did you mean `spec`?"),
+        (policy(metadata={"name": "P"}), "KV016", "`metadata.name`"),
+        (policy(metadata={}), "KV015", "`metadata.name` is required"),
+        (policy(metadata={"name": "p", "labels": {"a": 1}}), "KV013", "`metadata.labels.a`"),
+        (policy(metadata={"name": "p", "labels": {"a": "b c"}}), "KV016", "`b c`"),
+        (policy(metadata={"name": "p", "annotations": {"a b": ""}}), "KV016", "`a b`"),
+        (policy(spec={"background": "yes"}), "KV013", "`spec.background` must be a boolean"),
+        (policy(spec={"validationFailureAction": "foo"}), "KV014", "`audit`, `enforce`"),
+        (policy(spec={"rules": [rule(name="n" * 64)]}), "KV016", "64 characters"),
+        (policy(spec={"rules": [rule(mtach={})]}), "KV012", "`spec.rules[0].mtach`"),
+        (policy(spec={"rules": [rule(match=None)]}), "KV015", "`spec.rules[0].match` is required"),
+        (policy(spec={"rules": [rule(match={"any": [], "all": []})]}), "KV017", "`any` and `all`"),
+        (policy(spec={"rules": [rule(context=[{"name": "c"}])]}), "KV017", "exactly one of"),
+        (policy(apiVersion="kyverno.io/v3"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`"),
+        (policy(kind="ClusterPolcy"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`?"),
+        ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy type not supported: Pod (v1)"),
+        ({"kind": "ClusterPolicy"}, "KV010", "no `apiVersion`"),
+        ({"apiVersion": "v1"}, "KV010", "no `kind`"),
+        (["a"], "KV010", "must be a mapping"),
+        (
+            policy(apiVersion="policies.kyverno.io/v1", kind="ValidatingPolicy"),
+            "KV018",
+            "kyvsim does not evaluate ValidatingPolicy (policies.kyverno.io/v1) yet",
+        ),
+        (policy(apiVersion="kyverno.io/v2", kind="CleanupPolicy"), "KV018", "CleanupPolicy"),
+    ],
+)
+def test_a_document_that_is_no_sound_policy_is_refused(data, code, part):
+    found, remarks = load(data)
+    assert found == ()
+    assert [remark.severity for remark in remarks] == [Severity.ERROR] * len(remarks)
+    assert any(remark.code == code and part in remark.message for remark in remarks)
+
+
+def test_a_bad_policy_does_not_stop_the_good_ones():
+    found, remarks = load(policy(foo=1), policy(metadata={"name": "q"}))
+    assert [p.name for p in found] == ["q"]
+    assert [str(remark.location) for remark in remarks] == ["p.yaml:2:1"]
+
+
+def test_empty_documents_are_no_fault():
+    assert load(None) == ((), ())
+
+
+def test_exceptions_among_policies_are_only_mentioned():
+    _, remarks = load({"apiVersion": "kyverno.io/v2", "kind": "PolicyException"})
+    assert [(remark.code, remark.severity) for remark in remarks] == [("KV019", Severity.WARNING)]
+
+
+def test_a_list_is_taken_apart_and_keeps_positions():
+    items = [policy(), policy(foo=1)]
+    found, remarks = load({"apiVersion": "v1", "kind": "List", "items": items})
+    assert [p.name for p in found] == ["p"]
+    assert str(remarks[0].location) == "p.yaml:4:1"
+    assert str(found[0].document.locate(("spec",))) == "p.yaml:4:1"

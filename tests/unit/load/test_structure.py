@@ -1,0 +1,122 @@
+import pytest
+
+from kyvsim.load.structure import Schema, check, load_schemas, show_path, suggestion
+
+TEXT = {"type": "string"}
+SCHEMA = Schema(
+    {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "maxLength": 5, "pattern": "^[a-z]+$"},
+            "on": {"type": "boolean"},
+            "count": {"type": "integer", "minimum": 1},
+            "mode": {"type": "string", "enum": ["fast", "slow"]},
+            "free": {"open": True},
+            "empty": {"type": "string", "nullable": True},
+            "parts": {"type": "array", "items": 0},
+            "labels": {"type": "object", "keys": "^[a-z]+$", "more": 1},
+        },
+        "defaults": {"on": True},
+    },
+    (
+        {
+            "type": "object",
+            "properties": {"a": TEXT, "b": TEXT, "c": TEXT},
+            "oneOf": ["a", "b"],
+            "notAll": ["b", "c"],
+            "defaults": {"c": "see"},
+        },
+        TEXT,
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "path", "part"),
+    [
+        ([], "KV013", (), "must be a mapping, not a list"),
+        ({}, "KV015", (), "`name` is required"),
+        ({"name": None}, "KV015", (), "`name` is required"),
+        ({"name": 5}, "KV013", ("name",), "`name` must be text, not a whole number"),
+        ({"name": "abcdef"}, "KV016", ("name",), "6 characters, more than the 5 allowed"),
+        ({"name": "A"}, "KV016", ("name",), "does not fit"),
+        ({"name": "a\n"}, "KV016", ("name",), "does not fit"),
+        ({"name": "a", "on": "yes"}, "KV013", ("on",), "must be a boolean, not text"),
+        ({"name": "a", "on": 1}, "KV013", ("on",), "must be a boolean, not a whole number"),
+        ({"name": "a", "count": True}, "KV013", ("count",), "a whole number, not a boolean"),
+        ({"name": "a", "count": 1.5}, "KV013", ("count",), "a whole number, not a number"),
+        ({"name": "a", "count": 0}, "KV016", ("count",), "at least 1"),
+        ({"name": "a", "mode": "fsat"}, "KV014", ("mode",), "one of `fast`, `slow`, not `fsat`"),
+        ({"name": "a", "cuont": 1}, "KV012", ("cuont",), "did you mean `count`?"),
+        ({"name": "a", "parts": [{"a": "x", "x": 1}]}, "KV012", ("parts", 0, "x"), "`parts[0].x`"),
+        ({"name": "a", "parts": [{}]}, "KV017", ("parts", 0), "exactly one of `a`, `b`"),
+        ({"name": "a", "parts": [{"a": "x", "b": "y", "c": "z"}]}, "KV017", ("parts", 0), "one of"),
+        ({"name": "a", "parts": [{"b": "y", "c": "z"}]}, "KV017", ("parts", 0), "not have both"),
+        ({"name": "a", "parts": [None]}, "KV013", ("parts", 0), "not null"),
+        ({"name": "a", "labels": {"A": "x"}}, "KV016", ("labels", "A"), "no valid key"),
+        ({"name": "a", "labels": {"a": 1}}, "KV013", ("labels", "a"), "must be text"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(data, code, path, part):
+    _, problems = check(SCHEMA, data)
+    assert (code, path) in [(problem.code, problem.path) for problem in problems]
+    assert any(part in problem.message for problem in problems)
+
+
+def test_defaults_are_filled_in_without_changing_the_data():
+    data = {"name": "a", "parts": [{"a": "x"}], "free": {"deep": [1, None]}}
+    filled, problems = check(SCHEMA, data)
+    assert problems == ()
+    assert filled == {**data, "on": True, "parts": [{"a": "x", "c": "see"}]}
+    assert data["parts"] == [{"a": "x"}]
+    assert filled["free"] is data["free"]
+
+
+def test_data_without_missing_defaults_is_returned_as_it_is():
+    data = {"name": "a", "on": False, "parts": [{"a": "x", "c": "y"}]}
+    filled, _ = check(SCHEMA, data)
+    assert filled is data
+
+
+def test_null_is_a_missing_field_unless_it_is_allowed():
+    filled, problems = check(SCHEMA, {"name": "a", "on": None, "mode": None, "empty": None})
+    assert problems == ()
+    assert filled == {"name": "a", "on": True, "empty": None}
+
+
+def test_whole_floats_are_whole_numbers():
+    assert check(SCHEMA, {"name": "a", "count": 2.0})[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "expected"),
+    [
+        ("mtach", ("match", "mutate"), ": did you mean `match`?"),
+        ("Rules", ("rules",), ": did you mean `rules`?"),
+        ("zzz", ("match",), ""),
+    ],
+)
+def test_suggestion(word, known, expected):
+    assert suggestion(word, known) == expected
+
+
+def test_show_path():
+    assert show_path(("spec", "rules", 0, "name")) == "spec.rules[0].name"
+    assert show_path(()) == "the document"
+
+
+def test_every_reference_in_the_package_data_leads_somewhere():
+    for file_name in ("kyverno.json", "cli.json"):
+        for schema in load_schemas(file_name).values():
+            seen = set()
+            pending = [schema.root]
+            while pending:
+                ref = pending.pop()
+                if isinstance(ref, int):
+                    if ref in seen:
+                        continue
+                    seen.add(ref)
+                    ref = schema.shared[ref]
+                pending += ref.get("properties", {}).values()
+                pending += [ref[name] for name in ("items", "more") if name in ref]
