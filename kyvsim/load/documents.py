@@ -111,16 +111,25 @@ def _is_list(data: Json) -> bool:
 
 def _expand(document: Document) -> Iterator[Document]:
     """Yield a document, or the items of a list; items of a typed list inherit its type."""
-    if not _is_list(document.data):
-        yield document
-        return
-    kind = document.data["kind"].removesuffix("List")
-    for number, item in enumerate(document.data["items"]):
-        data = item
-        if kind and not item.get("kind"):
-            data = {"apiVersion": text_field(document.data, "apiVersion"), "kind": kind, **item}
-        yield from _expand(Document(data, document.file, 0, _under_item(document, number)))
+    pending: list[tuple[Json, Path]] = [(document.data, ())]
+    while pending:
+        data, prefix = pending.pop()
+        if not _is_list(data):
+            locate = _under(document, prefix) if prefix else document.locate
+            yield Document(data, document.file, 0, locate)
+            continue
+        items = [
+            (_typed(item, data), (*prefix, "items", n)) for n, item in enumerate(data["items"])
+        ]
+        pending.extend(reversed(items))
 
 
-def _under_item(document: Document, number: int) -> Callable[[Path], Location]:
-    return lambda path: document.locate(("items", number, *path))
+def _typed(item: Json, parent: Json) -> Json:
+    kind = parent["kind"].removesuffix("List")
+    if not kind or item.get("kind"):
+        return item
+    return {"apiVersion": text_field(parent, "apiVersion"), "kind": kind, **item}
+
+
+def _under(document: Document, prefix: Path) -> Callable[[Path], Location]:
+    return lambda path: document.locate((*prefix, *path))

@@ -111,3 +111,11 @@ def test_reading_goes_on_after_missing_files(tmp_path):
     documents, remarks = read_documents([f"{tmp_path}/zzz", f"{tmp_path}/a.yaml", "-"], b"b: [")
     assert [one.data for one in documents] == [{"a": 1}]
     assert [one.code for one in remarks] == ["KV001", "KV006"]
+
+
+def test_lists_may_be_nested_deeply():
+    depth = 2_000
+    start, end = '{"apiVersion": "v1", "kind": "List", "items": [', "]}"
+    documents, _ = parse(start * depth + '{"kind": "A"}' + end * depth)
+    assert [one.data for one in documents] == [{"kind": "A"}]
+    assert documents[0].locate(("kind",)).line == 1
