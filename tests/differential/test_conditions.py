@@ -1,0 +1,64 @@
+"""Conditions against the recorded verdicts of Kyverno 1.19.0 (conditions.jsonl, own cases).
+
+`read` names the sides that the policy reads from the object; there all numbers are floats.
+"""
+
+import json
+from pathlib import Path
+
+from kyvsim.conditions import compile_conditions, operators, specialise
+from kyvsim.expr import Environment
+from kyvsim.kube.numbers import with_floats
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("conditions.jsonl").read_text("utf-8").splitlines()
+]
+
+
+class Data:
+    deleting = False
+
+    def __init__(self, data):
+        self.data = data
+
+    def root(self, _):
+        return {"request": {"object": self.data, "operation": "CREATE"}}
+
+
+def condition_and_data(row):
+    condition, data = {"operator": row["operator"]}, {}
+    for side in ("key", "value"):
+        condition[side] = row[side]
+        if row["read"] in (side, "both"):
+            data[side] = with_floats(row[side])
+            condition[side] = f"{{{{ request.object.{side} }}}}"
+    return condition, Data(data)
+
+
+def test_recorded_verdicts():
+    wrong = []
+    for row in ROWS:
+        condition, data = condition_and_data(row)
+        evaluate = compile_conditions({"any": [condition]}, Environment(clock=None, entropy=None))
+        if evaluate(data).met is not row["met"]:
+            wrong.append(row)
+    assert wrong == []
+
+
+def test_every_operator_is_recorded_with_both_outcomes():
+    seen = {(row["operator"], row["met"]) for row in ROWS}
+    names = set(operators) - {"Equal", "NotEqual"}
+    assert seen == {(name, met) for name in names for met in (True, False)}
+
+
+def test_prepared_operators_agree_with_plain_ones():
+    keys = [row["key"] for row in ROWS]
+    wrong = [
+        (key, row["operator"], row["value"])
+        for row in ROWS[::4]
+        for key in keys[::3]
+        if specialise(row["operator"], row["value"])(key)
+        is not operators[row["operator"]](key, row["value"])
+    ]
+    assert wrong == []

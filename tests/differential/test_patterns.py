@@ -1,0 +1,36 @@
+"""Patterns against the recorded answers of Kyverno 1.19.0 (patterns.jsonl, own cases).
+
+Both stand under `spec`; `path` is recorded for failures, `message` for skips and errors.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.kube.numbers import with_floats
+from kyvsim.pattern import compile_pattern
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("patterns.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def answer(row):
+    failure = compile_pattern({"spec": row["pattern"]})({"spec": with_floats(row["object"])})
+    if failure is None:
+        return {"result": "pass"}
+    if failure.path:
+        return {"result": failure.kind.value, "path": failure.path}
+    return {"result": failure.kind.value, "message": failure.message}
+
+
+def test_recorded_answers():
+    wrong = [(row, answer(row)) for row in ROWS if not answer(row).items() <= row.items()]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("result", ["pass", "fail", "skip", "error"])
+def test_every_outcome_is_recorded(result):
+    assert sum(row["result"] == result for row in ROWS) >= 20

@@ -1,0 +1,120 @@
+import pytest
+
+from kyvsim.conditions import (
+    ConditionError,
+    ConditionsResult,
+    compile_conditions,
+    compile_exception_conditions,
+)
+from kyvsim.expr import Environment
+
+ENV = Environment(clock=None, entropy=None)
+
+
+class Scope:
+    deleting = False
+
+    def root(self, _):
+        return {"request": {"operation": "CREATE", "object": {"kind": "Pod", "count": 3.0}}}
+
+
+def condition(key, value="yes", message=None, operator="Equals"):
+    found = {"key": key, "operator": operator, "value": value}
+    return found if message is None else {**found, "message": message}
+
+
+YES, NO = condition("yes"), condition("no")
+KIND = condition("{{ request.object.kind }}", "Pod")
+MISSING = condition("{{ request.object.nothing }}")
+
+
+def evaluate(data):
+    return compile_conditions(data, ENV)(Scope())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {},
+        {"all": []},
+        {"any": [NO, YES]},
+        {"any": [NO, KIND], "all": [YES, KIND]},
+        {"any": [YES, MISSING]},
+        [YES, KIND],
+        [],
+        [{"any": [KIND]}, {"all": [YES]}],
+        {"all": [condition("{{ request.object.count }}", 3)]},
+        {"all": [condition("Pod", "{{ request.object.kind }}")]},
+        {"all": [condition("{{ request.object.kind }}", "{{ request.object.kind }}")]},
+    ],
+)
+def test_met(data):
+    assert evaluate(data) == ConditionsResult(True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"any": []},
+        {"any": [NO, NO]},
+        {"all": [YES, NO, MISSING]},
+        {"any": [YES], "all": [NO]},
+        {"any": [NO], "all": [YES]},
+        [KIND, NO],
+        [{"any": [YES]}, {"any": []}],
+        {"all": [condition([1], [1.5])]},
+    ],
+)
+def test_unmet(data):
+    assert evaluate(data) == ConditionsResult(False)
+
+
+@pytest.mark.parametrize(
+    ("data", "result"),
+    [
+        ({"any": [condition("no", message="a"), condition("yes", message="b")]}, (True, "b")),
+        ({"any": [condition("no", message="a"), condition("no", message="b")]}, (False, "a; b")),
+        ({"all": [condition("yes", message="a"), condition("yes", message="b")]}, (True, "a; b")),
+        ({"all": [condition("yes", message="a"), condition("no", message="b")]}, (False, "b")),
+        (
+            {
+                "any": [condition("no", message="a"), condition("yes", message="b")],
+                "all": [condition("no", message="c")],
+            },
+            (False, "a; c"),
+        ),
+        (
+            {"any": [condition("yes", message="a")], "all": [condition("yes", message="b")]},
+            (True, "a; b"),
+        ),
+        ([condition("yes", message="a"), condition("yes", message="b")], (True, "a;b")),
+    ],
+)
+def test_messages(data, result):
+    assert evaluate(data) == result
+
+
+@pytest.mark.parametrize(
+    ("data", "side"),
+    [
+        ({"any": [MISSING, YES]}, "key"),
+        ({"any": [NO], "all": [MISSING]}, "key"),
+        ({"all": [condition("{{ request.object.kind }}", "{{ request.object.none }}")]}, "value"),
+    ],
+)
+def test_a_missing_field_is_an_error(data, side):
+    with pytest.raises(ConditionError) as caught:
+        evaluate(data)
+    assert caught.value.message.startswith(f"failed to substitute variables in condition {side}: ")
+    assert "Unknown key" in caught.value.message
+
+
+def test_exceptions_look_at_all_first_and_an_empty_any_holds():
+    def met(data):
+        return compile_exception_conditions(data, ENV)(Scope()).met
+
+    assert met({"any": [], "all": [YES]})
+    assert met({"any": [NO, KIND]})
+    assert not met({"all": [NO], "any": [MISSING]})
+    assert not met({"any": [NO], "all": [YES]})

@@ -1,0 +1,83 @@
+import pytest
+
+from kyvsim.conditions import operators, specialise
+
+TRUE = [
+    ("abc", "Equals", "a*"),
+    ("1h", "Equals", "60m"),
+    ("1h", "Equals", 3600.0),
+    ("2Gi", "Equals", "2048Mi"),
+    (2.0, "Equals", "2.0"),
+    (3, "Equals", 3.0),
+    ([1.0], "Equals", [1.0]),
+    (True, "NotEquals", "true"),
+    ("1", "NotEquals", "*"),
+    ("1", "NotEquals", ""),
+    (True, "AnyIn", ["true"]),
+    ("a*", "AnyIn", ["abc"]),
+    ("b", "AnyIn", '["a", "b"]'),
+    ("5", "AnyIn", "1-10"),
+    (["a", "x"], "AnyIn", ["a", "b"]),
+    ([], "AllIn", ["a"]),
+    (["5", "6"], "AllIn", "1-10"),
+    (["a"], "AnyIn", "a"),
+    ([5.0], "AnyIn", 5.0),
+    (1000000.0, "AnyNotIn", [1000000]),
+    (["5", "11"], "AnyNotIn", "1-10"),
+    ("a", "AnyNotIn", "b"),
+    (["x"], "AllNotIn", ["a", "b"]),
+    (["a"], "In", ["a", "b"]),
+    (["b"], "In", "b"),
+    (["b"], "NotIn", "b"),
+    (["a", "c"], "NotIn", ["a", "b"]),
+    ("1h", "GreaterThan", 3000),
+    ("1Gi", "LessThan", "2048Mi"),
+    (5.0, "GreaterThanOrEquals", "5"),
+    ("1.10.0", "GreaterThan", "1.9.0"),
+    ("1.2.3-rc.1", "LessThan", "1.2.3"),
+    ("90s", "DurationGreaterThan", 60),
+    (60.0, "DurationLessThanOrEquals", "1m"),
+]
+FALSE = [
+    ("a*", "Equals", "abc"),
+    (None, "Equals", None),
+    (None, "NotEquals", "a"),
+    (None, "AnyNotIn", ["a"]),
+    ({}, "AllNotIn", ["a"]),
+    (True, "Equals", "true"),
+    ("5m", "Equals", "300"),
+    ("1", "Equals", "*"),
+    ("1", "Equals", 1.0),
+    ([1.0], "Equals", [1]),
+    ({"a": 1}, "Equals", {"a": True}),
+    (1000000.0, "AnyIn", [1000000]),
+    ("a", "AnyNotIn", 5),
+    ("5", "AnyNotIn", "[5]"),
+    (["a"], "AllIn", 5),
+    (["a"], "AnyNotIn", "a"),
+    ([], "AnyNotIn", ["a"]),
+    ("a", "NotIn", "b"),
+    (["a"], "In", ["a", 1]),
+    ("1h", "GreaterThan", "3000"),
+    ("v1.2.3", "GreaterThan", "1.0.0"),
+    (None, "GreaterThan", 1),
+    (True, "LessThan", 5),
+    ("5", "DurationGreaterThan", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "name", "value"), TRUE)
+def test_holds(key, name, value):
+    assert operators[name](key, value) is True
+    assert specialise(name, value)(key) is True
+
+
+@pytest.mark.parametrize(("key", "name", "value"), FALSE)
+def test_holds_not(key, name, value):
+    assert operators[name](key, value) is False
+    assert specialise(name, value)(key) is False
+
+
+def test_unknown_operator():
+    with pytest.raises(KeyError):
+        specialise("Resembles", "a")

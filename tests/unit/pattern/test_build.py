@@ -1,0 +1,159 @@
+import pytest
+
+from kyvsim.pattern import FailureKind, compile_any_pattern, compile_pattern
+
+POD = {
+    "metadata": {"name": "a", "labels": {"app.kubernetes.io/name": "web", "tier": "front"}},
+    "spec": {
+        "hostNetwork": True,
+        "replicas": 3.0,
+        "containers": [
+            {"name": "web", "image": "nginx:1.25", "ports": [{"containerPort": 80.0}]},
+            {"name": "side", "image": "redis:latest"},
+        ],
+        "words": ["one", "two"],
+        "grid": [["a"], ["b"]],
+        "nothing": None,
+    },
+}
+
+
+def outcome(pattern, value=None):
+    failure = compile_pattern(pattern)(POD if value is None else value)
+    return None if failure is None else (failure.kind, failure.path or failure.message)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "?*"}]},
+        {"replicas": ">2", "missing": "<10"},
+        {"=(missing)": {"a": "b"}, "X(absent)": "null"},
+        {"(hostNetwork)": True, "words": ["one | two"]},
+        {"containers": [{"(name)": "web", "image": "nginx:*"}]},
+        {"^(containers)": [{"image": "*:latest"}, {"name": "web"}]},
+        {"<(hostNetwork)": "true", "replicas": 3},
+        {"<(absent)": "x"},
+        {"grid": [["a"]]},
+        {"containers": "*"},
+        {"nothing": None},
+    ],
+)
+def test_matches(spec):
+    assert outcome({"spec": spec}) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"containers": [{"image": "!*:latest"}]}, "/spec/containers/1/image/"),
+        (
+            {"containers": [{"ports": [{"containerPort": "<80"}]}]},
+            "/spec/containers/0/ports/0/containerPort/",
+        ),
+        ({"hostNetwork": "false"}, "/spec/hostNetwork/"),
+        ({"X(nothing)": "null"}, "/spec/nothing/"),
+        ({"nothing": "*"}, "/spec/"),
+        ({"=(replicas)": {"a": "b"}}, "/spec/replicas/"),
+        ({"words": ["one"]}, "/spec/words/"),
+        ({"words": []}, "/spec/words/"),
+        ({"replicas": [1]}, "/spec/replicas/"),
+        ({"^(containers)": [{"name": "other"}]}, "/spec/containers/"),
+        ({"grid": [["a"], ["a"]]}, "/spec/grid/1/"),
+    ],
+)
+def test_fails_at(spec, path):
+    assert outcome({"spec": spec}) == (FailureKind.FAIL, path)
+
+
+def test_a_condition_that_does_not_match_skips():
+    assert outcome({"spec": {"(replicas)": ">5", "hostNetwork": "false"}}) == (
+        FailureKind.SKIP,
+        (
+            "conditional anchor mismatch: "
+            "resource value '3' does not match '>5' at path /spec/replicas/"
+        ),
+    )
+
+
+def test_a_condition_on_an_absent_key_skips():
+    assert outcome({"spec": {"(absent)": "x"}}) == (
+        FailureKind.SKIP,
+        "conditional anchor mismatch: conditional anchor key doesn't exist in the resource",
+    )
+
+
+def test_a_global_anchor_that_does_not_match_skips():
+    assert outcome({"spec": {"<(replicas)": "5"}}) == (
+        FailureKind.SKIP,
+        "global anchor mismatch: resource value '3' does not match '5' at path /spec/replicas/",
+    )
+
+
+def test_a_list_all_of_whose_elements_skip_skips_with_all_their_texts():
+    kind, message = outcome({"spec": {"containers": [{"(name)": "x", "image": "y"}]}})
+    assert kind is FailureKind.SKIP
+    assert message.split("; ") == [
+        f"conditional anchor mismatch: resource value '{name}' does not match 'x' "
+        f"at path /spec/containers/{index}/name/"
+        for index, name in enumerate(["web", "side"])
+    ]
+
+
+def test_a_failure_beside_an_existence_anchor_whose_key_never_occurs_is_an_error():
+    spec = {"^(absent)": [{"a": "b"}], "hostNetwork": "false"}
+    assert outcome({"spec": spec}) == (
+        FailureKind.ERROR,
+        "resource value 'true' does not match 'false' at path /spec/hostNetwork/",
+    )
+
+
+def test_a_list_of_lists_that_is_too_short_is_an_error():
+    assert outcome({"spec": {"grid": [["a"], ["b"], ["c"]]}}) == (
+        FailureKind.ERROR,
+        (
+            "validate Array failed, array length mismatch, "
+            "resource Array len is 2 and pattern Array len is 3"
+        ),
+    )
+
+
+def test_one_skip_among_anchors_counts_unless_it_comes_from_a_list():
+    assert outcome({"spec": {"(hostNetwork)": True, "(replicas)": 9}})[0] is FailureKind.SKIP
+    mixed = {"(hostNetwork)": True, "=(containers)": [{"(name)": "none"}], "replicas": 4}
+    assert outcome({"spec": mixed}) == (FailureKind.FAIL, "/spec/replicas/")
+
+
+def test_words_of_a_skip_in_the_object_make_it_a_skip():
+    pattern = {"a": "b"}
+    assert outcome(pattern, {"a": "c"})[0] is FailureKind.FAIL
+    assert outcome(pattern, {"a": "global anchor mismatch"})[0] is FailureKind.SKIP
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"app.*/name": "web"}, None),
+        ({"app.*/name": "db"}, "/metadata/labels/app.kubernetes.io/name/"),
+        ({"=(none*)": "x"}, None),
+        ({"none*": "x"}, "/metadata/labels/none*/"),
+        ({"X(ti*)": "x"}, "/metadata/labels/tier/"),
+        ({"tier": 5}, None),
+    ],
+)
+def test_label_keys_may_be_wildcards(labels, expected):
+    found = outcome({"metadata": {"labels": labels}})
+    assert found == (None if expected is None else (FailureKind.FAIL, expected))
+
+
+def test_an_expanded_key_stays_for_the_rest_of_a_list():
+    check = compile_pattern({"items": [{"metadata": {"labels": {"app*": "x"}}}]})
+    first, second = ({"metadata": {"labels": {name: "x"}}} for name in ("app1", "app2"))
+    assert check({"items": [first, first]}) is None
+    assert check({"items": [second, second]}) is None
+    assert check({"items": [first, second]}).path == "/items/1/metadata/labels/app1/"
+
+
+def test_numbers_of_any_pattern_are_floats():
+    assert compile_pattern({"a": 5})({"a": "5.0"}) is not None
+    assert compile_any_pattern([{"a": 5}])[0]({"a": "5.0"}) is None
