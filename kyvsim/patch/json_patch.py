@@ -76,12 +76,20 @@ def _read(text: str) -> Json:
         try:
             return load_one(text)
         except YamlError as error:
-            message = f"failed to convert patchesJSON6902 to JSON: {error.message}"
+            message = f"failed to convert patchesJSON6902 to JSON: yaml: {_complaint(error)}"
             raise PatchError(message) from error
     try:
         return json.loads(text, parse_int=_int, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise PatchError("failed to decode patches: invalid state detected") from error
+
+
+def _complaint(error: YamlError) -> str:
+    """Return go-yaml's text, whose lines count from 0 for its parser, from 1 for its scanner."""
+    if error.line < 2:
+        return error.message
+    of_parser = error.message.startswith("did not find expected")
+    return f"line {error.line - 1 if of_parser else error.line}: {error.message}"
 
 
 def _int(digits: str) -> int | float:

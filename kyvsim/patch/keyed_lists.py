@@ -3,12 +3,13 @@
 upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
 `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
 object's of the same name, then the object's others. Where every element has all keys and no name
-comes twice that is all there is to it. Where keys are missing or names double, elements are lost,
-moved or doubled in ways that follow from upstream's searching by the keys that happen to be there;
-`_merge_untidy` says how.
+comes twice that is all there is to it, but that in lists with several keys merged elements stay in
+the object's order, behind those that only the patch has. Where keys are missing or names double,
+elements are lost, moved or doubled in ways that follow from upstream's searching by the keys that
+happen to be there; `_merge_untidy` says how.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -22,6 +23,7 @@ class Joined(NamedTuple):
     in_place: bool
 
 
+_Name = tuple[str, ...]
 Join = Callable[[Json, Json], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
 
@@ -38,7 +40,10 @@ def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Joi
     if names is None or added is None:
         merged = _merge_untidy(dest, origin, keys or ("",), join)
     else:
-        merged = _merge_tidy(names, added, join)
+        # Lists with several keys keep the object's order; only what is new comes first.
+        first = [name for name in added if name not in names] if len(keys) > 1 else added
+        order = (*first, *(name for name in names if name not in first))
+        merged = [*_merge_tidy(order, names, added, join)]
     if len(merged) == len(dest) and all(map(_identical, merged, dest)):
         return dest
     return merged
@@ -48,7 +53,7 @@ def _identical(one: Json, other: Json) -> bool:
     return one is other
 
 
-def _names(items: list[Json], keys: tuple[str, ...]) -> dict[tuple[str, ...], Json] | None:
+def _names(items: list[Json], keys: tuple[str, ...]) -> dict[_Name, Json] | None:
     """Return the elements by name, or None where one lacks a name or shares it."""
     names = {}
     for item in items:
@@ -62,17 +67,14 @@ def _names(items: list[Json], keys: tuple[str, ...]) -> dict[tuple[str, ...], Js
 
 
 def _merge_tidy(
-    names: dict[tuple[str, ...], Json], added: dict[tuple[str, ...], Json], join: Join
-) -> list[Json]:
-    merged = []
-    for name in (*added, *(name for name in names if name not in added)):
+    order: Iterable[_Name], names: Mapping[_Name, Json], added: Mapping[_Name, Json], join: Join
+) -> Iterator[Json]:
+    for name in order:
         before = names.get(name, ABSENT)
         value, in_place = join(before, added.get(name, ABSENT))
-        if is_empty(value):
-            continue
-        # An element that is replaced as a whole comes back from the object's list, unchanged.
-        merged.append(value if in_place or before is ABSENT else before)
-    return merged
+        if not is_empty(value):
+            # An element that is replaced as a whole comes back from the object's list, unchanged.
+            yield value if in_place or before is ABSENT else before
 
 
 def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:

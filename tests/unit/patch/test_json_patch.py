@@ -1,0 +1,255 @@
+import copy
+
+import pytest
+
+from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch, parse_json_patch
+
+
+def document():
+    return {
+        "spec": {
+            "words": ["one", "two", "three"],
+            "box": {"color": "red", "a/b": "slash", "m~n": "tilde"},
+            "nothing": None,
+            "count": 5.0,
+            "text": "x",
+        }
+    }
+
+
+def add(path, value):
+    return {"op": "add", "path": path, "value": value}
+
+
+@pytest.mark.parametrize(
+    ("operation", "path", "after"),
+    [
+        (add("/spec/words/1", "new"), "words", ["one", "new", "two", "three"]),
+        (add("/spec/words/-", "new"), "words", ["one", "two", "three", "new"]),
+        (add("/spec/words/-1", "new"), "words", ["one", "two", "three", "new"]),
+        (add("/spec/words/-4", "new"), "words", ["new", "one", "two", "three"]),
+        (add("/spec/words/+1", "new"), "words", ["one", "new", "two", "three"]),
+        (add("/spec/text", {"a": [1]}), "text", {"a": [1]}),
+        (add("/spec/new/deep/key", 1), "new", {"deep": {"key": 1}}),
+        (add("/spec/list/-", 1), "list", [1]),
+        (add("/spec/list/0", 1), "list", [1]),
+        (add("/spec/list/2", 1), "list", [None, None, 1]),
+        (add("/spec/list/1/key", 1), "list", [None, {"key": 1}]),
+        (add("/spec/list/-1/key", 1), "list", [{"key": 1}]),
+        (add("/spec/nothing/key", 1), "nothing", {"key": 1}),
+        (add("/spec/words/4/key", 1), "words", ["one", "two", "three", None, {"key": 1}]),
+        (add("/spec/x~1y", 1), "x/y", 1),
+        (add("ignored/spec/text", 1), "text", 1),
+        ({"op": "remove", "path": "/spec/words/-1"}, "words", ["one", "two"]),
+        ({"op": "replace", "path": "/spec/words/-3", "value": 0}, "words", [0, "two", "three"]),
+        ({"op": "replace", "path": "/spec/nothing", "value": 1}, "nothing", 1),
+        ({"op": "copy", "from": "/spec/words/0", "path": "/spec/text"}, "text", "one"),
+        ({"op": "copy", "from": "/spec/box/a~1b", "path": "/spec/words/0"}, "words", None),
+        ({"op": "move", "from": "/spec/words/0", "path": "/spec/words/-"}, "words", None),
+        ({"op": "move", "from": "/spec/box/m~0n", "path": "/spec/text"}, "text", "tilde"),
+    ],
+)
+def test_what_operations_do(operation, path, after):
+    moved = {"copy": ["slash", "one", "two", "three"], "move": ["two", "three", "one"]}
+    before = document()
+    found = apply_json_patch(before, [operation])
+    assert found["spec"][path] == (moved[operation["op"]] if after is None else after)
+    assert before == document()
+
+
+def test_what_is_not_touched_is_shared():
+    before = document()
+    found = apply_json_patch(before, [add("/spec/words/0", "new")])
+    assert found["spec"]["box"] is before["spec"]["box"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/spec/missing/deep"},
+        {"op": "remove", "path": "/spec/missing"},
+        {"op": "remove", "path": "/spec/words/7"},
+        {"op": "remove", "path": "/spec/words/-7"},
+        {"op": "remove", "path": "/spec/text/deep"},
+        {"op": "replace", "path": "/spec/text", "value": "x"},
+        {"op": "replace", "path": "/spec/count", "value": 5},
+        {"op": "test", "path": "/spec/count", "value": 5},
+        {"op": "test", "path": "/spec/missing", "value": None},
+        {"op": "test", "path": "/spec/missing"},
+        {"op": "test", "path": "/spec/box", "value": document()["spec"]["box"]},
+        {"op": "add", "path": "//x", "value": 1},
+    ],
+)
+def test_the_document_itself_comes_back_unchanged(operation):
+    before = document()
+    assert apply_json_patch(before, [operation]) is before
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (
+            add("/spec/words/9", 1),
+            (
+                "error in add for path: '/spec/words/9': Unable to access invalid index: 9: "
+                "invalid index referenced"
+            ),
+        ),
+        (
+            add("/spec/words/x", 1),
+            (
+                "error in add for path: '/spec/words/x': value was not a proper array index: 'x': "
+                'strconv.Atoi: parsing "x": invalid syntax'
+            ),
+        ),
+        (add("/spec/text/deep", 1), "invalid state detected"),
+        (
+            add("spec", 1),
+            'add operation does not apply: doc is missing path: "spec": missing value',
+        ),
+        (
+            add("/spec/a~1b/c", 1),
+            'add operation does not apply: doc is missing path: "/spec/a~1b/c": missing value',
+        ),
+        (
+            add("/spec/list/-2/x", 1),
+            "Unable to ensure path for negative index other than -1: -2: invalid index referenced",
+        ),
+        (
+            {"op": "remove", "path": "/spec/words/-"},
+            (
+                "error in remove for path: '/spec/words/-': "
+                'strconv.Atoi: parsing "-": invalid syntax'
+            ),
+        ),
+        (
+            {"op": "replace", "path": "/spec/missing", "value": 1},
+            "replace operation does not apply: doc is missing key: /spec/missing: missing value",
+        ),
+        (
+            {"op": "replace", "path": "/spec/missing/deep", "value": 1},
+            (
+                "replace operation does not apply: doc is missing path: /spec/missing/deep: "
+                "missing value"
+            ),
+        ),
+        (
+            {"op": "test", "path": "/spec/text", "value": "y"},
+            "testing value /spec/text failed: test failed",
+        ),
+        (
+            {"op": "test", "path": "/spec/words/8", "value": "y"},
+            (
+                "error in test for path: '/spec/words/8': Unable to access invalid index: 8: "
+                "invalid index referenced"
+            ),
+        ),
+        (
+            {"op": "move", "from": "/spec/missing", "path": "/spec/x"},
+            (
+                "error in move for path: 'missing': unable to get nonexistent key: missing: "
+                "missing value"
+            ),
+        ),
+        (
+            {"op": "move", "from": "", "path": "/spec/x"},
+            "unable to move entire document to another path: invalid state detected",
+        ),
+        (
+            {"op": "copy", "from": "/spec/missing", "path": "/spec/x"},
+            (
+                "error in copy for from: '/spec/missing': unable to get nonexistent key: missing: "
+                "missing value"
+            ),
+        ),
+        (
+            {"op": "copy", "from": "/spec/text", "path": "/spec/a/b"},
+            (
+                "copy operation does not apply: doc is missing destination path: /spec/a/b: "
+                "missing value"
+            ),
+        ),
+    ],
+)
+def test_errors(operation, message):
+    before = document()
+    with pytest.raises(PatchError) as caught:
+        apply_json_patch(before, [operation])
+    assert caught.value.message == message
+    assert before == document()
+
+
+def test_numbers_and_booleans_are_told_apart():
+    for value in (True, "5", 5.5):
+        with pytest.raises(PatchError):
+            apply_json_patch(document(), [{"op": "test", "path": "/spec/count", "value": value}])
+
+
+def test_a_later_operation_sees_the_earlier_ones():
+    operations = [
+        add("/spec/fresh", {"a": 1}),
+        {"op": "copy", "from": "/spec/fresh", "path": "/spec/again"},
+        add("/spec/again/b", 2),
+        {"op": "test", "path": "/spec/fresh", "value": {"a": 1}},
+    ]
+    found = apply_json_patch(document(), operations)
+    assert found["spec"]["fresh"] == {"a": 1}
+    assert found["spec"]["again"] == {"a": 1, "b": 2}
+
+
+def test_an_operation_is_not_changed_by_later_ones():
+    operations = [add("/spec/fresh", {}), add("/spec/fresh/a", 1)]
+    frozen = copy.deepcopy(operations)
+    patch = compile_json_patch('[{"op":"add","path":"/spec/fresh","value":{}}]')
+    assert apply_json_patch(document(), operations)["spec"]["fresh"] == {"a": 1}
+    assert operations == frozen
+    assert patch(document())["spec"]["fresh"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[{"op": "remove", "path": "/a"}]', [{"op": "remove", "path": "/a"}]),
+        ("- op: remove\n  path: /a\n", [{"op": "remove", "path": "/a"}]),
+        (
+            "- {op: add, path: /a, value: 1.0}\n- {op: add, path: /b, value: [yes]}",
+            [add("/a", 1.0), add("/b", [True])],
+        ),
+        ("null", []),
+    ],
+)
+def test_texts(text, expected):
+    assert parse_json_patch(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{]", "failed to decode patches: invalid state detected"),
+        ('[{"op":"add","path":"/a","value":NaN}]', "failed to decode patches: invalid state"),
+        ("[" * 100_000, "failed to decode patches: invalid state detected"),
+        ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        ('["x"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"),
+        (
+            '[{"path": "/a", "op": "foo"}]',
+            'invalid operation {"op":"foo","path":"/a"}: unsupported operation',
+        ),
+        ('[{"op":"add","path":"/a"}]', "failed to decode 'value': operation, missing value field"),
+        ('[{"op":"remove"}]', "failed to decode 'path': operation missing path field"),
+        ('[{"op":"move","path":"/a"}]', "failed to decode 'from': operation, missing from field"),
+        ('[{"op":"remove","path":1}]', "json: cannot unmarshal number into Go value of type strin"),
+        ("{a", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not find expected"),
+        ("- op: a\n b: c", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not"),
+        ("a: b\n c: d", "to JSON: yaml: line 2: mapping values are not allowed in this context"),
+        ("x: @a", "to JSON: yaml: found character that cannot start any token"),
+    ],
+)
+def test_texts_that_are_no_patch(text, message):
+    with pytest.raises(PatchError) as caught:
+        parse_json_patch(text)
+    assert message in caught.value.message
+
+
+def test_a_list_is_not_padded_without_end():
+    with pytest.raises(PatchError, match="will not fill"):
+        apply_json_patch(document(), [add("/spec/list/4000000000", 1)])

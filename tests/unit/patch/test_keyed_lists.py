@@ -1,0 +1,73 @@
+from itertools import product
+
+import pytest
+
+from kyvsim.patch.errors import PatchError
+from kyvsim.patch.keyed_lists import Joined, _merge_untidy, merge_keyed
+from kyvsim.patch.nodes import ABSENT
+
+
+def join(dest, origin):
+    if dest is ABSENT or origin is ABSENT:
+        return Joined(origin if dest is ABSENT else dest, True)
+    return Joined({**dest, **origin} if dest.__class__ is dict else dest, True)
+
+
+def elements(text):
+    return [{"name": name, "from": text} for name in text]
+
+
+def test_the_short_way_equals_the_long_one():
+    texts = ("", "a", "b", "ab", "ba", "abc", "cad")
+    for dest, origin in product(texts, texts):
+        one = merge_keyed(elements(dest), elements(origin), ("name",), join)
+        other = _merge_untidy(elements(dest), elements(origin), ("name",), join)
+        assert one == other, (dest, origin)
+
+
+def test_a_list_that_stays_comes_back_itself():
+    dest = elements("abc")
+    assert merge_keyed(dest, ABSENT, ("name",), join) is dest
+
+
+def test_nulls_and_empty_maps_go():
+    dest = [{"name": "a"}, None, {}]
+    assert merge_keyed(dest, ABSENT, ("name",), join) == [{"name": "a"}]
+    assert merge_keyed([{}], [{"name": "a"}], ("name",), join) == [{"name": "a"}]
+
+
+def test_an_element_without_its_key_takes_away_what_comes_later():
+    patch = [{"name": "a"}, {"x": 1}]
+    assert merge_keyed([{"name": "b"}], patch, ("name",), join) == [{"name": "a"}]
+    assert merge_keyed([{"x": 1}, {"name": "b"}], ABSENT, ("name",), join) == [{"x": 1}]
+
+
+def test_with_several_keys_merged_elements_stay_where_they_are():
+    keys = ("name", "from")
+    texts = ("", "a", "ab", "ba", "abc", "cad")
+    for dest, origin in product(texts, texts):
+        patch = [{**item, "from": dest} for item in elements(origin)]
+        one = merge_keyed(elements(dest), patch, keys, join)
+        assert one == _merge_untidy(elements(dest), patch, keys, join), (dest, origin)
+        assert [item["name"] for item in one] == [*(n for n in origin if n not in dest), *dest] or (
+            "" in (dest, origin)
+        )
+
+
+def test_a_missing_second_key_leaves_the_element_where_it_is():
+    dest = [{"p": 80.0}, {"p": 443.0, "q": "TCP"}]
+    assert merge_keyed(dest, [{"p": 443, "q": "TCP"}], ("p", "q"), join) == dest
+    assert merge_keyed(dest, [{"p": 80, "q": "TCP", "x": 1}], ("p", "q"), join) == [
+        {"p": 80.0},
+        {"p": 443.0, "q": "TCP"},
+    ]
+
+
+def test_scalars():
+    assert merge_keyed(["a", "b"], ["b", "c"], (), join) == ["b", "c", "a"]
+    assert merge_keyed(["a", "a", None], ABSENT, (), join) == ["a"]
+
+
+def test_elements_of_the_wrong_kind():
+    with pytest.raises(PatchError, match="expected MappingNode but got ScalarNode"):
+        merge_keyed(["a"], [{"name": "b"}], ("name",), join)
