@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
-from kyvsim.cli import exit_status
 from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options
+from kyvsim.cli.outcome import exit_status
 from kyvsim.cli.output_files import ObjectFiles
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.model.result import EngineResponse
@@ -125,7 +125,7 @@ def _apply(options: Mapping[str, Any], files: ObjectFiles | None) -> int:
         responses = files.saving(responses)
     tally = Tally()
     write_out(_render(_run_of(application, responses, options), tally, options))
-    return exit_status.of_run(
+    return exit_status(
         tally.summary(),
         application.diagnostics,
         warn_exit_code=options["warn_exit_code"],

@@ -1,6 +1,5 @@
 """Differences between two texts, line by line."""
 
-import difflib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
@@ -14,8 +13,10 @@ _CONTEXT = 3
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
     """Return every line of both texts in order, with its mark."""
     start, end = _common_ends(old, new)
+    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for changes only
+
     old_end, new_end = len(old) - end, len(new) - end
-    matcher = difflib.SequenceMatcher(a=old[start:old_end], b=new[start:new_end], autojunk=False)
+    matcher = SequenceMatcher(a=old[start:old_end], b=new[start:new_end], autojunk=False)
     lines: list[Marked] = [(" ", line) for line in new[:start]]
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if tag == "equal":

@@ -20,7 +20,7 @@ from kyvsim.report.summary import Row, Tally, compile_rows
 
 def render(run: Run, tally: Tally) -> Iterator[str]:
     """Yield the document a piece at a time, counting every result in `tally`."""
-    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     row_text = _compile_row_text()
     ledger = Ledger()
     needs: list[Need] = []
@@ -30,10 +30,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     for response in run.responses:
         ledger.add(response)
         needs += needs_of(response)
-        texts = []
-        for row in rows_of(response):
-            tally.add(row.status)
-            texts.append(row_text(row))
+        texts = [row_text(row) for row in rows_of(response)]
         for key, entry in _objects(response):
             objects[key].append(to_json(entry))
         if texts:

@@ -6,7 +6,7 @@ from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import painter
 from kyvsim.report.summary import Tally, compile_rows
-from kyvsim.report.text_blocks import resource_block, verdict_block
+from kyvsim.report.text_blocks import resource_block, untold, verdict_block
 
 
 def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> Iterator[str]:
@@ -15,14 +15,11 @@ def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> It
     Resources that no rule changed are there too, so that the stream is complete.
     """
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows_of = compile_rows(tally, audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
     lead = ""
     for response in run.responses:
-        rows = list(rows_of(response))
-        for row in rows:
-            tally.add(row.status)
-        told = block(response, rows)
+        told = block(response, rows_of(response))
         if told:
             say(f"{resource_block(response, paint)}{told}")
         if look.objects:

@@ -5,7 +5,6 @@ comes before the first one of an item does not make the whole item look changed.
 """
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -89,6 +88,8 @@ def _compare_lists(spot: _Spot, before: list[Json], after: list[Json]) -> Iterat
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:
     """Yield which items belong together, by index; None stands for an item without a partner."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for changes only
+
     matcher = SequenceMatcher(
         a=[_item_key(item) for item in before],
         b=[_item_key(item) for item in after],

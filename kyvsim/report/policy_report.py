@@ -60,11 +60,10 @@ def _cluster_results(
     run: Run, tally: Tally, counts: Tally, apart: list[tuple[Policy, Json]]
 ) -> Iterator[Json]:
     """Yield the results of cluster-wide policies; those of others are put into `apart`."""
-    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     result_of = _compile_result()
     for response in run.responses:
         for row in rows_of(response):
-            tally.add(row.status)
             if row.policy.namespace:
                 apart.append((row.policy, result_of(row)))
             else:
@@ -75,17 +74,21 @@ def _cluster_results(
 def _compile_result() -> Callable[[Row], Json]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order."""
     about: dict[int, Json] = {}
+    last: list[Json] = [None, []]
 
     def result(row: Row) -> Json:
         policy = row.policy
         known = about.get(id(policy))
         if known is None:
             known = about[id(policy)] = _about(policy)
+        if last[0] is not row.resource:
+            known_parts = {key: text for key, text in identity(row.resource).items() if text}
+            last[:] = row.resource, [known_parts]
         entry = {
             **known,
             "message": row.result.message,
             "policy": policy.key,
-            "resources": [{key: text for key, text in identity(row.resource).items() if text}],
+            "resources": last[1],
             "result": row.status,
             "rule": row.result.rule.name,
             "scored": policy.scored,
@@ -112,20 +115,31 @@ def _about(policy: Policy) -> Json:
 def _results_yaml(results: Iterator[Json]) -> Iterator[str]:
     """Yield the entries as YAML; entries are flat, so writing them needs no emitter."""
     lead = "results:\n"
+    entry_line = _compile_entry_line()
     for entry in results:
-        lines = [_entry_line(key, value) for key, value in entry.items()]
+        lines = [entry_line(key, value) for key, value in entry.items()]
         yield f"{lead}- {'  '.join(lines)}"
         lead = ""
     if lead:
         yield "results: []\n"
 
 
-def _entry_line(key: str, value: Json) -> str:
-    if value.__class__ is str:
-        return f"{key}: {scalar(value)}\n"
-    if value.__class__ is bool:
-        return f"{key}: {'true' if value else 'false'}\n"
-    return to_yaml({key: value}).replace("\n", "\n  ").removesuffix("  ")
+def _compile_entry_line() -> Callable[[str, Json], str]:
+    """Return a function that writes one field; of nested values it keeps the text of the last."""
+    nested: dict[str, tuple[Json, str]] = {}
+
+    def line(key: str, value: Json) -> str:
+        if value.__class__ is str:
+            return f"{key}: {scalar(value)}\n"
+        if value.__class__ is bool:
+            return f"{key}: {'true' if value else 'false'}\n"
+        known = nested.get(key)
+        if known is None or known[0] != value:
+            text = to_yaml({key: value}).replace("\n", "\n  ").removesuffix("  ")
+            known = nested[key] = (value, text)
+        return known[1]
+
+    return line
 
 
 def _report_json(kind: str, meta: Json, results: Iterator[Json]) -> Iterator[str]:

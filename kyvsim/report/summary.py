@@ -58,13 +58,15 @@ class Row(NamedTuple):
 Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 
 
-def compile_rows(*, audit_warn: bool) -> Rows:
-    """Return a function that yields a row for every result of a response, in order.
+def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = frozenset()) -> Rows:
+    """Return a function that counts the results of a response and yields a row for each, in order.
 
+    Results whose status is in `untold` are counted only.
     A failure becomes a warning where the policy is not scored and, with `audit_warn`, where the
     policy's action for the resource is Audit.
     upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
     """
+    count = tally.add
 
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = response.trigger
@@ -78,7 +80,10 @@ def compile_rows(*, audit_warn: bool) -> Rows:
                     not policy.scored or (audit_warn and is_audit(answer, labels))
                 ):
                     status = RuleStatus.WARN
-                yield Row(policy, result, status._value_, resource)
+                word = status._value_
+                count(word)
+                if word not in untold:
+                    yield Row(policy, result, word, resource)
             if answer.changed:
                 before = answer.object
 

@@ -36,11 +36,10 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
 
 
 def _rows(run: Run, tally: Tally, *, detailed: bool) -> list[tuple[str, ...]]:
-    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     rows: list[tuple[str, ...]] = []
     for response in run.responses:
         for row in rows_of(response):
-            tally.add(row.status)
             cells = (
                 str(len(rows) + 1),
                 safe_line(row.policy.key),

@@ -8,7 +8,7 @@ from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import Paint, painter
 from kyvsim.report.summary import Tally, compile_rows
-from kyvsim.report.text_blocks import need_line, resource_block, verdict_block
+from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
 from kyvsim.report.text_objects import object_blocks
 
 _HOLD_LIMIT = 1 << 20
@@ -47,14 +47,11 @@ def _counted(count: int, noun: str) -> str:
 def _pieces(run: Run, tally: Tally, look: Look, ledger: Ledger) -> Iterator[_Piece]:
     """Yield the text of every response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn)
+    rows_of = compile_rows(tally, audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
     for response in run.responses:
-        rows = list(rows_of(response))
-        for row in rows:
-            tally.add(row.status)
         ledger.add(response)
-        verdicts = block(response, rows)
+        verdicts = block(response, rows_of(response))
         changes = list(_changes(response, paint, look))
         if verdicts or changes:
             yield resource_block(response, paint)

@@ -6,11 +6,12 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Path
 from kyvsim.report.ledger import Need
+from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, indented, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row
 
-_LOUD = frozenset({"fail", "error", "warn"})
+_QUIET = frozenset({"pass", "skip"})
 _INDENT = " " * 9
 
 
@@ -22,13 +23,17 @@ def resource_block(response: EngineResponse, paint: Paint) -> str:
     return f"{name} {paint('dim', f'({_place(response.document, ())})')}\n"
 
 
+def untold(look: Look) -> frozenset[str]:
+    """Return the statuses that are counted but not told."""
+    return frozenset() if look.detailed else _QUIET
+
+
 def verdict_block(
     paint: Paint, *, detailed: bool
 ) -> Callable[[EngineResponse, Iterable[Row]], str]:
-    """Return a function that tells the rows worth telling, each with its place in the policy.
+    """Return a function that tells rows, each with the place of its rule in the policy.
 
-    Failures, errors and warnings always; with `detailed` what passed or was skipped as well, and
-    the place in the input file that failed.
+    With `detailed` failures have the place in the input that failed as well.
     """
     headings: dict[tuple[int, str], str] = {}
 
@@ -50,7 +55,7 @@ def verdict_block(
         return f"{text}{_INDENT}{paint('place', f'at {place}')}\n" if place else text
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
-        told = [tell(row, response) for row in rows if detailed or row.status in _LOUD]
+        told = [tell(row, response) for row in rows]
         return "".join([*told, "\n"]) if told else ""
 
     return block

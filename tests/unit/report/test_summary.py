@@ -14,7 +14,7 @@ def answer(make, **fields):
 
 def statuses(found, *, audit_warn):
     response = EngineResponse(POD, POD, (found,))
-    return [row.status for row in compile_rows(audit_warn=audit_warn)(response)]
+    return [row.status for row in compile_rows(Tally(), audit_warn=audit_warn)(response)]
 
 
 def test_the_summary_line():
@@ -114,5 +114,12 @@ def test_a_mutate_row_names_the_object_as_it_was_before(make):
             PolicyResponse(policy, Phase.VALIDATE, renamed, (checked,)),
         ),
     )
-    rows = compile_rows(audit_warn=False)(response)
+    rows = compile_rows(Tally(), audit_warn=False)(response)
     assert [row.resource["metadata"]["name"] for row in rows] == ["p", "q"]
+
+
+def test_untold_results_are_counted_all_the_same(make):
+    tally = Tally()
+    rows_of = compile_rows(tally, audit_warn=False, untold=frozenset({"fail"}))
+    assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
+    assert tally.summary().failed == 1
