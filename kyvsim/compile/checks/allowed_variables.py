@@ -122,7 +122,7 @@ def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[
     for message, path in broken_references(data, found):
         yield message, (*base, *path)
     for path, text in found:
-        message = _problem(text, path, allowed) if "{{" in text else ""
+        message = _problem(text, (*base, *path), allowed) if "{{" in text else ""
         if message:
             yield message, (*base, *path)
 

@@ -10,7 +10,7 @@ from kyvsim.compile.checks.variable_text import references
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Path
-from kyvsim.pattern.anchors import bare_key
+from kyvsim.pattern.anchors import parse_anchor
 
 _COMPARISONS = (">=", "<=", ">", "<", "!")
 
@@ -76,4 +76,5 @@ def _value_at(data: Json, target: str) -> Json:
 
 
 def _bare(key: str) -> str:
-    return bare_key(key).replace("/", "\\/")
+    anchor = parse_anchor(key)
+    return (anchor.key if anchor else key).replace("/", "\\/")
