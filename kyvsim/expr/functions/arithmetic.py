@@ -186,7 +186,7 @@ def round_half_away(number: float, digits: float) -> float:
         # upstream: the format lacks its numbers, and Go says so
         missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
         raise _problem("round", missing)
-    shift = 10.0 ** int(digits) if digits <= 308 else math.inf
+    shift = _power_of_ten(int(digits)) if digits <= 308 else math.inf
     shifted = number * shift
     if not math.isfinite(shifted):
         return shifted / shift
@@ -194,6 +194,23 @@ def round_half_away(number: float, digits: float) -> float:
     if abs(fraction) >= 0.5:
         whole += math.copysign(1.0, shifted)
     return math.copysign(whole, shifted) / shift
+
+
+def _power_of_ten(exponent: int) -> float:
+    """Return 10**exponent by squaring as Go's math.Pow does; beyond 22 its last digits differ."""
+    power, power_scale = 1.0, 0
+    square, scale = math.frexp(10.0)
+    while exponent:
+        if exponent & 1:
+            power *= square
+            power_scale += scale
+        square *= square
+        scale *= 2
+        if square < 0.5:
+            square *= 2
+            scale -= 1
+        exponent >>= 1
+    return math.ldexp(power, power_scale)
 
 
 FUNCTIONS = (

@@ -7,11 +7,10 @@ import base64
 import json
 import math
 import re
-from types import MappingProxyType
 
 from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.json_problem import json_problem
 from kyvsim.expr.functions.record import ANY, STRING, Example, Function
-from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_one
@@ -19,22 +18,6 @@ from kyvsim.kube.yaml_text import load_one
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _LONE = re.compile("[\ud800-\udfff]")
-_PLACES = MappingProxyType(
-    {
-        "Expecting value": "looking for beginning of value",
-        "Extra data": "after top-level value",
-        "Expecting property name enclosed in double quotes": (
-            "looking for beginning of object key string"
-        ),
-        "Illegal trailing comma before end of object": "looking for beginning of object key string",
-        "Illegal trailing comma before end of array": "looking for beginning of value",
-        "Expecting ':' delimiter": "after object key",
-        "Expecting ',' delimiter": "after object key:value pair",
-        "Invalid control character at": "in string literal",
-        "Invalid \\escape": "in string escape code",
-        "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
-    }
-)
 
 
 def base64_encode(text: str) -> str:
@@ -80,7 +63,7 @@ def parse_json(text: str) -> Json:
             object_pairs_hook=_object,
         )
     except json.JSONDecodeError as error:
-        raise QueryError(_go_message(error)) from None
+        raise QueryError(json_problem(error)) from None
     except RecursionError:
         raise QueryError("exceeded max depth") from None
 
@@ -98,40 +81,17 @@ def _number(text: str) -> float:
 
 
 def _no_constant(text: str) -> Json:
-    second = "N" if text[0] == "-" else text[0]
-    raise QueryError(f"invalid character '{second}' looking for beginning of value")
-
-
-def _go_message(error: json.JSONDecodeError) -> str:
-    place = _PLACES.get(error.msg)
-    if place is None or error.pos >= len(error.doc):
-        return "unexpected end of JSON input"
-    char = error.doc[error.pos]
-    shown = "\\'" if char == "'" else '"' if char == '"' else quote(char)[1:-1]
-    return f"invalid character '{shown}' {place}"
+    where = "in numeric literal" if text[0] == "-" else "looking for beginning of value"
+    raise QueryError(f"invalid character '{text.lstrip('-')[0]}' {where}")
 
 
 def parse_yaml(text: str) -> Json:
     """Return the data of the first YAML document; every number is a float."""
     try:
-        data = load_one(text, floats=True)
+        return load_one(text, floats=True)
     except YamlError as error:
-        raise QueryError(f"yaml: {error}") from None
-    _check_finite(data)
-    return data
-
-
-def _check_finite(value: Json) -> None:
-    """Refuse what JSON cannot hold, as upstream converts YAML to JSON first."""
-    if value.__class__ is float and not math.isfinite(value):
-        shown = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-        raise QueryError(f"json: unsupported value: {shown}")
-    if value.__class__ is dict:
-        for item in value.values():
-            _check_finite(item)
-    elif value.__class__ is list:
-        for item in value:
-            _check_finite(item)
+        is_json = error.message.startswith("json: ")  # YAML that no JSON can be made of
+        raise QueryError(error.message if is_json else f"yaml: {error}") from None
 
 
 FUNCTIONS = (

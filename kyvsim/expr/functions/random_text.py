@@ -5,6 +5,7 @@ no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
 """
 
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.expr.errors import QueryError
@@ -17,6 +18,8 @@ Maker: TypeAlias = Callable[[Entropy], str]
 _UNBOUNDED = 4096
 _MAX_REPEAT = 1000
 _MAX_LENGTH = 1 << 20
+"""Texts are held below this; upstream goes on until memory ends."""
+_SIMPLE = MappingProxyType({"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)})
 _ANY_CHARACTER = 0x7FFF_FFFF
 """upstream draws `.` from all int32, of which nearly none is a character."""
 
@@ -44,6 +47,8 @@ def _character(code: int) -> str:
 
 def _one_of(runes: Runes) -> Maker:
     size = sum(high - low + 1 for low, high in runes)
+    if not size:
+        raise QueryError("random: no character fits the class")  # upstream: panics
 
     def make(entropy: Entropy) -> str:
         place = entropy.below(size)
@@ -78,6 +83,10 @@ def _repeated(make: Maker, low: int, high: int) -> Maker:
     return repeat
 
 
+def _with_pending(maker: Maker, sign: str) -> Maker:
+    return _repeated(maker, *_SIMPLE[sign]) if sign else maker
+
+
 class _Reader:
     """Reads an expression from left to right; `at` is the place of the next character."""
 
@@ -99,32 +108,40 @@ class _Reader:
 
     def _sequence(self) -> Maker:
         makers: list[Maker] = []
-        limit = 1
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             start = self.at
+            if self._bounds() is not None:
+                where = self.pattern[start : self.at]
+                raise regex_error("missing argument to repetition operator", where)
+            maker = self._atom()
+            makers.append(self._repetitions(maker))
+        return _sequence(makers)
+
+    def _repetitions(self, maker: Maker) -> Maker:
+        """Read the repetitions behind an atom; several of `*`, `+`, `?` in a row make one."""
+        pending = ""
+        limit = 1
+        while self.at < len(self.pattern):
+            start, sign = self.at, self.pattern[self.at]
             bounds = self._bounds()
             if bounds is None:
-                makers.append(self._atom())
-                limit = 1
+                break
+            if sign in _SIMPLE:
+                pending = sign if pending in ("", sign) else "*"
                 continue
-            if not makers:
-                raise regex_error(
-                    "missing argument to repetition operator", self.pattern[start : self.at]
-                )
-            low, high = bounds
-            limit *= max(high, 1) if self.pattern[start] == "{" and high < _UNBOUNDED else 1
+            maker, pending = _with_pending(maker, pending), ""
+            limit *= max(bounds[1] if bounds[1] < _UNBOUNDED else bounds[0], 1)
             if limit > _MAX_REPEAT:
                 raise regex_error("invalid repeat count", self.pattern[start : self.at])
-            makers[-1] = _repeated(makers[-1], low, high)
-        return _sequence(makers)
+            maker = _repeated(maker, *bounds)
+        return _with_pending(maker, pending)
 
     def _bounds(self) -> tuple[int, int] | None:
         """Read a repetition; None where the next thing is none."""
-        simple = {"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)}
         char = self.pattern[self.at]
-        if char in simple:
+        if char in _SIMPLE:
             self.at += 1
-            return simple[char]
+            return _SIMPLE[char]
         end = self.pattern.find("}", self.at)
         if char != "{" or end < 0:
             return None

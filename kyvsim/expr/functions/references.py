@@ -45,15 +45,13 @@ def is_external_url(url: str) -> bool:
     """
     host = _host(url)
     try:
-        address = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
     except ValueError:
         name = host.lower().removesuffix(".")
         if not name:
             raise QueryError("lookup : no such host") from None
         return name != "localhost" and not name.endswith(".localhost")
     if isinstance(address, ipaddress.IPv6Address):
-        if address.scope_id is not None:
-            raise QueryError(f"lookup {host}: no such host")
         address = address.ipv4_mapped or address
     networks = map(ipaddress.ip_network, _PRIVATE)
     return not any(address in network for network in networks)

@@ -25,7 +25,9 @@ def x509_decode(text: str) -> Json:
     try:
         return decode(data)
     except ValueError as error:
-        raise QueryError(str(error)) from None
+        message = str(error)
+        known = message.startswith(("x509: ", "asn1: ", "certificate "))
+        raise QueryError(message if known else "x509: malformed certificate") from None
 
 
 def _first_block(text: str) -> tuple[str, bytes]:
