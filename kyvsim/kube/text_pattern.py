@@ -10,6 +10,7 @@ upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
 import operator
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -25,6 +26,7 @@ SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     chr(code) for code in range(0x2000, 0x200B)
 )
 """What Go calls white space; Python's own set is larger."""
+_REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
 _INSIDE = re.compile(f"{_ENDPOINT}-{_ENDPOINT}")
 _OUTSIDE = re.compile(f"{_ENDPOINT}!-{_ENDPOINT}")
@@ -45,6 +47,7 @@ def is_range(text: str) -> bool:
     return _INSIDE.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def plain_alternatives(text: str) -> frozenset[str]:
     """Return the texts that fit `text` by plain equality, whatever else it may allow."""
     found = {text}
@@ -59,8 +62,12 @@ def _is_any_range(text: str) -> bool:
     return _INSIDE.fullmatch(text) is not None or _OUTSIDE.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def compile_text_pattern(text: str) -> Predicate:
-    """Return a predicate that says whether one value (no list) fits the pattern `text`."""
+    """Return a predicate that says whether one value (no list) fits the pattern `text`.
+
+    Remembered, since policies and the rules derived from them repeat their texts.
+    """
     plain = plain_alternatives(text)
     tests = tuple(_compile_conjunction(part.strip(" ")) for part in text.split("|"))
     test = tests[0] if len(tests) == 1 else _any_of(tests)

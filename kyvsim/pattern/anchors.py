@@ -5,6 +5,7 @@ upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -34,6 +35,7 @@ class Anchor(NamedTuple):
         return f"{self.sign}({self.key})"
 
 
+@lru_cache(maxsize=1024)
 def parse_anchor(text: str) -> Anchor | None:
     """Return the anchor that a pattern's key writes, or None for a plain key."""
     if ")" not in text:
