@@ -12,22 +12,26 @@ Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 _BOOLEAN = re.compile(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", re.IGNORECASE)
 _SHORT_VALUE = re.compile(r"(-[a-zA-Z])=(.*)", re.DOTALL)
 
+_CLUSTER = "there is no cluster to ask; pass manifests with --resource"
+_REGISTRY = "there is no registry to ask"
+_GIT = "there is no git server to ask; clone the repository and pass its files"
+
 _ONLINE = (
-    (("-c", "--cluster"), True),
-    (("-n", "--namespace"), False),
-    (("--kubeconfig",), False),
-    (("--context",), False),
-    (("--cluster-wide-resources",), True),
-    (("--batch-size",), False),
-    (("--concurrent",), False),
-    (("--continue-on-error",), True),
-    (("--show-performance",), True),
-    (("--registry",), True),
-    (("-b", "--git-branch"), False),
-    (("--username",), False),
-    (("--password",), False),
+    (("-c", "--cluster"), True, _CLUSTER),
+    (("-n", "--namespace"), False, _CLUSTER),
+    (("--kubeconfig",), False, _CLUSTER),
+    (("--context",), False, _CLUSTER),
+    (("--cluster-wide-resources",), True, _CLUSTER),
+    (("--batch-size",), False, _CLUSTER),
+    (("--concurrent",), False, _CLUSTER),
+    (("--continue-on-error",), True, _CLUSTER),
+    (("--show-performance",), True, _CLUSTER),
+    (("--registry",), True, _REGISTRY),
+    (("-b", "--git-branch"), False, _GIT),
+    (("--username",), False, _GIT),
+    (("--password",), False, _GIT),
 )
-"""Flags of the reference that need a cluster, a registry or a git server; whether they are bare."""
+"""Flags of the reference that need a server: whether they are bare, and what to do without."""
 
 _LATER = (
     (("--json",), False),
@@ -47,10 +51,10 @@ def list_option(*names: str, help: str, hidden: bool = False) -> Decorator:  # n
 
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that are known but can't be honoured, each with a word on why."""
-    for names, bare in _ONLINE:
-        function = _refused(names, bare=bare, say=_offline)(function)
+    for names, bare, reason in _ONLINE:
+        function = _refused(names, bare, f"kyvsim works offline: {names[-1]}: {reason}")(function)
     for names, bare in _LATER:
-        function = _refused(names, bare=bare, say=_not_yet)(function)
+        function = _refused(names, bare, f"{names[-1]} is not supported by kyvsim yet")(function)
     return function
 
 
@@ -94,25 +98,12 @@ def _split(
     return tuple(part for part in parts if part)
 
 
-def _refused(names: tuple[str, ...], *, bare: bool, say: Callable[[str], str]) -> Decorator:
-    name = names[-1]
-
+def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
     def refuse(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
         del parameter
         if value:
-            raise click.UsageError(say(name), ctx)
+            raise click.UsageError(message, ctx)
 
     return click.option(
         *names, is_flag=bare, expose_value=False, hidden=True, callback=refuse, is_eager=True
     )
-
-
-def _offline(name: str) -> str:
-    return (
-        f"kyvsim works offline: {name} needs a cluster, a registry or a git server; "
-        "pass files with --resource and policies as paths"
-    )
-
-
-def _not_yet(name: str) -> str:
-    return f"{name} is not supported by kyvsim yet"

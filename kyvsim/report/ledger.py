@@ -1,13 +1,21 @@
 """What is known of the objects that Pods refer to, gathered while responses stream by."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
 from kyvsim.report.references import Reference, Target, injected_references, met_by, target_of
-from kyvsim.report.subject import title
+
+_ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
+    {
+        RuleStatus.SKIP: "was skipped",
+        RuleStatus.FAIL: "failed",
+        RuleStatus.ERROR: "ended in error",
+    }
+)
 
 
 class Need(NamedTuple):
@@ -16,7 +24,7 @@ class Need(NamedTuple):
     resource: Json
     reference: Reference
     hint: str
-    """A generate rule of the same run that did not create it, with its reason; or ""."""
+    """A generate rule for objects of that kind that created none, with its reason; or ""."""
 
 
 class Ledger:
@@ -49,16 +57,22 @@ def needs_of(response: EngineResponse) -> list[Need]:
     added = injected_references(response.trigger, response.object, {})
     if not added:
         return []
-    hint = "; ".join(_idle_generate_rules(response))
-    return [Need(response.object, reference, hint) for reference, _ in added]
+    idle = list(_idle_generate_rules(response))
+    return [Need(response.object, reference, _hint(reference, idle)) for reference, _ in added]
 
 
-def _idle_generate_rules(response: EngineResponse) -> Iterator[str]:
+def _hint(reference: Reference, idle: list[tuple[str, str]]) -> str:
+    return "; ".join(text for kind, text in idle if kind == reference.target[0])
+
+
+def _idle_generate_rules(response: EngineResponse) -> Iterator[tuple[str, str]]:
+    """Yield the kinds that generate rules would have created, and why they did not."""
     for answer in response.responses:
         if answer.phase is not Phase.GENERATE:
             continue
         for result in answer.results:
-            if result.status is not RuleStatus.PASS:
-                name = f"policy {answer.policy.key}, rule {result.rule.name}"
-                trigger = title(response.trigger)
-                yield f"{name} ended in {result.status.value} for {trigger}: {result.message}"
+            ending = _ENDINGS.get(result.status)
+            if ending:
+                kind = text_field(result.rule.data.get("generate"), "kind")
+                rule = f"policy {answer.policy.key}, rule {result.rule.name}"
+                yield kind, f"{rule} {ending}: {result.message}"

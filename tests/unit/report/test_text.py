@@ -89,12 +89,14 @@ def test_a_later_input_meets_a_reference_in_its_place(make):
 
 def test_a_generate_rule_that_did_not_run_is_named(make):
     policy = make.policy("creates", "config")
+    rule = policy.rules[0]._replace(data={"generate": {"kind": "ConfigMap"}})
+    policy = policy._replace(rules=(rule,))
     idle = make.result(policy, Phase.GENERATE, RuleStatus.SKIP, "background is off")
     first = needy(make)
     answer = PolicyResponse(policy, Phase.GENERATE, first.object, (idle,))
     view = shown(make.run([first._replace(responses=(*first.responses, answer))]))
     assert (
-        "warning: nothing here creates it\n         policy creates, rule config ended in skip"
+        "warning: nothing here creates it\n         policy creates, rule config was skipped: "
         in view
     )
     assert "background is off" in view
