@@ -2,14 +2,15 @@
 
 upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
 `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
-object's of the same name, then the object's others. Where every element has all keys and no name
-comes twice that is all there is to it, but that in lists with several keys merged elements stay in
-the object's order, behind those that only the patch has. Where keys are missing or names double,
-elements are lost, moved or doubled in ways that follow from upstream's searching by the keys that
-happen to be there; `_merge_untidy` says how.
+object's of the same name, then the object's others; in lists with several keys merged elements stay
+in the object's order, behind those that only the patch has. Of the object's elements that share a
+name the last one stays, though the patch is merged into the first. Where keys are missing, elements
+are lost, moved or doubled in ways that follow from upstream's searching by the keys that happen to
+be there; `_merge_untidy` says how.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -23,7 +24,7 @@ class Joined(NamedTuple):
     in_place: bool
 
 
-_Name = tuple[str, ...]
+_Name = str | tuple[str, ...]
 Join = Callable[[Json, Json], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
 
@@ -36,45 +37,71 @@ def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Joi
     Raises PatchError for elements of the wrong kind.
     """
     names = _names(dest, keys)
-    added = names if origin is dest else {} if origin is ABSENT else _names(origin, keys)
+    added = names if origin is dest else [] if origin is ABSENT else _names(origin, keys)
     if names is None or added is None:
         merged = _merge_untidy(dest, origin, keys or ("",), join)
+    elif origin is ABSENT and len(set(names)) == len(names):
+        merged = [join(item, ABSENT).value for item in dest]
     else:
-        # Lists with several keys keep the object's order; only what is new comes first.
-        first = [name for name in added if name not in names] if len(keys) > 1 else added
-        order = (*first, *(name for name in names if name not in first))
-        merged = [*_merge_tidy(order, names, added, join)]
-    if len(merged) == len(dest) and all(map(_identical, merged, dest)):
+        patch = {} if origin is ABSENT else _first(added, origin)
+        order = _order(names, patch, several=len(keys) > 1)
+        merged = [*_merge_tidy(order, (names, dest), patch, join)]
+    if len(merged) == len(dest) and all(map(is_, merged, dest)):
         return dest
     return merged
 
 
-def _identical(one: Json, other: Json) -> bool:
-    return one is other
-
-
-def _names(items: list[Json], keys: tuple[str, ...]) -> dict[_Name, Json] | None:
-    """Return the elements by name, or None where one lacks a name or shares it."""
-    names = {}
+def _names(items: list[Json], keys: tuple[str, ...]) -> list[_Name] | None:
+    """Return the names of the elements, or None where one lacks a part of its name."""
+    names: list[_Name] = []
     for item in items:
-        if (item.__class__ is dict) is not bool(keys) or item.__class__ is list or item is None:
-            return None
-        name = tuple(text(item.get(key)) if is_named(item.get(key)) else "" for key in keys)
-        names[name or (text(item),)] = item
-        if "" in name or not (name or text(item)):
-            return None
-    return names if len(names) == len(items) else None
+        if item.__class__ is not dict:
+            if keys or item.__class__ is list or item is None or item == "":
+                return None
+            names.append(text(item))
+        elif len(keys) == 1:
+            names.append(_named(item, keys[0]))
+        else:
+            names.append(tuple(_named(item, key) for key in keys))
+            if not keys or "" in names[-1]:
+                return None
+    return None if "" in names else names
+
+
+def _first(names: list[_Name], items: list[Json]) -> dict[_Name, Json]:
+    """Return the first element of each name, in order."""
+    found: dict[_Name, Json] = {}
+    for name, item in zip(names, items, strict=True):
+        found.setdefault(name, item)
+    return found
+
+
+def _order(names: list[_Name], patch: Mapping[_Name, Json], *, several: bool) -> Iterable[_Name]:
+    """Return the names in the merged order, each once."""
+    if not several:
+        return dict.fromkeys((*patch, *names))
+    # Of doubles the last place counts.
+    old = dict.fromkeys(reversed(names))
+    return (*(name for name in patch if name not in old), *reversed(old))
 
 
 def _merge_tidy(
-    order: Iterable[_Name], names: Mapping[_Name, Json], added: Mapping[_Name, Json], join: Join
+    order: Iterable[_Name],
+    dest: tuple[list[_Name], list[Json]],
+    patch: Mapping[_Name, Json],
+    join: Join,
 ) -> Iterator[Json]:
+    first = _first(*dest)
+    last = dict(zip(*dest, strict=True))
     for name in order:
-        before = names.get(name, ABSENT)
-        value, in_place = join(before, added.get(name, ABSENT))
-        if not is_empty(value):
-            # An element that is replaced as a whole comes back from the object's list, unchanged.
-            yield value if in_place or before is ABSENT else before
+        before = first.get(name, ABSENT)
+        value, in_place = join(before, patch.get(name, ABSENT))
+        if is_empty(value):
+            continue
+        # What was not merged into the object's own element gives way to that; so do all doubles
+        # to the last of them, in the state it had.
+        lasting = last.get(name, ABSENT)
+        yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
 
 
 def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:
@@ -123,6 +150,8 @@ def _fill_gaps(names: list[list[str]]) -> None:
 
 def _named(item: Json, key: str) -> str:
     value = field_of(item, key)
+    if value.__class__ is str:
+        return str(value)
     return text(value) if is_named(value) else ""
 
 

@@ -7,7 +7,7 @@ the cluster; `merge_keys.json` holds its facts (made by tests/package_data/make_
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def find_type(api_version: str, kind: str) -> Field | None:
 
 @lru_cache(maxsize=1)
 def _types() -> Mapping[str, Field]:
-    table = json.loads(files(__package__).joinpath("merge_keys.json").read_bytes())
+    table = json.loads(Path(__file__).with_name("merge_keys.json").read_bytes())
     types: list[Mapping[str, Field]] = []
     for entry in table["types"]:  # a type stands after those that it names
         types.append({name: _field(way, types) for name, way in entry.items()})
