@@ -4,16 +4,15 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 """
 
 import json
-import random
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from kyvsim.api.system import system_environment
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.streams import say, write_out
@@ -26,16 +25,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
-
-
-class _System:
-    """The machine's clock and chance."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def below(self, bound: int) -> int:
-        return random.SystemRandom().randrange(bound)
 
 
 @click.group()
@@ -80,7 +69,7 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 @click.argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
     """Evaluate queries on an input; what is missing is read from standard input."""
-    env = Environment(_System(), _System())
+    env = system_environment()
     if options["batch"]:
         return _batch(_read(options["batch"]), env)
     texts = [*queries, *map(_read, query)]

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import SubstitutionError
-from kyvsim.expr.resolve import run_time_variable
+from kyvsim.expr.resolve import compile_variable
 from kyvsim.expr.scope import Scope
-from kyvsim.expr.variables import Variable, find_variables, is_plain, unescape
+from kyvsim.expr.variables import Variable, find_variables, is_plain, plain_pieces, unescape
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 
@@ -39,19 +39,28 @@ def fill_text(text: str, path: str, filling: Filling) -> Json:
 
     A text that is one variable and nothing else gives the value itself.
     """
-    while variables := find_variables(text):
-        whole = text
-        for variable in variables:
-            value = _value(variable, path, filling)
-            if variable.text == whole:
-                return value
-            shown = variable.before + show(variable, value, path)
-            text = text.replace(variable.before + variable.text, shown, 1)
-            if len(text) > _LONGEST_TEXT:
-                raise _endless(variable, path)
+    for _ in range(_MOST_NESTED):
+        variables = find_variables(text)
+        if not variables:
+            return unescape(text)
+        if variables[0].text == text:
+            return _value(variables[0], path, filling)
+        text = _one_round(text, variables, path, filling)
         if variables[-1].shallow:
-            break
-    return unescape(text)
+            return unescape(text)
+    raise _endless(variables[0], path)
+
+
+def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: Filling) -> str:
+    first, *rest = plain_pieces(text, variables)
+    filled, length = [first], len(text)
+    for variable, piece in zip(variables, rest, strict=True):
+        shown = show(variable, _value(variable, path, filling), path)
+        filled += (shown, piece)
+        length += len(shown)
+        if length > _LONGEST_TEXT:
+            raise _endless(variable, path)
+    return "".join(filled)
 
 
 def show(variable: Variable, value: Json, path: str) -> str:
@@ -102,7 +111,7 @@ def checked_key(key: str, filled: Json) -> str:
 def _value(variable: Variable, path: str, filling: Filling) -> Json:
     if next(filling.steps) > _MOST_VARIABLES:
         raise _endless(variable, path)
-    return run_time_variable(variable.expression, path, filling.env).ask(filling.scope, path)
+    return compile_variable(variable.expression, path, filling.env).ask(filling.scope, path)
 
 
 def _endless(variable: Variable, path: str) -> SubstitutionError:

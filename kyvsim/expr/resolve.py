@@ -43,16 +43,6 @@ def compile_variable(expression: str, path: str, env: Environment) -> Resolver:
     return Resolver(ask, target.names | trigger.names | _TARGET)
 
 
-def run_time_variable(expression: str, path: str, env: Environment) -> Resolver:
-    """Return the same for a variable that only exists now: from a bounded cache."""
-    return compile_variable("@", path, env) if expression == "@" else _cached(expression, env)
-
-
-@lru_cache(maxsize=1024)
-def _cached(expression: str, env: Environment) -> Resolver:
-    return _with_deletion(expression, env)
-
-
 def _has_target(scope: Scope) -> bool:
     try:
         return "target" in scope.root(_TARGET)
@@ -60,8 +50,13 @@ def _has_target(scope: Scope) -> bool:
         return False
 
 
+@lru_cache(maxsize=2048)
 def _with_deletion(expression: str, env: Environment) -> Resolver:
-    """A DELETE request has its object under `request.oldObject`: the query's text is changed."""
+    """A DELETE request has its object under `request.oldObject`: the query's text is changed.
+
+    The cache is what keeps variables that only exist at evaluation from being parsed every time;
+    policies share many of the others.
+    """
     usual = _resolver(expression, env)
     if "request.object" not in expression:
         return usual

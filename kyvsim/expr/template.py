@@ -13,7 +13,7 @@ from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, sta
 from kyvsim.expr.references import resolve_references
 from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import Scope
-from kyvsim.expr.variables import Variable, find_variables, unescape
+from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
 from kyvsim.kube.objects import Json
 
 Render: TypeAlias = Callable[[Scope], Json]
@@ -134,7 +134,7 @@ def _text(text: str, path: str, env: Environment) -> _Part:
     names = frozenset().union(*(resolver.names for resolver in resolvers))
     if variables[0].text == text:
         return _Part(text, _whole(resolvers[0], path, env), names)
-    pieces = _pieces(text, variables)
+    pieces = plain_pieces(text, variables)
     if any("{{" in piece for piece in pieces):
         return _Part(text, lambda scope: fill_text(text, path, start(scope, env)), names)
     return _Part(
@@ -152,15 +152,6 @@ def _whole(resolver: Resolver, path: str, env: Environment) -> Render:
         return fill_value(value, path, start(scope, env)) if kind is dict or kind is list else value
 
     return render
-
-
-def _pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
-    """Return the plain texts around the variables: one more than there are variables."""
-    pieces = []
-    for variable in variables:
-        before, _, text = text.partition(variable.before + variable.text)
-        pieces.append(before + variable.before)
-    return [*pieces, text]
 
 
 def _joined(

@@ -17,8 +17,8 @@ _VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.D
 class Variable(NamedTuple):
     """One variable of a text."""
 
-    before: str
-    """The character in front of it; it belongs to the text that is replaced."""
+    start: int
+    """Where its braces open."""
     text: str
     """All of it, with the braces."""
     expression: str
@@ -34,7 +34,14 @@ def has_variable(text: str) -> bool:
 
 def find_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables of a text that one round of filling in sees, from left to right."""
-    return tuple(_variable(found[1], found[2]) for found in _VARIABLE.finditer(text))
+    return tuple(_variable(found.start(2), found[2]) for found in _VARIABLE.finditer(text))
+
+
+def plain_pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
+    """Return the plain texts around the variables: one more than there are variables."""
+    starts = [variable.start for variable in variables]
+    ends = [variable.start + len(variable.text) for variable in variables]
+    return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
 
 
 def unescape(text: str) -> str:
@@ -54,7 +61,7 @@ def is_plain(value: Json) -> bool:
     return True
 
 
-def _variable(before: str, text: str) -> Variable:
+def _variable(start: int, text: str) -> Variable:
     expression = text.replace("{{", "").replace("}}", "").strip()
     shallow = expression.startswith("-")
-    return Variable(before, text, expression[1:].strip() if shallow else expression, shallow)
+    return Variable(start, text, expression[1:].strip() if shallow else expression, shallow)

@@ -1,0 +1,82 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kyvsim.cli.jp import command
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "in.yaml").write_text('a: x\nb: [1, 2.5, {c: "<"}, {}]\n')
+    (tmp_path / "query").write_text("b[1]")
+
+    def call(*arguments, stdin=""):
+        words = [word.replace("DIR", str(tmp_path)) for word in arguments]
+        return CliRunner().invoke(command, words, input=stdin, standalone_mode=False)
+
+    return call
+
+
+def test_query_prints_the_query_and_indented_json(run):
+    result = run("query", "-i", "DIR/in.yaml", "b", "a")
+    assert result.stdout == (
+        '# b\n[\n  1,\n  2.5,\n  {\n    "c": "\\u003c"\n  },\n  {}\n]\n# a\n"x"\n'
+    )
+    assert result.return_value == 0
+
+
+def test_query_compact_unquoted_and_from_file(run):
+    result = run("query", "-cui", "DIR/in.yaml", "-q", "DIR/query", "a", "b")
+    assert result.stdout == '# a\nx\n# b\n[1,2.5,{"c":"\\u003c"},{}]\n# b[1]\n2.5\n'
+
+
+def test_query_reads_what_is_missing_from_standard_input(run):
+    assert run("query", "a", stdin='{"a": 1}').stdout.endswith("# a\n1\n")
+    assert run("query", "-i", "DIR/in.yaml", stdin="a").stdout.endswith('# a\n"x"\n')
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("gone", 1, 'error evaluating JMESPath expression: Unknown key "gone" in path\n'),
+        ("avg(`[]`)", 1, "error marshalling result to JSON: json: unsupported value: NaN\n"),
+        ("a.", 2, "failed to compile JMESPath: a., error: SyntaxError: Expected identifier,"),
+    ],
+)
+def test_query_failure(query, status, message, run):
+    result = run("query", "-i", "DIR/in.yaml", query)
+    assert result.return_value == status
+    assert result.stderr.startswith(f"Error: {message}")
+
+
+def test_batch_answers_every_line_in_order(run):
+    lines = [
+        {"expr": "a", "input": {"a": 2}},
+        {"expr": "a[", "input": {}},
+        {"expr": "z", "input": {}},
+        {"input": {}},
+    ]
+    result = run("query", "--batch", "-", stdin="\n".join(map(json.dumps, lines)) + "\n")
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert answers[0] == {"output": 2}
+    assert [list(answer) for answer in answers[1:]] == [["error"]] * 3
+    assert result.return_value == 0
+
+
+def test_parse_points_at_the_fault(run):
+    result = run("parse", "a.b[0")
+    assert result.return_value == 2
+    assert (
+        result.stderr == "Error: SyntaxError: Expected tRbracket, received: tEOF\na.b[0\n     ^\n"
+    )
+
+
+def test_parse_shows_the_tree(run):
+    assert run("parse", "a").stdout == '# a\nASTField {\n  value: "a"\n}\n\n'
+
+
+def test_function_shows_the_named_ones(run):
+    out = run("function", "abs", "contains").stdout
+    assert out.count("Name: ") == 2
+    assert "Name: contains\n  Signature: contains(array|string, any) bool\n  Note:      " in out

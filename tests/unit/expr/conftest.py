@@ -1,0 +1,38 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from kyvsim.expr import Environment
+
+
+class Still:
+    """A clock that stands and a chance that always takes the last."""
+
+    def now(self):
+        return datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def below(self, bound):
+        return bound - 1
+
+
+class Given:
+    """A scope over plain data that remembers which names were asked for."""
+
+    def __init__(self, data, *, deleting=False):
+        self.data = data
+        self.deleting = deleting
+        self.asked = set()
+
+    def root(self, names):
+        self.asked |= names
+        return self.data
+
+
+@pytest.fixture
+def env():
+    return Environment(Still(), Still())
+
+
+@pytest.fixture
+def given():
+    return Given
