@@ -1,0 +1,42 @@
+"""JMESPath functions against the recorded answers of Kyverno 1.19.0 (jp_functions.jsonl)."""
+
+import json
+from pathlib import Path
+
+from kyvsim.expr import Environment, QueryError, compile_query
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.numbers import with_floats
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("jp_functions.jsonl").read_text("utf-8").splitlines()
+]
+
+
+class First:
+    """Always takes the first of what there is to choose from."""
+
+    def below(self, _):
+        return 0
+
+
+def answer(row):
+    query = compile_query(row["expr"], Environment(clock=None, entropy=First()))
+    try:
+        return {"output": json.loads(to_json(query.evaluate(with_floats(row["input"]))))}
+    except QueryError as error:
+        return {"error": True, "message": error.message}
+
+
+def test_recorded_answers():
+    wrong = []
+    for row in ROWS:
+        found = answer(row)
+        if any(row.get(key) != found.get(key) for key in ("output", "error", "message")):
+            wrong.append((row["expr"], row.get("output", row.get("message")), found))
+    assert wrong == []
+
+
+def test_answers_and_errors_are_both_recorded():
+    assert len(ROWS) > 300
+    assert 50 < sum("error" in row for row in ROWS) < len(ROWS) / 2
