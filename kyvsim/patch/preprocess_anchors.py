@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, wrong_kind
-from kyvsim.patch.read_back import with_floats
 
 Matches = Callable[[Json, Json], bool]
 """`matches(pattern, value)`: whether a value satisfies the pattern of a condition."""

@@ -53,22 +53,3 @@ def _whole(number: float) -> int | float:
         return int(number)
     written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
     return written if written in _INT64 else number
-
-
-def with_floats(value: Json) -> Json:
-    """Return `value` with all numbers as floats; parts without ints are shared, not copied."""
-    kind = value.__class__
-    if kind is int:
-        return float(value)
-    if kind is dict:
-        changed = {}
-        for key, item in value.items():
-            if (new := with_floats(item)) is not item:
-                changed[key] = new
-        return {**value, **changed} if changed else value
-    if kind is list:
-        items = [with_floats(item) for item in value]
-        return (
-            items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-        )
-    return value

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.patch.errors import UnreadableObjectError
-from kyvsim.patch.read_back import read_back, with_floats, with_whole_numbers
+from kyvsim.patch.read_back import read_back, with_whole_numbers
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,6 @@ def test_numbers(before, after):
 def test_booleans_stay():
     assert with_whole_numbers({"a": [True, False]}) == {"a": [True, False]}
     assert with_whole_numbers(True) is True
-    assert with_floats(True) is True
 
 
 def test_parts_without_whole_numbers_are_shared():
@@ -37,13 +36,6 @@ def test_parts_without_whole_numbers_are_shared():
     assert found["other"][1] is value["other"][1]
     assert value["other"][0]["n"].__class__ is float
     assert with_whole_numbers(value["same"]) is value["same"]
-
-
-def test_floats_are_the_way_back():
-    value = {"a": [1, 2.5], "b": {"c": "x"}}
-    found = with_floats(value)
-    assert found["a"][0].__class__ is float
-    assert found["b"] is value["b"]
 
 
 def test_what_is_no_object():

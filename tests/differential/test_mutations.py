@@ -1,0 +1,59 @@
+"""Patches against the recorded answers of Kyverno 1.19.0 (mutations.jsonl, own cases).
+
+`record_mutations.py` asks again. Objects get name and namespace there, and numbers as floats.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.kube.numbers import with_floats
+from kyvsim.patch import (
+    PatchError,
+    UnreadableObjectError,
+    apply_strategic_merge,
+    compile_json_patch,
+    read_back,
+)
+from kyvsim.pattern import compile_pattern
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("mutations.jsonl").read_text("utf-8").splitlines()
+]
+UNREADABLE = "failed to unmarshal patched resource: "
+NOT_PATCHED = "failed to patch resource: "
+
+
+def matches(pattern, value):
+    return compile_pattern(pattern)(value) is None
+
+
+def answer(number, row):
+    metadata = {**row["object"].get("metadata", {}), "name": f"n{number}", "namespace": "default"}
+    resource = with_floats({**row["object"], "metadata": metadata})
+    mutate = row["mutate"]
+    try:
+        if "patchStrategicMerge" in mutate:
+            patched = apply_strategic_merge(mutate["patchStrategicMerge"], resource, matches)
+        else:
+            patched = compile_json_patch(mutate["patchesJson6902"])(resource)
+        if patched is resource:
+            return {"result": "skip", "message": "no patches applied"}
+        return {"result": "pass", "patched": read_back(patched)}
+    except PatchError as error:
+        return {"result": "error", "message": NOT_PATCHED + error.message}
+    except UnreadableObjectError as error:
+        return {"result": "error", "message": UNREADABLE + error.message}
+
+
+def test_recorded_answers():
+    answers = [(row, answer(number % 50, row)) for number, row in enumerate(ROWS)]
+    assert [pair for pair in answers if not pair[1].items() <= pair[0].items()] == []
+
+
+@pytest.mark.parametrize("result", ["pass", "skip", "error"])
+@pytest.mark.parametrize("kind", ["patchStrategicMerge", "patchesJson6902"])
+def test_every_outcome_is_recorded(result, kind):
+    assert sum(row["result"] == result and kind in row["mutate"] for row in ROWS) >= 5
