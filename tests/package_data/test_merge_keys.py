@@ -66,18 +66,19 @@ def test_the_script_reads_protocol_buffers(make):
         "two": merged + mark("list-map-keys", "- a\n- b\n"),
         "set": array + mark("patch-strategy", "merge\n"),
         "no": array + mark("patch-merge-key", "id\n"),
-        "inner": part(1, "#/definitions/inner"),
+        "inner": part(1, "#/definitions/leaf"),
     }
     properties = [part(1, part(1, name), part(2, schema)) for name, schema in fields.items()]
     kind = mark("group-version-kind", "- group: g.io\n  kind: Thing\n  version: v1\n")
     thing = part(1, part(1, "thing"), part(2, part(25, *properties), kind))
-    way = part(
-        1, part(1, "list"), part(2, merged + part(23, part(1, part(1, "#/definitions/thing"))))
-    )
-    inner = part(1, part(1, "inner"), part(2, part(25, way)))
-    table = json.loads(make.make(part(9, thing, inner)))
+    items = part(23, part(1, part(1, "#/definitions/thing")))
+    way = part(1, part(1, "list"), part(2, merged + items))
+    outer = part(1, part(1, "outer"), part(2, part(25, way)))
+    leaf = part(1, part(1, "leaf"), part(2, part(25, part(1, part(1, "x"), part(2, merged)))))
+    table = json.loads(make.make(part(9, thing, outer, leaf)))
     assert table["kinds"]["g.io/v1/Thing"] == 1
-    assert table["types"][:2] == [
-        {"list": ["id"]},
+    assert table["types"][:3] == [
+        {"x": ["id"]},
         {"inner": 0, "one": ["id"], "set": [""], "two": ["a,b"]},
+        {"list": ["id", 1]},
     ]
