@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kyvsim.compile.checks.allowed_variables import syntax_problem
 from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.compile.checks.variable_text import mask_variables
+from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 
@@ -20,6 +21,7 @@ _RESERVED = (
     "elementIndex",
 )
 _MASK = "kyvernojmespathvariable"
+_QUERIED = ("apiCall", "globalReference", "imageRegistry")
 
 
 def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -73,13 +75,25 @@ def _source_problem(entry: Json) -> str:
         return "a URLPath cannot be used for service API calls"
     if "globalReference" in entry and not entry["globalReference"].get("name"):
         return "a name is required for globalReference context entry"
-    if "imageRegistry" in entry and not entry["imageRegistry"].get("reference"):
-        return "a ref is required for imageRegistry context entry"
+    if "imageRegistry" in entry:
+        problem = _image_problem(entry["imageRegistry"].get("reference", ""))
+        if problem:
+            return problem
     source: Json = next((entry[name] for name in _QUERIED if name in entry), {})
     return _query_problem(source.get("jmesPath", ""))
 
 
-_QUERIED = ("apiCall", "globalReference", "imageRegistry")
+def _image_problem(reference: str) -> str:
+    """Return why an image cannot be asked for; one with variables in it is not looked at."""
+    if not reference:
+        return "a ref is required for imageRegistry context entry"
+    if _MASK in mask_variables(reference, _MASK):
+        return ""
+    try:
+        parse_image(reference)
+    except ValueError as error:
+        return f"bad image: {reference}: {str(error).rpartition(': ')[2]}"
+    return ""
 
 
 def _variable_problem(variable: Json) -> str:

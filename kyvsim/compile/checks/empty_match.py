@@ -19,14 +19,18 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if match.get("any") and exclude.get("any"):
         empty = any(entry in exclude["any"] for entry in match["any"])
     else:
-        empty = is_set(exclude) and not exclude.get("any") and _covers(match, exclude)
+        empty = is_set(exclude) and _covers(match, exclude)
     if empty:
         text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
         yield subject.refuse("KV122", text, ("exclude",))
 
 
 def _covers(match: Json, exclude: Json) -> bool:
-    """Return whether legacy criteria exclude everything that `match` selects."""
+    """Return whether legacy criteria exclude everything that `match` selects.
+
+    What stands under `any` is not looked at, so legacy criteria beside an `any` of the exclude
+    block are refused unless they have a selector or annotations, as upstream does.
+    """
     wanted, removed = match.get("resources", {}), exclude.get("resources", {})
     for name in ("roles", "clusterRoles", "subjects"):
         if not _contains_all(exclude.get(name), match.get(name)):

@@ -4,6 +4,7 @@ upstream: pkg/validation/policy/validate.go, validateNamespaces
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
 from kyvsim.compile.checks.refusal import refuse
 from kyvsim.kube.objects import Json
@@ -38,34 +39,32 @@ def _conflicts(
 ) -> Iterator[Diagnostic]:
     seen: dict[bool, list[str]] = {True: [], False: []}
     for index, override in enumerate(overrides):
-        enforced = override.get("action", "").lower() == "enforce"
+        if "action" not in override:
+            yield refuse(policy, "KV109", "invalid action", (*path, index))
+            return
+        enforced = override["action"].lower() == "enforce"
         namespaces = override.get("namespaces", [])
+        place = f"{text_path}[{index}].namespaces"
+        shared = sorted(set(namespaces) & {n for n in seen[not enforced] if not has_wildcard(n)})
         seen[enforced] += namespaces
-        problem = _conflict(namespaces, seen[not enforced])
-        if problem:
-            place = f"{text_path}[{index}].namespaces"
-            shared, _, reason = problem.partition("\n")
-            text = (
-                f"path: {place}: {reason}"
-                if reason
-                else f"conflicting namespaces found in path: {place}: {shared}"
-            )
+        text = ""
+        if shared:
+            text = f"conflicting namespaces found in path: {place}: {', '.join(shared)}"
+        elif clash := _clash(audited=seen[False], enforced=seen[True]):
+            text = f"path: {place}: {clash}"
+        if text:
             yield refuse(policy, "KV109", text, (*path, index, "namespaces"))
             return
 
 
-def _conflict(mine: list[str], theirs: list[str]) -> str:
-    """Return the namespaces in both lists, or a line break and which patterns meet, or ""."""
-    shared = sorted({name for name in mine if not has_wildcard(name)} & set(theirs))
-    if shared:
-        return ", ".join(shared)
-    for pattern, name in (*_pairs(mine, theirs), *_pairs(theirs, mine)):
-        if has_wildcard(pattern) and matches(pattern, name):
-            if has_wildcard(name):
-                return f"\nwildcard pattern '{pattern}' conflicts with the pattern '{name}'"
-            return f"\nwildcard pattern '{pattern}' matches with namespace '{name}'"
+def _clash(*, audited: list[str], enforced: list[str]) -> str:
+    """Return which pattern meets a name or pattern of the other action, or ""."""
+    pairs = [*product(audited, enforced), *product(enforced, audited)]
+    pairs = [pair for pair in pairs if has_wildcard(pair[0])]
+    for pattern, name in pairs:
+        if not has_wildcard(name) and matches(pattern, name):
+            return f"wildcard pattern '{pattern}' matches with namespace '{name}'"
+    for pattern, other in pairs:
+        if matches(pattern, other):
+            return f"wildcard pattern '{pattern}' conflicts with the pattern '{other}'"
     return ""
-
-
-def _pairs(patterns: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
-    return ((pattern, name) for pattern in patterns for name in names)

@@ -46,7 +46,7 @@ def _loop_problem(loops: Iterable[Json], tag: str, path: Path) -> tuple[str, str
         own = (*path, index)
         inner = loop.get("foreach")
         if inner:
-            if any(loop.get(name) for name in _NESTED_ONLY):
+            if any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
                 return tag, "a nested foreach cannot contain other declarations", own
             # upstream looks no further than the first nested loop
             return _loop_problem(inner, tag, (*own, "foreach"))

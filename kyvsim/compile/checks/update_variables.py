@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kyvsim.compile.checks.allowed_variables import invalid_variables
 from kyvsim.compile.checks.refusal import RuleUnderCheck, has, rules_under_check
-from kyvsim.compile.checks.user_variables import user_dependencies
+from kyvsim.compile.checks.user_variables import user_dependencies, variables_of
 from kyvsim.model.diagnostic import Diagnostic
 
 _ON_UPDATE = (
@@ -26,6 +26,8 @@ def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         "mutateExistingOnPolicyUpdate", subject.policy.spec.get("mutateExistingOnPolicyUpdate")
     )
     if subject.policy.background or not on_update or not has(subject.data, "mutate"):
+        return
+    if next(variables_of(subject.policy), None) is None:
         return
     for other in rules_under_check(subject.policy):
         for message, path in invalid_variables(other, background=True):

@@ -52,7 +52,7 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     rules = policy.spec.get("rules", ())
     if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
         return
-    for path, variable in _variables_of(policy):
+    for path, variable in variables_of(policy):
         if _forbidden().search(variable):
             yield f"variable {variable} is not allowed", path
 
@@ -61,7 +61,8 @@ def _user_field(data: Json) -> str:
     return next((name for name in ("roles", "clusterRoles", "subjects") if data.get(name)), "")
 
 
-def _variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
+def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every variable in a policy, but for what was last applied."""
     for path, text in (
         *marked_texts(policy.annotations, ("metadata", "annotations")),
         *marked_texts(policy.spec, ("spec",)),

@@ -8,6 +8,7 @@ from kyvsim.model.source import Document, Location
 
 KINDS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 AUDIT = {"imageReferences": ["a/*"], "mutateDigest": False}
+LABELLED = {"matchLabels": {"a": "b"}}
 KEYS = {"entries": [{"keys": {"publicKeys": "k8s://a/b"}}]}
 
 
@@ -391,6 +392,31 @@ def test_a_sound_policy_passes():
             "path: spec.rules[0]: failed to parse JMESPath a.[: SyntaxError: Incomplete expression",
         ),
         (
+            rule(context=[{"name": "x", "imageRegistry": {"reference": "a/B:c"}}]),
+            {},
+            "KV135",
+            "spec/rules/0/context/0",
+            "path: spec.rules[0]: bad image: a/B:c: repository name must be lowercase",
+        ),
+        (
+            mutating(
+                foreach=[
+                    {
+                        "list": "a",
+                        "patchStrategicMerge": {},
+                        "foreach": [{"list": "b", "patchesJson6902": "[]"}],
+                    }
+                ]
+            ),
+            {},
+            "KV137",
+            "spec/rules/0/mutate/foreach/0",
+            (
+                "path: spec.rules[0].mutate.foreach[0].: a nested foreach cannot contain other"
+                " declarations"
+            ),
+        ),
+        (
             mutating(patchesJson6902="[]", patchStrategicMerge={"a": 1}),
             {},
             "KV137",
@@ -514,6 +540,10 @@ def test_what_is_refused(subject, spec, code, where, reason):
         (matching(selector={"matchExpressions": [{"key": "a/b", "operator": "Exists"}]}), {}),
         (rule(exclude={"any": [{"resources": {"kinds": ["Pod"], "names": ["x"]}}]}), {}),
         (rule(exclude={"resources": {"namespaces": ["kube-system"]}}), {}),
+        (
+            rule(match={"resources": {"kinds": ["Pod"], "selector": LABELLED}}, exclude=KINDS),
+            {},
+        ),
         (mutating(patchesJson6902="- {op: add, path: /a, value: null}"), {}),
         (mutating(patchesJson6902="- {op: add, path: /a, value: '{{ request.object.x }}'}"), {}),
         (mutating(patchStrategicMerge={}), {}),
@@ -591,6 +621,26 @@ def test_rules_that_run_on_policy_updates_know_no_user():
     )
     found = refusals(subject, background=False)
     assert "update event, policy contains invalid variables: " in found[0].message
+
+
+def test_legacy_criteria_beside_any_are_refused_as_upstream_does():
+    found = refusals(rule(match={"resources": {"kinds": ["Pod"]}}, exclude=KINDS))
+    assert [remark.code for remark in found] == ["KV122"]
+
+
+def test_overrides_have_an_action():
+    found = refusals(validationFailureActionOverrides=[{"namespaces": ["a"]}])
+    assert [remark.message for remark in found] == ["invalid action"]
+
+
+def test_rules_without_variables_may_run_on_policy_updates():
+    subject = mutating(
+        mutateExistingOnPolicyUpdate=True,
+        targets=[{"kind": "Pod", "apiVersion": "v1"}],
+        patchStrategicMerge={"a": "b"},
+    )
+    users = {"any": [{**KINDS["any"][0], "clusterRoles": ["admin"]}]}
+    assert refusals({**subject, "match": users}, background=False) == ()
 
 
 def test_deep_patterns_are_no_fault():
