@@ -57,7 +57,7 @@ def _responses(policies: PolicySet, read: ReadInputs) -> Iterator[EngineResponse
 
 
 def _creation_of(obj: Json, read: ReadInputs) -> AdmissionRequest:
-    """Return the request that creates an object, or that sends it to the subresource it stands for."""
+    """Return the request that creates an object, or sends it to the subresource it stands for."""
     request = AdmissionRequest(
         Operation.CREATE, obj, namespace=object_key(obj).namespace, user=read.user
     )

@@ -78,9 +78,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     user = keep(_read_one(inputs.userinfo, "UserInfo", load_userinfo))
     unusable = any(one.severity is Severity.ERROR for one in said[before:])
     said.extend(_read_context_file(inputs.context_file))
-    return ReadInputs(
-        policies, resources, targets, exceptions, values, user, tuple(said), unusable
-    )
+    return ReadInputs(policies, resources, targets, exceptions, values, user, tuple(said), unusable)
 
 
 def _read_values(inputs: ApplyInputs) -> tuple[Values | None, tuple[Diagnostic, ...]]:

@@ -185,7 +185,7 @@ def _with_kinds(
 
 
 class _Template(NamedTuple):
-    """Where a controller keeps its Pod: the field under `spec`, and the whole way for references."""
+    """Where a controller keeps its Pod: the field under `spec`, and the way for references."""
 
     field: str
     way: str

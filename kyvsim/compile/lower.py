@@ -42,7 +42,9 @@ def _namespace_of(policy: Policy) -> str:
     return (policy.namespace or "default") if policy.kind == "Policy" else ""
 
 
-def _compile_body(rule_type: RuleType, context: RuleContext, options: CompileOptions) -> CompiledBody:
+def _compile_body(
+    rule_type: RuleType, context: RuleContext, options: CompileOptions
+) -> CompiledBody:
     gated = options.model is Model.BACKGROUND_GATES_GENERATE and not context.policy.background
     if gated and rule_type.phase is Phase.GENERATE:
         reason = skipped(

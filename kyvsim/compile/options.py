@@ -1,13 +1,13 @@
 """What compiling depends on besides the policies."""
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.expr import Environment
 from kyvsim.model.exception import PolicyException
 
 
-class Model(str, Enum):
+class Model(StrEnum):
     """Which reading of `spec.background` generate rules follow."""
 
     KYVERNO = "kyverno-1.19"

@@ -43,9 +43,7 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
 def _steps(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Phase, tuple[Step, ...]]:
     return {
         phase: tuple(
-            Step(policy, rules)
-            for policy in policies
-            if (rules := _rules_for(policy, phase, kind))
+            Step(policy, rules) for policy in policies if (rules := _rules_for(policy, phase, kind))
         )
         for phase in Phase
     }
@@ -56,7 +54,5 @@ def _rules_for(policy: CompiledPolicy, phase: Phase, kind: str) -> tuple[Compile
     if phase is Phase.VALIDATE:
         rules = policy.validating.get(kind, policy.validating_others)
     return tuple(
-        rule
-        for rule in rules
-        if rule.phase is phase and (rule.kinds is None or kind in rule.kinds)
+        rule for rule in rules if rule.phase is phase and (rule.kinds is None or kind in rule.kinds)
     )

@@ -84,23 +84,24 @@ class JSONContext:
         return earlier
 
     def layer(
-        self, values: Mapping[str, Json], loaders: Iterable[tuple[str, EntryLoader]] = ()
+        self,
+        values: Mapping[str, Json],
+        loaders: Iterable[tuple[str, EntryLoader]] = (),
+        variables: Mapping[str, Json] = _NOTHING,
     ) -> "JSONContext":
-        """Return a context with further values and entries; this one stays as it is."""
+        """Return a context with further values and entries; this one stays as it is.
+
+        Dotted `variables` are merged in here, and again in every layer above.
+        """
+        given = variables or self._variables
         data = {**self._data, **values}
-        if self._variables:
-            data = with_variables(data, self._variables)
-        added = JSONContext(data, self.cluster, deleting=self.deleting)
+        added = JSONContext(
+            with_variables(data, given) if given else data, self.cluster, deleting=self.deleting
+        )
         added._entries = self._entries + tuple(_LazyEntry(name, load) for name, load in loaders)
         added._settled = set(self._settled)
-        added._variables = self._variables
+        added._variables = given
         return added
-
-    def with_rule_variables(self, variables: Mapping[str, Json]) -> "JSONContext":
-        """Return a context in which dotted variables are set, again in every layer above it."""
-        mocked = self.layer(_NOTHING)
-        mocked._variables = variables
-        return mocked.layer(_NOTHING)
 
     def with_object(self, obj: Json) -> "JSONContext":
         """Return a context in which `request.object` is another one."""

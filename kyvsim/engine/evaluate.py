@@ -2,11 +2,11 @@
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine.phases import PHASES
-from kyvsim.engine.policy import run_step
+from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
+from kyvsim.model.result import EngineResponse, PolicyResponse
 
 
 def evaluate(policies: PolicySet, request: AdmissionRequest, world: World) -> EngineResponse:
@@ -16,12 +16,17 @@ def evaluate(policies: PolicySet, request: AdmissionRequest, world: World) -> En
     """
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
-    current = request
+    current, given = request, None
     for phase in PHASES:
         for step in policies.steps(phase, kind):
-            response = run_step(step, phase, current, world)
+            # Given values differ from policy to policy; without them one opening serves all.
+            if given is None or world.values:
+                given = open_request(current, world, step.policy.policy.name)
+            if given is None:
+                continue
+            response = run_step(step, phase, given, world)
             if response.results:
                 responses.append(response)
-            if phase is Phase.MUTATE and response.changed:
-                current = current._replace(object=response.object)
+            if response.changed:
+                current, given = current._replace(object=response.object), None
     return EngineResponse(request.subject, current.object, tuple(responses))

@@ -16,38 +16,36 @@ from kyvsim.rules.protocol import Outcome, skipped
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")
 
 
-def run_step(
-    step: Step, phase: Phase, request: AdmissionRequest, world: World
-) -> PolicyResponse:
+def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it."""
     policy = step.policy.policy
-    given = open_request(request, world, policy.name)
-    start = given.object if given else request.object
+    subject = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
-    for rule in step.rules if given else ():
+    for rule in step.rules:
         outcome = _run_rule(rule, given, world, policy.name)
         if outcome is None:
             continue
-        generated = _without_known(outcome.generated, given.request.subject, results)
-        results.append(
-            RuleResult(
-                rule.rule,
-                phase,
-                outcome.status,
-                outcome.message,
-                generated,
-                outcome.targets,
-                outcome.path,
-            )
-        )
-        if phase is Phase.MUTATE and outcome.object is not None:
-            given = given._replace(
-                object=outcome.object, scope=given.scope.with_object(outcome.object)
-            )
+        if outcome.object is not None:
+            subject = outcome.object
+            given = given._replace(object=subject, scope=given.scope.with_object(subject))
+        results.append(_result(rule, outcome, given, results))
         if policy.applies_one_rule and outcome.status in {RuleStatus.PASS, RuleStatus.FAIL}:
             break
-    end = given.object if given else start
-    return PolicyResponse(policy, phase, end, tuple(results), changed=end is not start)
+    return PolicyResponse(policy, phase, subject, tuple(results), changed=subject is not start)
+
+
+def _result(
+    rule: CompiledRule, outcome: Outcome, given: RuleInput, earlier: list[RuleResult]
+) -> RuleResult:
+    return RuleResult(
+        rule.rule,
+        rule.phase,
+        outcome.status,
+        outcome.message,
+        _without_known(outcome.generated, given.request.subject, earlier),
+        outcome.targets,
+        outcome.path,
+    )
 
 
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
@@ -76,13 +74,11 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
     return given or world.cluster.namespace_labels(namespace)
 
 
-def _run_rule(
-    rule: CompiledRule, given: RuleInput, world: World, policy: str
-) -> Outcome | None:
+def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
     if world.values:
         variables = world.values.for_rule(policy, rule.rule.name)
         if variables:
-            given = given._replace(scope=given.scope.with_rule_variables(variables))
+            given = given._replace(scope=given.scope.layer({}, variables=variables))
     outcome = evaluate_rule(rule, given)
     if outcome is None or not keeps_old_violation(rule, given, outcome):
         return outcome
@@ -93,9 +89,7 @@ def _run_rule(
 
 
 def _as_created(request: AdmissionRequest) -> AdmissionRequest:
-    return request._replace(
-        operation=Operation.CREATE, object=request.old_object, old_object=None
-    )
+    return request._replace(operation=Operation.CREATE, object=request.old_object, old_object=None)
 
 
 def _without_known(
@@ -104,5 +98,8 @@ def _without_known(
     """Leave out objects that exist already: the trigger, and what earlier rules generated."""
     if not generated:
         return ()
-    known = {object_key(trigger), *(object_key(one) for result in results for one in result.generated)}
+    known = {
+        object_key(trigger),
+        *(object_key(one) for result in results for one in result.generated),
+    }
     return tuple(one for one in generated if object_key(one) not in known)

@@ -73,7 +73,9 @@ def _exclude_filter(block: Json) -> Predicate:
 
 def _exception_filter(block: Json) -> Predicate:
     resources = {
-        name: value for name, value in (block.get("resources") or {}).items() if name != "operations"
+        name: value
+        for name, value in (block.get("resources") or {}).items()
+        if name != "operations"
     }
     return _exclude_filter({**block, "resources": resources})
 

@@ -55,7 +55,8 @@ def _annotations(wanted: Json) -> Criterion:
     def matches(facts: MatchFacts) -> bool:
         held = facts.annotations.items()
         return all(
-            any(is_key(key) and is_value(value) for key, value in held) for is_key, is_value in checks
+            any(is_key(key) and is_value(value) for key, value in held)
+            for is_key, is_value in checks
         )
 
     return matches

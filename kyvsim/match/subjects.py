@@ -15,7 +15,7 @@ _NOBODY = UserInfo()
 def user_criteria(block: Json) -> list[Criterion]:
     """Return the criteria that a filter sets on the user; all of them have to hold.
 
-    upstream: pkg/engine/utils/match.go (the checks are combined with AND), pkg/utils/match/subjects.go
+    upstream: pkg/engine/utils/match.go (which combines them with AND), pkg/utils/match/subjects.go
     """
     criteria: list[Criterion] = []
     if roles := block.get("roles"):

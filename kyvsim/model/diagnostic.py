@@ -1,12 +1,12 @@
 """Remarks about input files."""
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.model.source import Location
 
 
-class Severity(str, Enum):
+class Severity(StrEnum):
     """How much a remark weighs: an error makes the exit status 2."""
 
     ERROR = "error"

@@ -1,13 +1,13 @@
 """Admission requests: what the API server would ask about one object."""
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 
 
-class Operation(str, Enum):
+class Operation(StrEnum):
     """What happens to the object."""
 
     CREATE = "CREATE"

@@ -1,7 +1,7 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -9,7 +9,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
 
 
-class RuleStatus(str, Enum):
+class RuleStatus(StrEnum):
     """How a rule ended."""
 
     PASS = "pass"  # noqa: S105 — a verdict, no secret
@@ -19,7 +19,7 @@ class RuleStatus(str, Enum):
     SKIP = "skip"
 
 
-class Phase(str, Enum):
+class Phase(StrEnum):
     """The part of a request's life in which a rule runs; the value is the name in reports."""
 
     MUTATE = "Mutation"

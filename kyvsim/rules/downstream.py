@@ -28,7 +28,7 @@ class Target(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return "/".join((self.api_version, self.kind, self.namespace, self.name))
+        return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
 
 
 def target_of(pattern: Json) -> Target:

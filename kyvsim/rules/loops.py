@@ -15,7 +15,8 @@ from kyvsim.kube.objects import Json
 class Element(NamedTuple):
     """One turn of a loop."""
 
-    index: int
+    number: int
+    """Its place in the list, from 0, whatever the order of the loop."""
     value: Json
     scope: JSONContext
 

@@ -61,7 +61,11 @@ def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str,
     render = compile_messages(context.environment, own)
 
     def message(scope: JSONContext, path: str, cause: str) -> str:
-        end = f"rule {name} failed at path {path}" if path else f"rule {name} execution error: {cause}"
+        end = (
+            f"rule {name} failed at path {path}"
+            if path
+            else f"rule {name} execution error: {cause}"
+        )
         if not own:
             return f"validation error: {end}"
         try:

@@ -76,7 +76,7 @@ def _compile_loop(
                     continue
             except ConditionError as error:
                 return errored(
-                    f"failed to evaluate mutate.foreach[{element.index}].preconditions", error
+                    f"failed to evaluate mutate.foreach[{element.number}].preconditions", error
                 )
             outcome = body(element.scope, patched)
             if outcome.status is RuleStatus.ERROR:
@@ -102,9 +102,7 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
     if template.constant:
         patcher = compile_patcher(template.value)
         return lambda _, obj: apply_patch(lambda: patcher(obj), obj)
-    return lambda scope, obj: apply_patch(
-        lambda: compile_patcher(template.render(scope))(obj), obj
-    )
+    return lambda scope, obj: apply_patch(lambda: compile_patcher(template.render(scope))(obj), obj)
 
 
 def _compile(context: RuleContext) -> CompiledBody:

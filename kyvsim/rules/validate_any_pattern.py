@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase
-from kyvsim.pattern import FailureKind
+from kyvsim.pattern import FailureKind, compile_any_pattern
 from kyvsim.rules.messages import compile_alternatives_message, own_message
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -19,13 +19,13 @@ from kyvsim.rules.protocol import (
     passed,
     skipped,
 )
-from kyvsim.rules.validate_pattern import compile_checkers, subject_of
+from kyvsim.rules.validate_pattern import compile_checker, subject_of
 
 
 def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops."""
     name = context.rule.name
-    checkers_for = compile_checkers(context, patterns)
+    checkers_for = compile_checker(context, patterns, compile_any_pattern)
     message = compile_alternatives_message(context)
     nothing_to_check = passed(own_message(context))
 

@@ -4,13 +4,14 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
-from kyvsim.pattern import FailureKind, PatternFailure, compile_pattern
+from kyvsim.pattern import FailureKind, compile_pattern
 from kyvsim.rules.messages import compile_pattern_message
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -24,26 +25,22 @@ from kyvsim.rules.protocol import (
     skipped,
 )
 
-Checker = Callable[[Json], PatternFailure | None]
+_Built = TypeVar("_Built")
 
 
-def compile_checkers(context: RuleContext, pattern: Json) -> Callable[[Scope], Json]:
-    """Return what gives the checker of a pattern, or the list of checkers of several.
+def compile_checker(
+    context: RuleContext, pattern: Json, build: Callable[[Json], _Built]
+) -> Callable[[Scope], _Built]:
+    """Return what gives the checker that `build` makes of a pattern whose variables are filled.
 
-    A pattern without variables is compiled once. Raises `QueryError` at evaluation where a variable
-    of the pattern cannot be resolved.
+    A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of
+    the pattern cannot be resolved.
     """
     template = compile_template(pattern, context.environment)
     if template.constant:
-        checkers = _compile_each(template.value)
-        return lambda _: checkers
-    return lambda scope: _compile_each(template.render(scope))
-
-
-def _compile_each(pattern: Json) -> Json:
-    if pattern.__class__ is list:
-        return [compile_pattern(one) for one in pattern]
-    return compile_pattern(pattern)
+        built = build(template.value)
+        return lambda _: built
+    return lambda scope: build(template.render(scope))
 
 
 def subject_of(evaluation: Evaluation) -> Json:
@@ -55,7 +52,7 @@ def subject_of(evaluation: Evaluation) -> Json:
 
 def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
-    checker_for = compile_checkers(context, pattern)
+    checker_for = compile_checker(context, pattern, compile_pattern)
     message = compile_pattern_message(context)
     pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
 

@@ -22,7 +22,9 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
                 f"failed to retrieve config map for context entry {name}: failed to substitute "
                 f"variables in context {name} configMap: {error.message}"
             ) from error
-        found = scope.cluster.get("v1", "ConfigMap", wanted["namespace"] or "default", wanted["name"])
+        found = scope.cluster.get(
+            "v1", "ConfigMap", wanted["namespace"] or "default", wanted["name"]
+        )
         if found is None:
             # Without a cluster the entry stays undefined, so that values can stand in for it.
             return SKIPPED

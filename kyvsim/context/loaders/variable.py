@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from kyvsim.context.json_context import EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment, Query, QueryError, QuerySyntaxError, compile_query, compile_template
+from kyvsim.expr import (
+    Environment,
+    Query,
+    QueryError,
+    QuerySyntaxError,
+    compile_query,
+    compile_template,
+)
 from kyvsim.kube.go_text import sprint, to_json
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
@@ -46,7 +53,9 @@ def _apply(query: Query, subject: Json, default: Json) -> Json:
             return default
         cause = f"JMESPath query failed: {error.message}" if on_context else error.message
         shown = "<nil>" if on_context else _shown(subject)
-        raise QueryError(f"failed to apply jmespath {query.text} to variable {shown}: {cause}") from error
+        raise QueryError(
+            f"failed to apply jmespath {query.text} to variable {shown}: {cause}"
+        ) from error
 
 
 def _shown(value: Json) -> str:
@@ -75,9 +84,7 @@ def _compile_path(
     return of
 
 
-def _compile_part(
-    name: str, part: Json, environment: Environment
-) -> Callable[[JSONContext], Json]:
+def _compile_part(name: str, part: Json, environment: Environment) -> Callable[[JSONContext], Json]:
     template = compile_template(with_floats(part), environment)
     if template.constant:
         constant = template.value
@@ -89,9 +96,8 @@ def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
     try:
         return render()
     except QueryError as error:
-        raise QueryError(
-            f"failed to substitute variables in context entry {name} {_shown(text)}: {error.message}"
-        ) from error
+        where = f"context entry {name} {_shown(text)}"
+        raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
 
 
 LOADER = ContextLoader("variable", _compile)
