@@ -61,7 +61,7 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
                 yield found
                 continue
             for document in _expand(found):
-                yield document._replace(index=index)
+                yield document._replace(number=index)
                 index += 1
 
 

@@ -27,6 +27,7 @@ class Document(NamedTuple):
 
     data: Json
     file: str
-    index: int
+    number: int
+    """Its place in the stream, from 0."""
     locate: Callable[[Path], Location]
     """Position of the node at a path, or of its nearest ancestor that exists; found when asked."""

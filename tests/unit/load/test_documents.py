@@ -19,7 +19,7 @@ def data(text, *options):
 def test_documents_are_numbered_and_located_in_the_file():
     documents, remarks = parse("# head\n---\na: 1\n---\n---\nb:\n  c: 2\n")
     assert not remarks
-    assert [(one.data, one.file, one.index) for one in documents] == [
+    assert [(one.data, one.file, one.number) for one in documents] == [
         ({"a": 1}, "f.yaml", 0),
         ({"b": {"c": 2}}, "f.yaml", 1),
     ]
@@ -86,7 +86,7 @@ kind: C
 def test_lists_are_taken_apart():
     documents, remarks = parse(LIST)
     assert not remarks
-    assert [(one.data["kind"], one.index) for one in documents] == [("A", 0), ("B", 1), ("C", 2)]
+    assert [(one.data["kind"], one.number) for one in documents] == [("A", 0), ("B", 1), ("C", 2)]
     assert str(documents[0].locate(("x",))) == "f.yaml:5:3"
     assert str(documents[1].locate(("x",))) == "f.yaml:10:5"
 
