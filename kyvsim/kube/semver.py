@@ -60,9 +60,8 @@ def parse_range(text: str) -> Range:
     Raises ValueError with upstream's message where it describes none. As upstream, a part of one
     character is passed over.
     """
-    alternatives = [
-        [_comparison(part) for part in _expanded(parts)] for parts in _alternatives(_parts(text))
-    ]
+    expanded = [_expanded(parts) for parts in _alternatives(_parts(text))]
+    alternatives = [[_comparison(part) for part in parts] for parts in expanded]
 
     def accepts(version: Version) -> bool:
         return any(all(test(version) for test in tests) for tests in alternatives)

@@ -49,8 +49,8 @@ def _text(name: str, compute: Callable[[Quantity], Quantity], other: Quantity) -
     """Return the text of a computed quantity."""
     try:
         return str(compute(other))
-    except OverflowError as error:
-        raise _problem(name, str(error)) from None
+    except (OverflowError, ValueError):  # ValueError: Python prints no more than 4300 digits
+        raise _problem(name, "quantity is out of range") from None
 
 
 def _number_text(number: float) -> Quantity:
@@ -228,7 +228,7 @@ FUNCTIONS = (
         ANY,
         "the sum of a list of numbers, quantities or durations; an empty list is an error",
         total,
-        examples=(Example("sum(['1h', '90s'])", "1h1m30s"),),
+        examples=(Example("sum(@)", "1h1m30s", ["1h", "90s"]),),
     ),
     Function(
         "subtract",

@@ -96,7 +96,11 @@ FUNCTIONS = (
         OBJECT,
         "a map made of a list of keys and a list of values",
         object_from_lists,
-        examples=(Example("object_from_lists(['a', 'b'], ['x'])", {"a": "x", "b": None}),),
+        examples=(
+            Example(
+                "object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}
+            ),
+        ),
     ),
     Function(
         "label_match",

@@ -18,6 +18,7 @@ from kyvsim.kube.yaml_text import load_one
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _LONE = re.compile("[\ud800-\udfff]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def base64_encode(text: str) -> str:
@@ -55,21 +56,23 @@ def _bad_byte(text: str) -> int:
 def parse_json(text: str) -> Json:
     """Return the data that a JSON text holds; every number is a float."""
     try:
-        return json.loads(
-            _LONE.sub("\ufffd", text),
-            parse_int=_number,
-            parse_float=_number,
-            parse_constant=_no_constant,
-            object_pairs_hook=_object,
-        )
+        data = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise QueryError(json_problem(error)) from None
     except RecursionError:
         raise QueryError("exceeded max depth") from None
+    return _with_characters(data) if _HALF.search(text) else data
 
 
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    return dict(pairs)
+def _with_characters(value: Json) -> Json:
+    """Replace halves of surrogate pairs: Go has no text that holds one."""
+    if value.__class__ is str:
+        return _LONE.sub("\ufffd", value)
+    if value.__class__ is list:
+        return [_with_characters(item) for item in value]
+    if value.__class__ is dict:
+        return {_with_characters(key): _with_characters(item) for key, item in value.items()}
+    return value
 
 
 def _number(text: str) -> float:

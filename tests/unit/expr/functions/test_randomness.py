@@ -1,0 +1,81 @@
+import random
+import re
+
+import pytest
+
+from kyvsim.expr.environment import Environment
+from kyvsim.expr.errors import QueryError
+from kyvsim.expr.functions.randomness import random as random_text
+
+
+class Dice:
+    def __init__(self, seed):
+        self.source = random.Random(seed)
+
+    def below(self, bound):
+        return self.source.randrange(bound)
+
+
+def make(pattern, seed=1):
+    return random_text(Environment(clock=None, entropy=Dice(seed)), pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[0-9a-z]{8}",
+        "(ab|cd){2,5}x?",
+        "a*b+",
+        r"\.\x41[\]a-]{3}",
+        "[^a-y]{0,1}",
+        "^abc$",
+        "[]]",
+        "x{0}",
+    ],
+)
+def test_texts_fit_their_pattern(pattern):
+    for seed in range(30):
+        assert re.fullmatch(pattern, make(pattern, seed), re.DOTALL)
+
+
+def test_named_classes():
+    assert re.fullmatch("[0-9]{5}[A-F]", make("[[:digit:]]{5}[A-F]"))
+    assert not make("[[:^digit:]]").isdigit()
+
+
+def test_the_same_entropy_makes_the_same_text():
+    assert make("[a-z]{20}", 3) == make("[a-z]{20}", 3)
+    assert make("[a-z]{20}", 3) != make("[a-z]{20}", 4)
+
+
+def test_every_character_of_a_class_comes_up():
+    assert {make("[a-ce]", seed) for seed in range(200)} == set("abce")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("", "no pattern provided"),
+        (r"\d", r"error parsing regexp: invalid escape sequence: `\d`"),
+        ("(?:a)", "error parsing regexp: missing argument to repetition operator: `?`"),
+        ("a{1001}", "error parsing regexp: invalid repeat count: `{1001}`"),
+        ("[b-a]", "error parsing regexp: invalid character class range: `b-a`"),
+        ("[a", "error parsing regexp: missing closing ]: `[a`"),
+        ("(a", "error parsing regexp: missing closing ): `(a`"),
+        ("a)", "error parsing regexp: unexpected ): `a)`"),
+        ("\\", "error parsing regexp: trailing backslash at end of expression: ``"),
+    ],
+)
+def test_bad_patterns(pattern, problem):
+    with pytest.raises(QueryError) as caught:
+        make(pattern)
+    assert caught.value.message == problem
+
+
+def test_what_is_no_repetition_stands_for_itself():
+    assert make("a{,2}") == "a{,2}"
+
+
+def test_texts_stay_within_bounds():
+    with pytest.raises(QueryError, match="too long"):
+        make("((([a-z]{900}){1})+)+")

@@ -1,0 +1,108 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from kyvsim.expr import Environment, QueryError, compile_query
+from kyvsim.expr.functions import FAMILIES, FUNCTIONS
+from kyvsim.kube.go_text import to_json
+
+KYVERNO = [
+    "add",
+    "base64_decode",
+    "base64_encode",
+    "compare",
+    "divide",
+    "equal_fold",
+    "image_normalize",
+    "is_external_url",
+    "items",
+    "label_match",
+    "lookup",
+    "md5",
+    "modulo",
+    "multiply",
+    "object_from_lists",
+    "parse_json",
+    "parse_yaml",
+    "path_canonicalize",
+    "pattern_match",
+    "random",
+    "regex_match",
+    "regex_replace_all",
+    "regex_replace_all_literal",
+    "replace",
+    "replace_all",
+    "round",
+    "semver_compare",
+    "sha1",
+    "sha256",
+    "split",
+    "subtract",
+    "sum",
+    "time_add",
+    "time_after",
+    "time_before",
+    "time_between",
+    "time_diff",
+    "time_now",
+    "time_now_utc",
+    "time_parse",
+    "time_since",
+    "time_to_cron",
+    "time_truncate",
+    "time_utc",
+    "to_boolean",
+    "to_lower",
+    "to_upper",
+    "trim",
+    "trim_prefix",
+    "truncate",
+    "x509_decode",
+]
+WITHOUT_EXAMPLE = {"time_now", "time_now_utc", "x509_decode"}
+
+
+class Noon:
+    def now(self):
+        return datetime(2024, 6, 15, 12, 0, 0, tzinfo=UTC)
+
+
+class First:
+    def below(self, _):
+        return 0
+
+
+ENV = Environment(clock=Noon(), entropy=First())
+EXAMPLES = [
+    pytest.param(example, id=example.expression)
+    for function in FUNCTIONS.values()
+    for example in function.examples
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples(example):
+    found = compile_query(example.expression, ENV).evaluate(example.data)
+    assert to_json(found) == to_json(example.output)
+    assert found.__class__ is example.output.__class__
+
+
+def test_every_function_of_upstream_is_there():
+    assert set(KYVERNO) <= set(FUNCTIONS)
+
+
+def test_no_name_is_taken_twice():
+    assert sum(map(len, FAMILIES)) == len(FUNCTIONS)
+
+
+def test_every_record_has_a_note_and_an_example():
+    assert all(function.note for function in FUNCTIONS.values())
+    lacking = {name for name, function in FUNCTIONS.items() if not function.examples}
+    assert lacking == WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize("name", sorted(set(KYVERNO) - {"time_now", "time_now_utc"}))
+def test_no_arguments_and_a_missing_field_are_query_errors(name):
+    for call in (f"{name}()", f"{name}(missing)"):
+        with pytest.raises(QueryError):
+            compile_query(call, ENV).evaluate({})
