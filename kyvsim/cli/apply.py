@@ -109,7 +109,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     try:
         status = _apply(options, files)
         if files:
-            files.commit()
+            say(f"wrote {files.commit()} to {safe_line(options['output'])}")
     finally:
         if files:
             files.discard()

@@ -31,6 +31,7 @@ class ObjectFiles:
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
         self._folder = self._path.parent if self._single else self._path
         self._temporary: dict[Path, Path] = {}
+        self._count = 0
         with _explained(self._folder):
             self._folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         if self._single:
@@ -43,12 +44,13 @@ class ObjectFiles:
                 self._append(self._path if self._single else self._folder / name, obj)
             yield response
 
-    def commit(self) -> None:
-        """Put all files in their place, each at once."""
+    def commit(self) -> str:
+        """Put all files in their place, each at once; return how much that is, in words."""
         for place, temporary in self._temporary.items():
             with _explained(place):
                 temporary.replace(place)
         self._temporary.clear()
+        return f"{self._count} object{'s' * (self._count != 1)}"
 
     def discard(self) -> None:
         """Remove what was not committed."""
@@ -61,6 +63,7 @@ class ObjectFiles:
         temporary = self._temporary.get(place) or self._open(place)
         with _explained(place), temporary.open("a", encoding="utf-8") as stream:
             stream.write(f"{lead}{to_yaml(obj)}")
+        self._count += 1
 
     def _open(self, place: Path) -> Path:
         """Create the temporary file for a place; a link is never written through or replaced."""

@@ -22,7 +22,7 @@ def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> It
         told = block(response, rows_of(response))
         if told:
             say(f"{resource_block(response, paint)}{told}")
-        if look.objects:
+        if look.objects and response.object is not None:
             yield f"{lead}{to_yaml(response.object)}"
             lead = "---\n"
     say(f"{tally.summary()}")

@@ -142,7 +142,8 @@ def test_stdin_mode_prints_manifests_and_nothing_else(engine, kyvsim, respond):
 def test_objects_go_to_one_file(engine, kyvsim, tmp_path, respond):
     engine(respond(RuleStatus.PASS, changed=True), respond(RuleStatus.PASS, created=[SECRET]))
     place = tmp_path / "deep" / "all.yaml"
-    _, out, _ = kyvsim(*BASIC, "-o", str(place))
+    _, out, err = kyvsim(*BASIC, "-o", str(place))
+    assert err == f"wrote 2 objects to {place}\n"
     changed, created = yaml.safe_load_all(place.read_text())
     assert changed["spec"] == {"hostNetwork": False}
     assert created == SECRET
