@@ -9,19 +9,29 @@ import re
 from typing import Final
 
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
-_LONGEST_RUN: Final = 200
-"""Longer runs are data (a hash, a certificate), not names; enumerating them would cost."""
+_JOINTS: Final = re.compile("[_-]")
+_QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
+"""What stands between quotes: an entry may have a name such as `two words`."""
+
+_LONGEST_NAME: Final = 80
+_LONGEST_TEXT: Final = 1 << 16
+"""What is longer is data (a hash, a certificate), no name; enumerating its parts would cost."""
 
 
 def names_in(text: str) -> frozenset[str]:
     """Return every name that an entry could have to be loaded for this query text."""
     names: set[str] = set()
+    text = text[:_LONGEST_TEXT]
     for found in _RUN.finditer(text):
         run = found[0]
-        if len(run) > _LONGEST_RUN:
+        if len(run) > _LONGEST_NAME:
             continue
-        before = text[found.start() - 1] if found.start() else " "
-        names.update(_names_of_run(run, dotted=before == "."))
+        dotted = text.startswith(".", found.start() - 1) if found.start() else False
+        if _JOINTS.search(run):
+            names.update(_names_of_run(run, dotted=dotted))
+        elif not dotted:
+            names.add(run)
+    names.update(found[0] for found in _QUOTED.finditer(text) if len(found[0]) <= _LONGEST_NAME)
     return frozenset(names)
 
 

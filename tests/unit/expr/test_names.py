@@ -22,6 +22,8 @@ def loads(name, text):
         ("[?name == 'cm']", "cm", True),
         ("my-map.data", "my-map", True),
         ('"my-map".data', "my-map", True),
+        ('"two words".x', "two words", True),
+        ("'a' || \"two words\"", "two words", True),
         ("allowed_list", "list", True),
         ("allowedlist", "list", False),
         ("list2", "list", False),
