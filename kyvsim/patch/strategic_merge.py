@@ -13,6 +13,13 @@ from collections.abc import Callable
 from functools import reduce
 
 from kyvsim.kube.objects import Json
+from kyvsim.patch.directives import (
+    DIRECTIVE,
+    DIRECTIVES,
+    list_directive,
+    map_directive,
+    without_directive,
+)
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.keyed_lists import Joined, merge_keyed
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
@@ -26,9 +33,6 @@ from kyvsim.patch.preprocess_anchors import (
     preprocess,
     without_anchors,
 )
-
-_DIRECTIVE = "$patch"
-_DIRECTIVES = frozenset({"replace", "delete", "merge"})
 
 
 def apply_strategic_merge(patch: Json, resource: Json, matches: Matches) -> Json:
@@ -81,7 +85,7 @@ def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
         return _merge_scalars(dest, origin)
     if known is None or known.keys is None:
         return dest if same(dest, origin) else origin
-    directive, origin = _list_directive(origin)
+    directive, origin = list_directive(origin)
     if directive == "delete":
         return ABSENT
     if directive == "replace":
@@ -97,7 +101,7 @@ def _merge_scalars(dest: Json, origin: Json) -> Json:
 
 
 def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
-    directive, origin = _map_directive(origin)
+    directive, origin = map_directive(origin)
     if directive == "delete":
         return ABSENT
     if directive == "replace":
@@ -145,13 +149,13 @@ def _adopt(origin: Json, known: Field | None) -> Json:
     if origin is None:
         return ABSENT
     if origin.__class__ is dict:
-        found = origin.get(_DIRECTIVE, ABSENT)
+        found = origin.get(DIRECTIVE, ABSENT)
         word = ABSENT if found is ABSENT else text(found)
         if word == "delete":
             return ABSENT
         known = _typed(known, origin)
         # An unknown directive is a field like others here.
-        return _settle_fields(_without_directive(origin) if word in _DIRECTIVES else origin, known)
+        return _settle_fields(without_directive(origin) if word in DIRECTIVES else origin, known)
     if origin.__class__ is list and known is not None and known.keys is not None:
         return _settle_elements(origin, known)
     return origin
@@ -161,10 +165,10 @@ def _settle(value: Json, known: Field | None) -> Json:
     if value is None:
         return ABSENT
     if value.__class__ is dict:
-        directive, value = _map_directive(value)
+        directive, value = map_directive(value)
         return ABSENT if directive == "delete" else _settle_fields(value, _typed(known, value))
     if value.__class__ is list and known is not None and known.keys is not None:
-        directive, value = _list_directive(value)
+        directive, value = list_directive(value)
         return ABSENT if directive == "delete" else _settle_elements(value, known)
     return value
 
@@ -193,7 +197,7 @@ def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
             return Joined(dest if dest is ABSENT else _keep(dest, element), True)
         if dest is ABSENT:
             return Joined(_adopt(origin, element), False)
-        in_place = field_of(origin, _DIRECTIVE) != "replace" and dest.__class__ is dict
+        in_place = field_of(origin, DIRECTIVE) != "replace" and dest.__class__ is dict
         return Joined(_merge(dest, origin, element), in_place)
 
     return join
@@ -216,35 +220,3 @@ def _typed(known: Field | None, *sources: Json) -> Field | None:
         if is_named(version) and is_named(kind) and (found := find_type(text(version), text(kind))):
             return found
     return None
-
-
-def _map_directive(patch: Json) -> tuple[str, Json]:
-    """Return what a map's `$patch` says, and the map without it."""
-    found = patch.get(_DIRECTIVE, ABSENT)
-    if found is ABSENT:
-        return "merge", patch
-    return _checked(text(found)), _without_directive(patch)
-
-
-def _list_directive(patch: Json) -> tuple[str, Json]:
-    """Return what a list's first `$patch` element says, and the list without such elements."""
-    first = next((item for item in patch if field_of(item, _DIRECTIVE) is not ABSENT), None)
-    if first is None or len(first) > 1:
-        return "merge", patch
-    word = _checked(text(first[_DIRECTIVE]))
-    left = [
-        item
-        for item in patch
-        if item is not None and item != {} and text(field_of(item, _DIRECTIVE)) != word
-    ]
-    return word, left
-
-
-def _checked(word: str) -> str:
-    if word not in _DIRECTIVES:
-        raise PatchError(f"unknown patch strategy '{word}'")
-    return word
-
-
-def _without_directive(patch: Json) -> Json:
-    return {name: value for name, value in patch.items() if name != _DIRECTIVE}

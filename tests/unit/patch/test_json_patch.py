@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch, parse_json_patch
+from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch
 
 
 def document():
@@ -204,50 +204,6 @@ def test_an_operation_is_not_changed_by_later_ones():
     assert apply_json_patch(document(), operations)["spec"]["fresh"] == {"a": 1}
     assert operations == frozen
     assert patch(document())["spec"]["fresh"] == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('[{"op": "remove", "path": "/a"}]', [{"op": "remove", "path": "/a"}]),
-        ("- op: remove\n  path: /a\n", [{"op": "remove", "path": "/a"}]),
-        (
-            "- {op: add, path: /a, value: 1.0}\n- {op: add, path: /b, value: [yes]}",
-            [add("/a", 1.0), add("/b", [True])],
-        ),
-        ("null", []),
-    ],
-)
-def test_texts(text, expected):
-    assert parse_json_patch(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[{]", "failed to decode patches: invalid state detected"),
-        ('[{"op":"add","path":"/a","value":NaN}]', "failed to decode patches: invalid state"),
-        ("[" * 100_000, "failed to decode patches: invalid state detected"),
-        ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
-        ('["x"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"),
-        (
-            '[{"path": "/a", "op": "foo"}]',
-            'invalid operation {"op":"foo","path":"/a"}: unsupported operation',
-        ),
-        ('[{"op":"add","path":"/a"}]', "failed to decode 'value': operation, missing value field"),
-        ('[{"op":"remove"}]', "failed to decode 'path': operation missing path field"),
-        ('[{"op":"move","path":"/a"}]', "failed to decode 'from': operation, missing from field"),
-        ('[{"op":"remove","path":1}]', "json: cannot unmarshal number into Go value of type strin"),
-        ("{a", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not find expected"),
-        ("- op: a\n b: c", "failed to convert patchesJSON6902 to JSON: yaml: line 1: did not"),
-        ("a: b\n c: d", "to JSON: yaml: line 2: mapping values are not allowed in this context"),
-        ("x: @a", "to JSON: yaml: found character that cannot start any token"),
-    ],
-)
-def test_texts_that_are_no_patch(text, message):
-    with pytest.raises(PatchError) as caught:
-        parse_json_patch(text)
-    assert message in caught.value.message
 
 
 def test_a_list_is_not_padded_without_end():
