@@ -17,9 +17,10 @@ def matches(pattern: str, text: str) -> bool:
         if "?" not in pattern:
             return pattern == text
         return len(pattern) == len(text) and _fits(pattern, text)
-    if pattern == "*":
-        return True
-    return _matches_general(pattern, text)
+    if "?" in pattern:
+        return _matches_general(pattern, text)
+    first, *middle, last = pattern.split("*")
+    return _follow(text, first, middle, last)
 
 
 def compile_wildcard(pattern: str) -> Callable[[str], bool]:
@@ -46,21 +47,21 @@ def _contains(part: str) -> Callable[[str], bool]:
 
 
 def _runs(pattern: str) -> Callable[[str], bool]:
-    """Return a matcher for a pattern without `?`: its parts must follow each other in the text."""
     first, *middle, last = pattern.split("*")
+    return lambda text: _follow(text, first, middle, last)
 
-    def match(text: str) -> bool:
-        if not (text.startswith(first) and text.endswith(last)):
+
+def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
+    """Tell whether the parts between stars follow each other in the text, from end to end."""
+    if not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        at = text.find(part, at, end)
+        if at < 0:
             return False
-        at, end = len(first), len(text) - len(last)
-        for part in middle:
-            at = text.find(part, at, end)
-            if at < 0:
-                return False
-            at += len(part)
-        return at <= end
-
-    return match
+        at += len(part)
+    return at <= end
 
 
 def _fits(pattern: str, text: str) -> bool:

@@ -3,9 +3,8 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
-import ipaddress
+import re
 from functools import lru_cache
-from urllib.parse import unquote
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, STRING, Example, Function
@@ -13,7 +12,12 @@ from kyvsim.kube.go_text import quote
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.semver import ZERO, Range, parse_range, parse_version
 
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
 _PRIVATE = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+_INSIDE_ENDINGS = (
+    *(".localhost", ".local", ".internal", ".svc", ".localdomain", ".home.arpa"),
+    *(".lan", ".intranet", ".corp", ".private"),
+)
 
 
 def image_normalize(image: str) -> str:
@@ -40,30 +44,39 @@ def _range(text: str) -> Range:
 def is_external_url(url: str) -> bool:
     """Tell whether the host of a URL is neither a loopback nor a private address.
 
-    Names are not resolved, other than upstream: `localhost` is internal and every other name
-    external.
+    Names are not resolved, other than upstream: names that only exist inside (one word, or an
+    ending such as `.svc` or `.internal`) are internal, every other name is external.
     """
+    import ipaddress  # noqa: PLC0415 - slow to import, rarely needed
+
     host = _host(url)
     try:
         address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
     except ValueError:
-        name = host.lower().removesuffix(".")
-        if not name:
-            raise QueryError("lookup : no such host") from None
-        return name != "localhost" and not name.endswith(".localhost")
+        return _is_outside_name(host.lower().removesuffix("."))
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or address
     networks = map(ipaddress.ip_network, _PRIVATE)
     return not any(address in network for network in networks)
 
 
+def _is_outside_name(name: str) -> bool:
+    labels = name.split(".")
+    if not name or labels[-1][:1].isdigit():
+        # no name ends in a number; some resolvers take such texts for addresses, Go's does not
+        raise QueryError(f"lookup {name}: no such host")
+    return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
+
+
 def _host(url: str) -> str:
     """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
+    from urllib.parse import unquote  # noqa: PLC0415 - slow to import, rarely needed
+
     bare = url.partition("#")[0]
     scheme, colon, rest = bare.partition(":")
     if any(char < " " or char == "\x7f" for char in bare):
         raise _bad_url(url, "net/url: invalid control character in URL")
-    if not colon or not scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
+    if not colon or not _SCHEME.fullmatch(scheme):
         if bare.startswith(":"):
             raise _bad_url(url, "missing protocol scheme")
         rest = bare
@@ -118,11 +131,13 @@ FUNCTIONS = (
         (STRING,),
         BOOLEAN,
         "whether a URL leads outside: not to a loopback or private address. Decided offline "
-        "from the text alone: no name is resolved; `localhost` is inside, other names are outside",
+        "from the text alone: no name is resolved. One word (`localhost`) and endings such as "
+        "`.svc` or `.internal` are inside, other names are outside",
         is_external_url,
         examples=(
             Example("is_external_url('http://10.0.0.1/x')", output=False),
             Example("is_external_url('https://8.8.8.8')", output=True),
+            Example("is_external_url('https://api.default.svc')", output=False),
         ),
     ),
 )

@@ -44,9 +44,14 @@ def equal_fold(left: str, right: str) -> bool:
     if len(left) != len(right):
         return False
     return left == right or all(
-        one == other or one.casefold() == other.casefold()
-        for one, other in zip(left, right, strict=True)
+        one == other or _fold(one) == _fold(other) for one, other in zip(left, right, strict=True)
     )
+
+
+def _fold(char: str) -> str:
+    """Return what is the same for a character's cases; Go folds one character to one."""
+    folded = char.casefold()
+    return folded if len(folded) == 1 else char.lower()
 
 
 def replace(text: str, old: str, new: str, count: float) -> str:
