@@ -72,6 +72,10 @@ def _load_policy(document: Document) -> tuple[Policy | None, tuple[Diagnostic, .
     data, problems = check(policy_schemas()[name], document.data)
     if problems:
         return None, diagnostics(document, problems)
+    if not data["spec"].get("rules"):
+        text = "the policy has no rules"
+        place = document.locate(("spec",))
+        return _build(data, document), (Diagnostic("KV020", Severity.WARNING, text, place),)
     return _build(data, document), ()
 
 

@@ -37,6 +37,18 @@ _ANNOTATION_KEY = f"([A-Za-z0-9][-A-Za-z0-9.]*/)?{_LABEL_NAME}"
 _TEXT = {"type": "string"}
 _OPEN = {"open": True}
 _NULLABLE_TEXT = {"type": "string", "nullable": True}
+_TIME = {
+    **_NULLABLE_TEXT,
+    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$",
+}
+_OWNER = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("apiVersion", "kind", "name", "uid"), _TEXT),
+        "blockOwnerDeletion": {"type": "boolean"},
+        "controller": {"type": "boolean"},
+    },
+}
 
 # The CRDs leave metadata to the API server, which checks it so.
 METADATA = {
@@ -52,13 +64,13 @@ METADATA = {
             "more": {**_NULLABLE_TEXT, "maxLength": 63, "pattern": f"^{_LABEL_VALUE}$"},
         },
         "annotations": {"type": "object", "keys": f"^{_ANNOTATION_KEY}$", "more": _NULLABLE_TEXT},
-        "creationTimestamp": _NULLABLE_TEXT,
-        "deletionTimestamp": _NULLABLE_TEXT,
+        "creationTimestamp": _TIME,
+        "deletionTimestamp": _TIME,
         "deletionGracePeriodSeconds": {"type": "integer"},
         "finalizers": {"type": "array", "items": _TEXT},
         "generation": {"type": "integer"},
         "managedFields": _OPEN,
-        "ownerReferences": _OPEN,
+        "ownerReferences": {"type": "array", "items": _OWNER},
         "resourceVersion": _TEXT,
         "selfLink": _TEXT,
         "uid": _TEXT,

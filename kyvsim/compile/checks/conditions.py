@@ -110,7 +110,8 @@ def shape_problem(conditions: Json) -> str:
     if conditions is None:
         return ""
     if conditions.__class__ is dict:
-        groups: Sequence[Json] = [conditions.get(name) or [] for name in ("any", "all")]
+        named = [conditions.get(name) for name in ("any", "all")]
+        groups: Sequence[Json] = [group for group in named if group is not None]
     else:
         groups = [conditions]
     for group in groups:

@@ -57,6 +57,20 @@ def test_a_namespaced_policy():
     assert found.key == "ns/p"
 
 
+def test_metadata_as_a_cluster_gives_it():
+    metadata = {
+        "name": "p.example",
+        "labels": {"example.com/tier": "a_b"},
+        "creationTimestamp": "2024-01-02T03:04:05Z",
+        "generation": 2,
+        "managedFields": [{"manager": "kubectl"}],
+        "ownerReferences": [{"kind": "Pod", "name": "p", "controller": True}],
+        "resourceVersion": "7",
+        "uid": "u",
+    }
+    assert load(policy(metadata=metadata))[1] == ()
+
+
 def test_annotations_may_be_null():
     (found,), _ = load(policy(metadata={"name": "p", "annotations": {"a": None, "b": "c"}}))
     assert found.annotations == {"a": "", "b": "c"}
@@ -71,6 +85,8 @@ def test_annotations_may_be_null():
         (policy(metadata={"name": "p", "labels": {"a": 1}}), "KV013", "`metadata.labels.a`"),
         (policy(metadata={"name": "p", "labels": {"a": "b c"}}), "KV016", "`b c`"),
         (policy(metadata={"name": "p", "annotations": {"a b": ""}}), "KV016", "`a b`"),
+        (policy(metadata={"name": "p", "ownerReferences": [{"nam": 1}]}), "KV012", "`name`?"),
+        (policy(metadata={"name": "p", "creationTimestamp": "today"}), "KV016", "`today`"),
         (policy(spec={"background": "yes"}), "KV013", "`spec.background` must be a boolean"),
         (policy(spec={"validationFailureAction": "foo"}), "KV014", "`audit`, `enforce`"),
         (policy(spec={"rules": [rule(name="n" * 64)]}), "KV016", "64 characters"),
@@ -103,6 +119,13 @@ def test_a_bad_policy_does_not_stop_the_good_ones():
     found, remarks = load(policy(foo=1), policy(metadata={"name": "q"}))
     assert [p.name for p in found] == ["q"]
     assert [str(remark.location) for remark in remarks] == ["p.yaml:2:1"]
+
+
+@pytest.mark.parametrize("spec", [{}, {"rules": []}, {"rules": None}])
+def test_a_policy_without_rules_is_mentioned(spec):
+    (found,), remarks = load(policy(spec=spec))
+    assert found.rules == ()
+    assert [(remark.code, remark.severity) for remark in remarks] == [("KV020", Severity.WARNING)]
 
 
 def test_empty_documents_are_no_fault():

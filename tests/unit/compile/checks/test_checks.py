@@ -643,6 +643,26 @@ def test_rules_without_variables_may_run_on_policy_updates():
     assert refusals({**subject, "match": users}, background=False) == ()
 
 
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        "text",
+        ["text"],
+        {"any": {}},
+        {"all": [1]},
+        [{"key": 1, "operator": 5, "value": 1}],
+        [{"key": 1, "operator": "Equals", "value": 1, "message": 5}],
+    ],
+)
+def test_conditions_of_another_shape_are_refused(conditions):
+    assert [r.code for r in refusals(rule(preconditions=conditions))] == ["KV133"]
+
+
+@pytest.mark.parametrize("conditions", [{}, [], {"any": None}, {"other": 1}])
+def test_empty_conditions_are_accepted(conditions):
+    assert refusals(rule(preconditions=conditions)) == ()
+
+
 def test_deep_patterns_are_no_fault():
     pattern = {"a": "b"}
     for _ in range(5000):
