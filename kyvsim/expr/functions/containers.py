@@ -14,7 +14,7 @@ from kyvsim.expr.functions.record import (
     Example,
     Function,
 )
-from kyvsim.expr.semantics import equal
+from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.objects import Json
 
@@ -67,7 +67,7 @@ def _key(value: Json) -> str:
 
 def label_match(wanted: dict[str, Json], labels: dict[str, Json]) -> bool:
     """Tell whether `labels` has everything that `wanted` has."""
-    return all(key in labels and equal(labels[key], value) for key, value in wanted.items())
+    return all(key in labels and deep_equal(labels[key], value) for key, value in wanted.items())
 
 
 FUNCTIONS = (
