@@ -45,6 +45,7 @@ def _result(
         _without_known(outcome.generated, given.request.subject, earlier),
         outcome.targets,
         outcome.path,
+        outcome.note,
     )
 
 

@@ -48,6 +48,8 @@ class RuleResult(NamedTuple):
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
     """Where in the object a check failed, as `/spec/containers/0/image/`; "" where not known."""
+    note: str = ""
+    """What a user should know besides the message, which is worded as upstream words it."""
 
 
 class PolicyResponse(NamedTuple):

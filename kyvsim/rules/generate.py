@@ -1,7 +1,7 @@
 """`generate`: objects that the background controller would create for a trigger.
 
 Source of the rules: upstream pkg/background/generate/generator.go. A rule that was reached passes;
-what hinders its objects (a missing source, a variable without value) is told in its message.
+what hinders its objects (a missing source, a variable without value) is told in its note.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,7 +69,7 @@ def _compile(context: RuleContext) -> CompiledBody:
         try:
             made = [one for make in makers for one in make(evaluation.scope)]
         except (ConditionError, GenerateError, QueryError) as error:
-            return Outcome(RuleStatus.PASS, f"nothing is generated: {error}")
+            return Outcome(RuleStatus.PASS, "", note=f"nothing is generated: {error}")
         trigger = evaluation.request.subject
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in made)
         return Outcome(RuleStatus.PASS, "", generated=owned)

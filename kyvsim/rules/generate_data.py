@@ -8,6 +8,6 @@ from kyvsim.rules.downstream import from_data, target_of
 
 
 def data_downstreams(pattern: Json, _cluster: ClusterView) -> Iterator[Json]:
-    """Give the object that the pattern's `data` describes; none where there is no data."""
-    if pattern.get("data") is not None:
-        yield from_data(pattern["data"], target_of(pattern))
+    """Give the object that the pattern's `data` describes, a bare one where it says nothing."""
+    data = pattern.get("data")
+    yield from_data({} if data is None else data, target_of(pattern))

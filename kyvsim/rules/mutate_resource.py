@@ -8,7 +8,7 @@ from collections.abc import Callable
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.patch import PatchError
+from kyvsim.patch import PatchError, UnreadableObjectError
 from kyvsim.rules.patches import Patcher, compile_patcher
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -34,6 +34,8 @@ def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
         patched = patch()
     except QueryError as error:
         return errored("variable substitution failed", error)
+    except UnreadableObjectError as error:
+        return errored("failed to unmarshal patched resource", error)
     except PatchError as error:
         return errored("failed to patch resource", error)
     return skipped("no patches applied") if patched is obj else mutated(patched)

@@ -1,6 +1,7 @@
 """From the patch fields of a mutate block to a function on objects."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
@@ -8,9 +9,9 @@ from kyvsim.patch import (
     PatchError,
     compile_json_patch,
     compile_strategic_merge,
-    with_whole_numbers,
+    read_back,
 )
-from kyvsim.pattern import compile_pattern
+from kyvsim.pattern import PatternFailure, compile_pattern
 
 Patcher: TypeAlias = Callable[[Json], Json]
 """Returns the patched object, or the very object it was given where nothing changes.
@@ -28,8 +29,7 @@ def compile_patcher(block: Json) -> Patcher:
 
     def patched(obj: Json) -> Json:
         changed = patch(obj)
-        # The patched text is read anew, and whole numbers become integers on the way.
-        return obj if changed is obj else with_whole_numbers(changed)
+        return obj if changed is obj else read_back(changed)
 
     return patched
 
@@ -49,4 +49,10 @@ def _raising(error: PatchError) -> Patcher:
 
 
 def _matches(pattern: Json, value: Json) -> bool:
-    return compile_pattern(pattern)(value) is None
+    check = _compiled_text(pattern) if pattern.__class__ is str else compile_pattern(pattern)
+    return check(value) is None
+
+
+@lru_cache(maxsize=1024)
+def _compiled_text(pattern: str) -> Callable[[Json], PatternFailure | None]:
+    return compile_pattern(pattern)

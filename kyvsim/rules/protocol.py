@@ -33,6 +33,8 @@ class Outcome(NamedTuple):
     targets: tuple[PatchedTarget, ...] = ()
     path: str = ""
     """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
+    note: str = ""
+    """What a user should know besides upstream's message."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]

@@ -15,7 +15,7 @@ from kyvsim.expr import (
     compile_query,
     compile_template,
 )
-from kyvsim.kube.go_text import sprint, to_json
+from kyvsim.kube.go_text import sprint
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 
@@ -52,14 +52,10 @@ def _apply(query: Query, subject: Json, default: Json) -> Json:
         if default is not None:
             return default
         cause = f"JMESPath query failed: {error.message}" if on_context else error.message
-        shown = "<nil>" if on_context else _shown(subject)
+        shown = "<nil>" if on_context else sprint(subject)
         raise QueryError(
             f"failed to apply jmespath {query.text} to variable {shown}: {cause}"
         ) from error
-
-
-def _shown(value: Json) -> str:
-    return to_json(value) if value.__class__ in {dict, list} else sprint(value)
 
 
 def _compile_path(
@@ -96,7 +92,7 @@ def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
     try:
         return render()
     except QueryError as error:
-        where = f"context entry {name} {_shown(text)}"
+        where = f"context entry {name} {sprint(text)}"
         raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
 
 
