@@ -30,7 +30,7 @@ def current_path(path: str, start: tuple[str, ...]) -> str:
     parts = [_ESCAPED.sub(r"\1", part) for part in _PART.findall(path)]
     if "foreach" in parts:
         parts = parts[parts.index("foreach") + 1 :]
-    return _expression([*start, *(parts[2:] if len(parts) > 2 else ())])
+    return _expression([*start, *parts[2:]])
 
 
 def _expression(parts: list[str]) -> str:

@@ -5,6 +5,7 @@ from kyvsim.expr import NotFoundError, QueryError, QuerySyntaxError, compile_que
 DATA = {
     "shop": {"name": "tea", "nothing": None, "count": 3.0, "whole": 3, "open": True},
     "rows": [{"k": 1.0, "t": "x"}, {"t": "y"}, {"k": None, "t": "z"}, 5.0],
+    "low": [{"k": 0.0}, {"k": False}, {"k": ""}, {"k": None}, {"k": []}],
     "nested": [[1.0], 2.0, [[3.0]]],
     "pairs": {"b": {"v": 1.0}, "a": {"v": 2.0}, "c": {}},
 }
@@ -79,6 +80,8 @@ def test_missing_field_is_swallowed(text, value, env):
         ("`0` && 'zero is true'", "zero is true"),
         ("`[]` || 'empty'", "empty"),
         ("nested[]", [1.0, 2.0, [3.0]]),
+        ("low[*].k", [0.0, False, "", []]),
+        ("low[].[k][]", [0.0, False, "", []]),
         ("nested[5]", None),
         ("nested[::-1]", [[[3.0]], 2.0, [1.0]]),
         ("nested[:::]", [[1.0], 2.0, [[3.0]]]),

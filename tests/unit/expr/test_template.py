@@ -40,6 +40,7 @@ DATA = {
         ("{{ text }}", "in {{ a }} out"),
         ("> {{ text }}", "> in x out"),
         ("> {{- text }}", "> in {{ a }} out"),
+        ("{{- text }} {{ a }}", "in {{ a }} out x"),
         ("{{ slash }}{{ a }}", "end{{ a }}"),
         ("{{ {p: a} }}", {"p": "x"}),
         ("{{{ a }}", "{x"),
