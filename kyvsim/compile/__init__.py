@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kyvsim.compile.checks import check_policy
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.policy import compile_policy
@@ -24,12 +25,17 @@ __all__ = [
 def compile_policies(
     policies: Iterable[Policy], options: CompileOptions
 ) -> tuple[PolicySet, tuple[Diagnostic, ...]]:
-    """Return the policies compiled and indexed, and a diagnostic for each that could not be.
+    """Return the sound policies compiled and indexed, and what is wrong with the others.
 
     KV190: an expression or another text of the policy cannot be read.
     """
-    compiled, diagnostics = [], []
+    compiled: list[CompiledPolicy] = []
+    diagnostics: list[Diagnostic] = []
     for policy in policies:
+        problems = check_policy(policy)
+        diagnostics.extend(problems)
+        if problems:
+            continue
         try:
             compiled.append(compile_policy(policy, options))
         except (QuerySyntaxError, ValueError) as error:

@@ -62,7 +62,10 @@ def _compile_row_text() -> Callable[[Row], str]:
             )
         if last[0] is not row.resource:
             last[:] = row.resource, json.dumps(identity(row.resource))
-        return f'{head}{last[1]}, "result": "{row.status}", "message": {quote(result.message)}}}'
+        note = f', "note": {quote(result.note)}' if result.note else ""
+        return (
+            f'{head}{last[1]}, "result": "{row.status}", "message": {quote(result.message)}{note}}}'
+        )
 
     return text
 

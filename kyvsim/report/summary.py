@@ -61,7 +61,7 @@ Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = frozenset()) -> Rows:
     """Return a function that counts the results of a response and yields a row for each, in order.
 
-    Results whose status is in `untold` are counted only.
+    Results whose status is in `untold` are counted only, unless they have a note.
     A failure becomes a warning where the policy is not scored and, with `audit_warn`, where the
     policy's action for the resource is Audit.
     upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
@@ -82,7 +82,7 @@ def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = fro
                     status = RuleStatus.WARN
                 word = status._value_
                 count(word)
-                if word not in untold:
+                if word not in untold or result.note:
                     yield Row(policy, result, word, resource)
             if answer.changed:
                 before = answer.object

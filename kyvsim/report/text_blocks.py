@@ -49,8 +49,9 @@ def verdict_block(
         return found
 
     def tell(row: Row, response: EngineResponse) -> str:
-        message = indented(row.result.message, _INDENT)
-        text = f"{heading(row)}{_INDENT}{message}\n" if message else heading(row)
+        said = (row.result.message, row.result.note)
+        lines = [f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text]
+        text = "".join([heading(row), *lines])
         place = _failed_place(response.document, row.result.path) if detailed else ""
         return f"{text}{_INDENT}{paint('place', f'at {place}')}\n" if place else text
 
