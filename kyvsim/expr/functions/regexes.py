@@ -4,6 +4,7 @@ upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
 """
 
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -67,7 +68,7 @@ def as_text(value: str | float) -> str:
 
 def regex_match(pattern: str, source: str | float) -> bool:
     """Tell whether a place in `source` fits the pattern."""
-    return compile_regex(pattern).search(as_text(source)) is not None
+    return next(_matches(compile_regex(pattern), _bytes(as_text(source))), None) is not None
 
 
 def regex_replace_all(pattern: str, source: str | float, replacement: str | float) -> str:
@@ -75,8 +76,10 @@ def regex_replace_all(pattern: str, source: str | float, replacement: str | floa
     parts = _template(as_text(replacement))
     compiled = _compiled_for("regex_replace_all", pattern)
 
-    def expand(match: Any) -> str:
-        return "".join(part if isinstance(part, str) else _group(match, part[0]) for part in parts)
+    def expand(match: Any) -> bytes:
+        return b"".join(
+            part if isinstance(part, bytes) else _group(match, part[0]) for part in parts
+        )
 
     return _replaced(compiled, as_text(source), expand)
 
@@ -84,7 +87,7 @@ def regex_replace_all(pattern: str, source: str | float, replacement: str | floa
 def regex_replace_all_literal(pattern: str, source: str | float, replacement: str | float) -> str:
     """Return `source` with each match replaced by the text as it stands."""
     compiled = _compiled_for("regex_replace_all_literal", pattern)
-    text = as_text(replacement)
+    text = _bytes(as_text(replacement))
     return _replaced(compiled, as_text(source), lambda _: text)
 
 
@@ -95,41 +98,56 @@ def _compiled_for(name: str, pattern: str) -> Any:
         raise QueryError(f"JMESPath function '{name}': {error.message}") from None
 
 
-def _replaced(compiled: Any, source: str, expand: Any) -> str:
-    """Replace matches from the left; an empty one right after another match does not count."""
-    pieces: list[str] = []
-    last = 0
-    for match in compiled.finditer(source):
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _matches(compiled: Any, data: bytes) -> Iterator[Any]:
+    r"""Yield the matches, without empty ones inside of a character, which RE2 finds for `\B`."""
+    for match in compiled.finditer(data):
         start, end = match.span()
-        pieces.append(source[last:start])
+        if start != end or start == len(data) or data[start] & 0xC0 != 0x80:
+            yield match
+
+
+def _replaced(compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
+    """Replace matches from the left; an empty one right after another match does not count."""
+    data = _bytes(source)
+    pieces: list[bytes] = []
+    last = 0
+    for match in _matches(compiled, data):
+        start, end = match.span()
+        pieces.append(data[last:start])
         if end > last or start == 0:
             pieces.append(expand(match))
         last = end
-    pieces.append(source[last:])
-    return "".join(pieces)
+    pieces.append(data[last:])
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=128)
-def _template(text: str) -> tuple[str | tuple[str], ...]:
+def _template(text: str) -> tuple[bytes | tuple[str], ...]:
     """Return literal texts and, as one-element tuples, the names of groups."""
-    parts: list[str | tuple[str]] = []
+    parts: list[bytes | tuple[str]] = []
     last = 0
     for found in _REFERENCE.finditer(text):
         name = found[1] or found[2]
-        parts += (text[last : found.start()], (name,) if name else "$")
+        parts += (_bytes(text[last : found.start()]), (name,) if name else b"$")
         last = found.end()
-    return (*parts, text[last:])
+    return (*parts, _bytes(text[last:]))
 
 
-def _group(match: Any, name: str) -> str:
-    """Return the text of a group by number or name, "" where there is none."""
+def _group(match: Any, name: str) -> bytes:
+    """Return what a group by number or name matched, nothing where there is none."""
+    found = None
     if name.isascii() and name.isdigit():
         is_number = name == "0" or name[0] != "0"
         number = int(name) if is_number and len(name) < 9 else -1
-        return match.group(number) or "" if 0 <= number <= match.re.groups else ""
-    if name in match.re.groupindex:
-        return match.group(name) or ""
-    return ""
+        if 0 <= number <= match.re.groups:
+            found = match.group(number)
+    elif name in match.re.groupindex:
+        found = match.group(name)
+    return found or b""
 
 
 def pattern_match(pattern: str, source: str | float) -> bool:

@@ -21,6 +21,8 @@ from kyvsim.expr.functions.regexes import (
         ("^15$", 15.0, True),
         ("^10000000$", 1e7, True),
         (r"\pL", "é", True),
+        (r"\B", "aéa", False),
+        (r"\B", "é", True),
     ],
 )
 def test_match(pattern, source, fits):
@@ -39,6 +41,9 @@ def test_match(pattern, source, fits):
         ("é", "aéb", "$0$0", "aééb"),
         ("1", 1.5, 2.0, "2.5"),
         ("(a)", "a", "$01$9", ""),
+        (r"\B", "aéb", "-", "aéb"),
+        ("x*", "é日", "-", "-é-日-"),
+        ("(?P<name>.)", "é", "${name}${name}é", "ééé"),
     ],
 )
 def test_replace(pattern, source, replacement, result):
