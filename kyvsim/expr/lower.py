@@ -57,8 +57,16 @@ def _slice(tree: Tree, _: Surroundings) -> Run:
 
 
 def _empty(_: Tree, __: Surroundings) -> Run:
+    return _failing("Unknown AST node: ASTEmpty")
+
+
+def _nameless_call(_: Tree, __: Surroundings) -> Run:
+    return _failing("invalid node value type")
+
+
+def _failing(message: str) -> Run:
     def run(_: Json) -> Json:
-        raise QueryError("Unknown AST node: ASTEmpty")
+        raise QueryError(message)
 
     return run
 
@@ -205,6 +213,7 @@ _LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingPr
         "literal": _literal,
         "multi_select_dict": _map,
         "multi_select_list": _list,
+        "nameless_call": _nameless_call,
         "not_expression": _negation,
         "or_expression": _either,
         "pipe": _pipe,

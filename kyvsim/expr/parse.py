@@ -1,8 +1,8 @@
 """Text → syntax tree: jmespath's parser, made as strict, as lenient and as wordy as upstream's.
 
 upstream: kyverno/go-jmespath `parser.go`. Differences to the Python parser: `[:::]` is a slice, a
-slice after an index is a projection, a raw string can name a function, and a broken index at the
-start of an expression fails only when it is evaluated.
+slice after an index is a projection, more than a field can name a function, and a broken index at
+the start of an expression or a call of nothing fails only when it is evaluated.
 """
 
 from types import MappingProxyType
@@ -12,13 +12,16 @@ from jmespath.exceptions import ParseError
 from jmespath.parser import Parser
 
 from kyvsim.expr.errors import QuerySyntaxError
-from kyvsim.expr.tokens import Token, tokenize
+from kyvsim.expr.tokens import Token, json_value, tokenize
 
 Tree: TypeAlias = dict[str, Any]
 """A node: `type`, `children` and, for some types, `value`."""
 
 _INT64: Final = 1 << 63
 _KEYS: Final = ("quoted_identifier", "unquoted_identifier")
+_NAMING: Final = ("field", "literal", "function_expression")
+"""Nodes that name a function when a parenthesis follows: `'f'(a)` and `f(a)(b)` call `f`."""
+
 _AFTER_DOT: Final = (*_KEYS, "lbracket", "lbrace", "star")
 
 
@@ -46,6 +49,7 @@ class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
 
     def tree(self, expression: str) -> Tree:
         """Return the tree; raise `ParseError` or `QuerySyntaxError`."""
+        self._text = expression
         self._tokens = tokenize(expression)
         self._index = 0
         parsed: Tree = self._expression()
@@ -70,9 +74,16 @@ class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
         return super()._token_led_lbracket(left)  # type: ignore[no-any-return]
 
     def _token_led_lparen(self, left: Tree) -> Tree:
-        if left["type"] == "literal" and left["value"].__class__ is str:
-            left = {"type": "field", "children": [], "value": left["value"]}
-        return super()._token_led_lparen(left)  # type: ignore[no-any-return]
+        named = left["type"] in _NAMING and left["value"].__class__ is str
+        name = left["value"] if named else ""
+        call: Tree = super()._token_led_lparen({"type": "field", "children": [], "value": name})
+        return call if named else {**call, "type": "nameless_call", "value": None}
+
+    def _token_nud_literal(self, token: Token) -> Tree:
+        value = token["value"]
+        if token["name"] == "tJSONLiteral":
+            value = json_value(value, self._text, token["start"])
+        return {"type": "literal", "value": value, "children": []}
 
     def _token_nud_quoted_identifier(self, token: Token) -> Tree:
         if self._current_token() == "lparen":
@@ -125,6 +136,9 @@ class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
         if token["type"] == "eof":
             _reject("Incomplete expression", token)
         _reject(f"Invalid token: {token['name']}", token)
+
+    def _raise_parse_error_for_token(self, token: Token, _: str) -> NoReturn:
+        _reject("Error", token)
 
     def _error_led_token(self, token: Token) -> NoReturn:
         _reject(f"Unexpected token: {token['name']}", token)

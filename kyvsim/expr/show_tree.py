@@ -30,6 +30,7 @@ _NAMES: Final = MappingProxyType(
         "literal": "Literal",
         "multi_select_dict": "MultiSelectHash",
         "multi_select_list": "MultiSelectList",
+        "nameless_call": "FunctionExpression",
         "not_expression": "NotExpression",
         "or_expression": "OrExpression",
         "pipe": "Pipe",

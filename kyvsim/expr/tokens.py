@@ -14,7 +14,10 @@ from kyvsim.expr.functions.encoding import parse_json
 from kyvsim.kube.objects import Json
 
 Token: TypeAlias = dict[str, Any]
-"""`type`, `value`, `start` as jmespath has them, and `name`: upstream's name of the type."""
+"""`type`, `value`, `start` as jmespath has them, and `name`: upstream's name of the type.
+
+The value of a literal in backticks is its text: the parser decodes it when it gets there.
+"""
 
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[ \t\n\r]+)
@@ -86,10 +89,9 @@ def _token(kind: str, text: str, expression: str, start: int) -> Token:
     elif kind == "raw":
         kind, name, value = "literal", "tStringLiteral", text[1:-1].replace("\\'", "'")
     elif kind == "literal":
-        name = "tJSONLiteral"
-        value = _json_value(text[1:-1].replace("\\`", "`"), expression, start)
+        name, value = "tJSONLiteral", text[1:-1].replace("\\`", "`")
     else:
-        name, value = "tQuotedIdentifier", _json_value(text, expression, start)
+        name, value = "tQuotedIdentifier", json_value(text, expression, start)
     return {"type": kind, "value": value, "start": start, "name": name}
 
 
@@ -102,8 +104,8 @@ def _reject_character(expression: str, position: int) -> NoReturn:
     raise QuerySyntaxError(f"SyntaxError: {message}", expression, position)
 
 
-def _json_value(text: str, expression: str, start: int) -> Json:
-    """Return the value of a JSON text as encoding/json reads it."""
+def json_value(text: str, expression: str, start: int) -> Json:
+    """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
     try:
         value = parse_json(text)
     except QueryError as error:
