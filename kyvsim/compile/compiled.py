@@ -8,6 +8,7 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
+from kyvsim.rules.pod_security.exclusions import Exclusion
 from kyvsim.rules.protocol import CompiledBody
 
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
@@ -19,6 +20,8 @@ class CompiledException(NamedTuple):
     key: str
     matches: Predicate
     conditions: CompiledConditions | None
+    controls: tuple[Exclusion, ...]
+    """The controls of Pod security that it lets pass; () where it lets everything pass."""
 
 
 class CompiledRule(NamedTuple):
@@ -32,6 +35,8 @@ class CompiledRule(NamedTuple):
     entries: tuple[tuple[str, EntryLoader], ...]
     preconditions: CompiledConditions | None
     exceptions: tuple[CompiledException, ...]
+    weighs_exceptions: bool
+    """Whether the body itself says what the exceptions that match change."""
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""

@@ -10,6 +10,7 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.match import compile_exception_match
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules.pod_security.exclusions import compile_exclusions
 
 
 def attach_exceptions(
@@ -23,6 +24,7 @@ def attach_exceptions(
             compile_exception_conditions(exception.conditions, options.environment)
             if exception.conditions
             else None,
+            compile_exclusions(exception.pod_security),
         )
         for exception in options.exceptions
         if _names(exception, policy, rule)

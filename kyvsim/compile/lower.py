@@ -33,6 +33,7 @@ def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> CompiledR
         if preconditions is not None
         else None,
         exceptions=attach_exceptions(policy, rule, options),
+        weighs_exceptions=rule_type.weighs_exceptions,
         body=_compile_body(rule_type, RuleContext(policy, rule, environment), options),
         tolerates_violations=_tolerates_violations(policy, rule),
     )

@@ -13,7 +13,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.rules.protocol import Evaluation, Outcome, errored, skipped
+from kyvsim.rules.protocol import Evaluation, MatchedException, Outcome, errored, skipped
 
 
 class RuleInput(NamedTuple):
@@ -47,11 +47,14 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         unmet = _unmet(rule, given)
         if unmet is not None:
             return unmet
+    evaluation = Evaluation(given.scope, given.request, given.object)
+    if rule.exceptions and rule.weighs_exceptions:
+        return rule.body(evaluation._replace(exceptions=_matched(rule, given)))
     if rule.exceptions and rule.phase is not Phase.GENERATE:
         excepted = _excepted(rule, given)
         if excepted is not None:
             return excepted
-    return rule.body(Evaluation(given.scope, given.request, given.object))
+    return rule.body(evaluation)
 
 
 def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
@@ -67,16 +70,20 @@ def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    keys = [
-        exception.key
-        for exception in rule.exceptions
-        if exception.matches(given.facts) and _holds(exception.conditions, given.scope)
-    ]
+    keys = [exception.key for exception in _matched(rule, given)]
     if not keys:
         return None
     # upstream words it in two ways, and forgets the blank in one of them.
     start = "exception " if rule.phase is Phase.GENERATE else "exceptions"
     return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}")
+
+
+def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ...]:
+    return tuple(
+        MatchedException(exception.key, exception.controls)
+        for exception in rule.exceptions
+        if exception.matches(given.facts) and _holds(exception.conditions, given.scope)
+    )
 
 
 def _holds(conditions: object, scope: JSONContext) -> bool:

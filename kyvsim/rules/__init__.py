@@ -11,12 +11,14 @@ from kyvsim.rules import (
     validate_deny,
     validate_foreach,
     validate_pattern,
+    validate_pod_security,
 )
 from kyvsim.rules.protocol import RuleType
 from kyvsim.rules.unsupported import UNSUPPORTED
 
 RULE_TYPES: tuple[RuleType, ...] = (
     *UNSUPPORTED,
+    validate_pod_security.RULE_TYPE,
     mutate_foreach.RULE_TYPE,
     mutate_resource.STRATEGIC_MERGE,
     mutate_resource.JSON_PATCH,

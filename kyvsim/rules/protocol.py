@@ -9,6 +9,15 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+from kyvsim.rules.pod_security.exclusions import Exclusion
+
+
+class MatchedException(NamedTuple):
+    """A policy exception that matches the object."""
+
+    key: str
+    controls: tuple[Exclusion, ...]
+    """The only controls that it lets pass; () where it lets everything pass."""
 
 
 class Evaluation(NamedTuple):
@@ -20,6 +29,8 @@ class Evaluation(NamedTuple):
     """The object that patterns check and patches change; None on DELETE."""
     element: Json = None
     """The loop's element, where a pattern is to be checked against it."""
+    exceptions: tuple[MatchedException, ...] = ()
+    """Those that match, for a rule type that weighs them itself."""
 
 
 class Outcome(NamedTuple):
@@ -56,6 +67,8 @@ class RuleType(NamedTuple):
     """Where its specification stands in a rule, such as `("validate", "pattern")`."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
+    weighs_exceptions: bool = False
+    """Whether the body itself says what the exceptions that match change."""
 
     def takes(self, rule: Mapping[str, Json]) -> bool:
         """Return whether the rule has this type's field."""

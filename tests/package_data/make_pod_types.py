@@ -1,10 +1,10 @@
-"""Make kyvsim/rules/pod_security/pod_types.json: the Go types that Pods and controllers are read as.
+"""Make kyvsim/rules/pod_security/pod_types.json: the Go types that Pods are read as.
 
 Usage: make_pod_types.py API APIMACHINERY > kyvsim/rules/pod_security/pod_types.json
 
-API and APIMACHINERY are the source folders of k8s.io/api and k8s.io/apimachinery v0.36.3. Only types
-that are reached from the three roots are kept. A type is a map of its JSON fields, or the type that
-it is a name for. Field: `TYPE`, or `GO-NAME TYPE` where it stands in an embedded struct.
+API and APIMACHINERY are the source folders of k8s.io/api and k8s.io/apimachinery v0.36.3. Only
+types that are reached from the three roots are kept. A type is a map of its JSON fields, or the
+type that it is a name for. Field: `TYPE`, or `GO-NAME TYPE` where it stands in an embedded struct.
 """
 
 import json

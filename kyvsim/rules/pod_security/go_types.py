@@ -1,0 +1,100 @@
+"""The Go types that Pods and their controllers are read as.
+
+upstream: encoding/json reads the object into the structs of k8s.io/api v0.36.3; `pod_types.json`
+holds their fields (made by tests/package_data/make_pod_types.py).
+"""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+_SCALARS: Mapping[str, type | range] = MappingProxyType(
+    {
+        "string": str,
+        "bool": bool,
+        "int32": range(-(2**31), 2**31),
+        "int64": range(-(2**63), 2**63),
+    }
+)
+_OWN_READERS = frozenset(
+    ("resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.FieldsV1")
+)
+
+
+class GoType(NamedTuple):
+    """One type: a struct, a map, a list, a scalar, or one that reads its JSON itself."""
+
+    name: str
+    """As Go prints it, such as `[]v1.Container`."""
+    scalar: type | range | None = None
+    """What values are: str, bool, or the range of an integer."""
+    struct: bool = False
+    item: str = ""
+    """The elements' type of a list or a map."""
+    is_list: bool = False
+    reads_itself: bool = False
+
+
+class GoField(NamedTuple):
+    """One JSON field of a struct."""
+
+    type: GoType
+    path: tuple[str, ...]
+    """The embedded structs on the way to it, and its JSON name."""
+    nullable: bool
+    """Whether null empties it; else null leaves it as it was."""
+
+
+@lru_cache(maxsize=1)
+def _table() -> Mapping[str, str | dict[str, str]]:
+    table: dict[str, str | dict[str, str]] = json.loads(
+        Path(__file__).with_name("pod_types.json").read_bytes()
+    )
+    return table
+
+
+@lru_cache(maxsize=512)
+def go_type(written: str) -> GoType:
+    """Return the type that a text such as `*v1.SecurityContext` writes."""
+    name = written.removeprefix("*")
+    known = _table().get(name)
+    if known.__class__ is dict:
+        return GoType(name, struct=True)
+    if name in _OWN_READERS:
+        return GoType(name, reads_itself=True)
+    shape = known if isinstance(known, str) else name
+    if shape.startswith("map["):
+        return GoType(name, item=shape.partition("]")[2])
+    if shape.startswith("[]"):
+        return GoType(name, item=shape[2:], is_list=True)
+    return GoType(name, _SCALARS[shape])
+
+
+@lru_cache(maxsize=512)
+def fields_of(name: str) -> Mapping[str, GoField]:
+    """Return the JSON fields of a struct."""
+    table = _table()[name]
+    assert isinstance(table, dict)  # noqa: S101 — only structs are asked for
+    return {field: _field(field, text) for field, text in table.items()}
+
+
+def _field(name: str, text: str) -> GoField:
+    *embedded, written = text.split()
+    found = go_type(written)
+    nullable = written.startswith("*") or bool(found.item) or found.reads_itself
+    return GoField(found, (*embedded, name), nullable)
+
+
+@lru_cache(maxsize=512)
+def folded_fields(name: str) -> Mapping[str, str]:
+    """Return the JSON fields of a struct by their names without case."""
+    return {fold(field): field for field in fields_of(name)}
+
+
+def fold(key: str) -> str:
+    """Return `key` without case, as Go folds it: letter by letter."""
+    folded = key.upper().lower()
+    return folded if len(folded) == len(key) else key

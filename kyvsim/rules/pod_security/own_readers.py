@@ -1,0 +1,63 @@
+"""Types that read their JSON themselves: quantities, times, numbers that may be names.
+
+upstream: k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1, pkg/util/intstr.
+"""
+
+import re
+
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_text import to_json
+from kyvsim.kube.go_time import parse_rfc3339, parse_time
+from kyvsim.kube.objects import Json
+from kyvsim.kube.quantity import parse_quantity
+
+_INT32 = range(-(2**31), 2**31)
+_MICRO = "2006-01-02T15:04:05.000000Z07:00"
+_QUANTITY_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_NOT_A_QUANTITY = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+_SUFFIXES = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
+
+
+class OwnReaderError(Exception):
+    """A value is not of a type; `type` stands in Go's usual message where there is no other."""
+
+    def __init__(self, *, message: str = "", wanted: str = "") -> None:
+        super().__init__(message or wanted)
+        self.message = message
+        self.type = wanted
+
+
+def read_itself(value: Json, name: str) -> None:
+    """Check a value that is not null against a type; raises OwnReaderError where it misfits."""
+    if name == "resource.Quantity":
+        _quantity(value)
+    elif name == "intstr.IntOrString":
+        is_number = value.__class__ in {int, float} and value in _INT32
+        if value.__class__ is not str and not is_number:
+            raise OwnReaderError(wanted="int32")
+    elif name in {"v1.Time", "v1.MicroTime"}:
+        _time(value, name)
+
+
+def _time(value: Json, name: str) -> None:
+    if value.__class__ is not str:
+        raise OwnReaderError(wanted="string")
+    try:
+        parse_time(_MICRO, value) if name == "v1.MicroTime" else parse_rfc3339(value)
+    except TimeError as error:
+        raise OwnReaderError(message=str(error)) from error
+
+
+def _quantity(value: Json) -> None:
+    """Check a quantity; other values than texts are read as they stand in JSON."""
+    text = (value if value.__class__ is str else to_json(value)).strip()
+    if parse_quantity(text) is not None:
+        return
+    shape = _QUANTITY_SHAPE.fullmatch(text)
+    if shape is None or not text:
+        raise OwnReaderError(message=_NOT_A_QUANTITY)
+    if _SUFFIXES.fullmatch(shape[1]) is None:
+        raise OwnReaderError(message="unable to parse quantity's suffix")
+    raise OwnReaderError(message="unable to parse numeric part of quantity")
