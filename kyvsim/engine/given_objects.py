@@ -28,6 +28,10 @@ class GivenObjects:
             return tuple(found)
         return tuple(one for one in found if object_key(one).namespace == namespace)
 
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of everything that was given, in input order."""
+        return self._by_kind.keys()
+
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a given Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))

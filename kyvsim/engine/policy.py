@@ -13,6 +13,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.protocol import Outcome, skipped
 
+_APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")
 
 
@@ -28,8 +29,10 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
         if outcome.object is not None:
             subject = outcome.object
             given = given._replace(object=subject, scope=given.scope.with_object(subject))
-        results.append(_result(rule, outcome, given, results))
-        if policy.applies_one_rule and outcome.status in {RuleStatus.PASS, RuleStatus.FAIL}:
+        outcomes = (outcome, *outcome.further)
+        for one in outcomes:
+            results.append(_result(rule, one, given, results))
+        if policy.applies_one_rule and any(one.status in _APPLIED for one in outcomes):
             break
     return PolicyResponse(policy, phase, subject, tuple(results), changed=subject is not start)
 

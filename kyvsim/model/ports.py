@@ -1,6 +1,6 @@
 """The three ways in which evaluation sees the world outside: cluster, clock and entropy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -29,6 +29,9 @@ class ClusterView(Protocol):
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), in input order."""
+
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of everything that there is."""
 
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
         """Return the labels known for a namespace, or an empty dict."""

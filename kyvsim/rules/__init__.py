@@ -5,6 +5,7 @@ Where a rule has the fields of several types, the first one listed takes it.
 
 from kyvsim.rules import (
     generate,
+    mutate_existing,
     mutate_foreach,
     mutate_resource,
     validate_any_pattern,
@@ -19,6 +20,7 @@ from kyvsim.rules.unsupported import UNSUPPORTED
 RULE_TYPES: tuple[RuleType, ...] = (
     *UNSUPPORTED,
     validate_pod_security.RULE_TYPE,
+    mutate_existing.RULE_TYPE,
     mutate_foreach.RULE_TYPE,
     mutate_resource.STRATEGIC_MERGE,
     mutate_resource.JSON_PATCH,

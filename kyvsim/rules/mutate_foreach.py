@@ -27,7 +27,8 @@ _Body = Callable[[JSONContext, Json], Outcome]
 """Patches the object in the scope of one element."""
 
 
-def _compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
+def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
+    """Return what patches an object by the loops of a mutate rule, one after the other."""
     compiled = [
         (
             loop["list"],
@@ -90,7 +91,7 @@ def _compile_loop(
 
 def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
     if loop.get("foreach"):
-        return _compile_loops(context, loop["foreach"], nesting + 1)
+        return compile_loops(context, loop["foreach"], nesting + 1)
     patches = {
         field: loop[field]
         for field in ("patchStrategicMerge", "patchesJson6902")
@@ -106,7 +107,7 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    run = _compile_loops(context, context.rule.data["mutate"]["foreach"])
+    run = compile_loops(context, context.rule.data["mutate"]["foreach"])
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         return run(evaluation.scope, evaluation.object)

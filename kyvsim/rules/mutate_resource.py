@@ -42,7 +42,7 @@ def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    patch = _compile_rule_patch(context)
+    patch = compile_rule_patch(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         obj = evaluation.object
@@ -51,7 +51,8 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
+def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
+    """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
     template = compile_template(dict(context.rule.data), context.environment)
     if template.constant:

@@ -46,6 +46,8 @@ class Outcome(NamedTuple):
     """Where in the object a pattern failed, such as `/spec/containers/0/image/`."""
     note: str = ""
     """What a user should know besides upstream's message."""
+    further: tuple["Outcome", ...] = ()
+    """More results of the same rule: a rule on existing objects has one for each of them."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]

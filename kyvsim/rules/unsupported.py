@@ -17,5 +17,4 @@ UNSUPPORTED = (
     _type("validate", "cel", phase=Phase.VALIDATE),
     _type("validate", "manifests", phase=Phase.VALIDATE),
     _type("verifyImages", phase=Phase.VERIFY_IMAGES),
-    _type("mutate", "targets", phase=Phase.MUTATE),
 )

@@ -1,0 +1,49 @@
+"""The existing objects that a target of a mutate rule means.
+
+Source of the rules: upstream pkg/clients/dclient/helpers.go.
+"""
+
+from collections.abc import Mapping
+
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.labels import compile_selector
+from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.model.ports import ClusterView
+
+
+def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterView) -> list[Json]:
+    """Return the objects that a target means; raise `LookupError` where there must be one.
+
+    `namespace` stands in for the one that is written there. A name and a namespace without
+    wildcards ask for one object, whatever the selector says. Raises `SelectorError` where the
+    selector is none.
+    """
+    api_version, kind, name = (wanted.get(key) or "" for key in ("apiVersion", "kind", "name"))
+    given = [
+        pair for pair in cluster.kinds() if matches(api_version, pair[0]) and matches(kind, pair[1])
+    ]
+    if name and namespace and not has_wildcard(name + namespace):
+        found = [cluster.get(*pair, namespace, name) for pair in given]
+        if None in found or not found:
+            group = split_api_version(api_version)[0]
+            resource = ".".join(filter(None, (plural(group, kind), group)))
+            raise LookupError(f'{resource} "{name}" not found')
+        return found
+    if not given:
+        raise LookupError("not found")
+    fits = compile_selector(wanted.get("selector") or {})
+    return [
+        obj
+        for pair in given
+        for obj in cluster.list(*pair, "")
+        if _is_named(obj, namespace, name) and fits(labels(obj))
+    ]
+
+
+def _is_named(obj: Json, namespace: str, name: str) -> bool:
+    key = object_key(obj)
+    return (not namespace or matches(namespace, key.namespace)) and (
+        not name or matches(name, key.name)
+    )

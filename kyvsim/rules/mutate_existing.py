@@ -1,0 +1,134 @@
+"""`mutate.targets`: existing objects are patched on behalf of the trigger, which stays as it is.
+
+Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go and load_targets.go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
+from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import Environment, QueryError, Template, compile_template
+from kyvsim.kube.labels import SelectorError
+from kyvsim.kube.objects import Json
+from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+from kyvsim.rules.existing_targets import find_targets
+from kyvsim.rules.mutate_foreach import compile_loops
+from kyvsim.rules.mutate_resource import apply_patch, compile_rule_patch
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    errored,
+    skipped,
+)
+
+_SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")
+
+
+class _Target(NamedTuple):
+    """One entry of `targets`."""
+
+    selector: Template
+    """The fields that say which objects are meant."""
+    entries: tuple[tuple[str, EntryLoader], ...]
+    preconditions: Callable[[JSONContext], ConditionsResult] | None
+
+
+_Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
+"""Patches one target in its scope."""
+
+
+def _compile_target(target: Mapping[str, Json], environment: Environment) -> _Target:
+    wanted = {field: target[field] for field in _SELECTING if target.get(field)}
+    conditions = target.get("preconditions")
+    return _Target(
+        compile_template(wanted, environment),
+        compile_entries(target.get("context") or (), environment),
+        compile_conditions(conditions, environment) if conditions is not None else None,
+    )
+
+
+def _find_all(
+    targets: list[_Target], policy_namespace: str, scope: JSONContext
+) -> tuple[list[tuple[_Target, Json]], list[str]]:
+    """Return each target with an object that it means, and what went wrong with others."""
+    found: list[tuple[_Target, Json]] = []
+    problems = []
+    for index, target in enumerate(targets):
+        try:
+            wanted = target.selector.render(scope)
+            # A namespaced policy reaches only into its own namespace.
+            namespace = policy_namespace or wanted.get("namespace") or ""
+            found += [(target, obj) for obj in find_targets(wanted, namespace, scope.cluster)]
+        except QueryError as error:
+            problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
+        except (LookupError, SelectorError) as error:
+            problems.append(str(error.args[0]))
+    return found, problems
+
+
+def _compile_patch(context: RuleContext) -> _Patch:
+    mutate = context.rule.data["mutate"]
+    if mutate.get("foreach") is not None:
+        run = compile_loops(context, mutate["foreach"])
+        return lambda scope, _evaluation, obj: run(scope, obj)
+    patch = compile_rule_patch(context)
+
+    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: Json) -> Outcome:
+        filled = evaluation._replace(scope=scope, object=obj)
+        return apply_patch(lambda: patch(filled)(obj), obj)
+
+    return patch_target
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    targets = [
+        _compile_target(target, context.environment)
+        for target in context.rule.data["mutate"]["targets"]
+    ]
+    policy = context.policy
+    policy_namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
+    patch = _compile_patch(context)
+
+    def outcomes(evaluation: Evaluation) -> Iterator[Outcome]:
+        found, problems = _find_all(targets, policy_namespace, evaluation.scope)
+        if problems:
+            yield errored("", "; ".join(problems))
+        for target, obj in found:
+            # Every target starts from the trigger's scope: what upstream leaves behind from the
+            # target before is not there.
+            scope = evaluation.scope.layer({"target": obj}, target.entries)
+            yield _unmet(target, scope) or _on_target(patch(scope, evaluation, obj), obj)
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        first, *further = [*outcomes(evaluation)] or (None,)
+        return first._replace(further=tuple(filter(None, further))) if first else None
+
+    return evaluate
+
+
+def _unmet(target: _Target, scope: JSONContext) -> Outcome | None:
+    if target.preconditions is None:
+        return None
+    try:
+        result = target.preconditions(scope)
+    except ConditionError as error:
+        return errored("failed to evaluate preconditions", error)
+    if result.met:
+        return None
+    return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
+
+
+def _on_target(outcome: Outcome, before: Json) -> Outcome:
+    """Return the outcome of a patch as one that leaves the trigger alone."""
+    if outcome.status is not RuleStatus.PASS:
+        return outcome._replace(object=None)
+    target = PatchedTarget(outcome.object, changed=True, before=before)
+    return outcome._replace(object=None, targets=(target,))
+
+
+RULE_TYPE = RuleType(("mutate", "targets"), Phase.MUTATE, _compile)
