@@ -1,6 +1,7 @@
 """Texts to documents: split, parsed and typed as Kubernetes does it, lists taken apart.
 
-Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document.
+Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
+KV009 a file without documents.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -36,15 +37,18 @@ def read_documents(
     """Return the documents that `paths` lead to, in order, and what is wrong with the others."""
     documents: list[Document] = []
     remarks: list[Diagnostic] = []
-    for source in read_sources(paths, stdin):
+    named = tuple(paths)
+    for source in read_sources(named, stdin):
         if isinstance(source, Diagnostic):
             remarks.append(source)
             continue
-        for found in parse_documents(source, typing):
-            if isinstance(found, Diagnostic):
-                remarks.append(found)
-            else:
-                documents.append(found)
+        found = tuple(parse_documents(source, typing))
+        documents += [one for one in found if isinstance(one, Document)]
+        remarks += [one for one in found if isinstance(one, Diagnostic)]
+        # In a folder an empty file is no mistake; one that was asked for by name is.
+        if not found and source.name in named:
+            message = "there is no document in this file"
+            remarks.append(Diagnostic("KV009", Severity.ERROR, message, Location(source.name)))
     return tuple(documents), tuple(remarks)
 
 

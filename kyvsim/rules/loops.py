@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import Environment, QueryError, compile_query
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
 from kyvsim.kube.objects import Json
 
 
@@ -26,7 +26,10 @@ def compile_list(expression: str, environment: Environment) -> Callable[[JSONCon
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
-    query = compile_query(expression.strip(), environment)
+    try:
+        query = compile_query(expression.strip(), environment)
+    except QuerySyntaxError as error:
+        return _unreadable(QueryError(f"incorrect query {expression.strip()}: {error.message}"))
 
     def evaluate(scope: JSONContext) -> list[Json]:
         root = scope.root(query.names)
@@ -35,6 +38,14 @@ def compile_list(expression: str, environment: Environment) -> Callable[[JSONCon
         except QueryError as error:
             raise QueryError(f"JMESPath query failed: {error.message}") from error
         return found if found.__class__ is list else [found]
+
+    return evaluate
+
+
+def _unreadable(error: QueryError) -> Callable[[JSONContext], list[Json]]:
+    # upstream does not look at lists when it checks a policy, so the rule finds out.
+    def evaluate(_scope: JSONContext) -> list[Json]:
+        raise error
 
     return evaluate
 
