@@ -17,8 +17,8 @@ from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
-from kyvsim.expr.functions import FUNCTIONS
 from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.show_tree import show_tree
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json

@@ -22,7 +22,8 @@ from kyvsim.kube.objects import Json
 class Surroundings(NamedTuple):
     """What calls of functions need."""
 
-    functions: Mapping[str, Function]
+    function: Callable[[str], Function | None]
+    """Finds a function by its name."""
     env: Environment
 
 
@@ -180,7 +181,7 @@ def _map(tree: Tree, around: Surroundings) -> Run:
 
 def _call(tree: Tree, around: Surroundings) -> Run:
     name = tree["value"]
-    function = around.functions.get(name)
+    function = around.function(name)
     takes = function.arguments if function is not None else ()
     arguments = tuple(
         reference(lower(child["children"][0], around))

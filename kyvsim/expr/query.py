@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
-from kyvsim.expr.functions import FUNCTIONS
+from kyvsim.expr.functions.record import Function
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import parse
@@ -23,11 +23,17 @@ class Query(NamedTuple):
     """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
 
 
+def _function(name: str) -> Function | None:
+    from kyvsim.expr.functions.table import FUNCTIONS  # noqa: PLC0415 — slow; most call none
+
+    return FUNCTIONS.get(name)
+
+
 def compile_query(text: str, env: Environment) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
     tree = parse(text)
     try:
-        run = lower(tree, Surroundings(FUNCTIONS, env))
+        run = lower(tree, Surroundings(_function, env))
     except RecursionError:
         raise QuerySyntaxError(
             "SyntaxError: the expression is nested too deeply", text, 0

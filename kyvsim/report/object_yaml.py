@@ -6,17 +6,18 @@ needs no recursion, and quotes by the typing that the reader (Go's) uses.
 
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
 
 _LARGEST_WHOLE = 1e21
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\\u00a1-\ud7ff]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+# Negated, since a class of many characters takes milliseconds to compile at every start.
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+_LAST_PLAIN = "\ud7ff"
 _ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
 # What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
 _TYPED_ELSEWHERE = re.compile(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
-_UNPRINTABLE = re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
 
 
 def to_yaml(obj: Json) -> str:
@@ -63,7 +64,8 @@ def scalar(text: str) -> str:
     if not text.isprintable():
         return _double_quoted(text)
     if (
-        _PLAIN.fullmatch(text)
+        text[0] <= _LAST_PLAIN
+        and _PLAIN.fullmatch(text)
         and not _ENDS_PLAIN.search(text)
         and not _TYPED_ELSEWHERE.fullmatch(text)
         and resolve(text).__class__ is str
@@ -106,4 +108,9 @@ def _block(text: str, indent: int) -> str:
 
 def _double_quoted(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+@cache
+def _unprintable() -> re.Pattern[str]:
+    return re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")

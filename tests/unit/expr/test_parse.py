@@ -67,6 +67,8 @@ def test_index_must_be_an_int64(text):
         parse(text)
 
 
-@pytest.mark.parametrize("text", ["f(a b)", "f(a,)", "{a: b c: d}", "[:::]", "[0", "a [ 0 ]", "@(a)"])
+@pytest.mark.parametrize(
+    "text", ["f(a b)", "f(a,)", "{a: b c: d}", "[:::]", "[0", "a [ 0 ]", "@(a)"]
+)
 def test_lenient_as_upstream(text):
     assert parse(text)

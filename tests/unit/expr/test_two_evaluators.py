@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kyvsim.expr import Environment, NotFoundError, QueryError, compile_query
-from kyvsim.expr.functions import FUNCTIONS
+from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.parse import parse
 
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.expr import Environment, QueryError, compile_query
-from kyvsim.expr.functions import FAMILIES, FUNCTIONS
+from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.kube.go_text import to_json
 
 KYVERNO = [
