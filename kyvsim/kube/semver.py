@@ -49,7 +49,7 @@ _COMPARISONS: MappingProxyType[str, Callable[[Version, Version], bool]] = Mappin
 def parse_version(text: str) -> Version | None:
     """Return the version that `text` writes, or None where it is not a full one."""
     try:
-        return _version(text)
+        return read_version(text)
     except ValueError:
         return None
 
@@ -69,7 +69,8 @@ def parse_range(text: str) -> Range:
     return accepts
 
 
-def _version(text: str) -> Version:
+def read_version(text: str) -> Version:
+    """Return the version that `text` writes; raises ValueError with upstream's message."""
     if not text:
         raise ValueError("Version string empty")
     parts = text.split(".", 2)
@@ -162,7 +163,7 @@ def _comparison(part: str) -> Range:
         problem = f"Could not parse comparator {quote(operator)} in {whole}"
         raise ValueError(f"Could not parse Range {quote(part)}: {problem}")
     try:
-        bound = _version(text)
+        bound = read_version(text)
     except ValueError as error:
         problem = f"Could not parse version {quote(text)} in {whole}: {error}"
         raise ValueError(f"Could not parse Range {quote(part)}: {problem}") from None

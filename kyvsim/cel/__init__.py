@@ -1,0 +1,23 @@
+"""The Common Expression Language: compile an expression once, evaluate it on any number of objects.
+
+An `Environment` says which variables, functions and macros an expression may use. This package
+knows nothing of policies or rules.
+"""
+
+from kyvsim.cel.environment import CALL_LIMIT, Environment, Function, Library, Overload, environment
+from kyvsim.cel.errors import BudgetError, CelError, CompileError
+from kyvsim.cel.program import Program, compile_expression
+
+__all__ = [
+    "CALL_LIMIT",
+    "BudgetError",
+    "CelError",
+    "CompileError",
+    "Environment",
+    "Function",
+    "Library",
+    "Overload",
+    "Program",
+    "compile_expression",
+    "environment",
+]

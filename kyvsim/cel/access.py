@@ -1,0 +1,85 @@
+"""Fields of objects, elements of lists, and both where they may be missing.
+
+Source of the rules: upstream cel-go interpreter/attributes.go.
+"""
+
+from typing import Any
+
+from kyvsim.cel.equality import find_key
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.text import show_value
+from kyvsim.cel.values import NONE, Optional, UInt, type_name
+
+
+def select(value: Any, field: str) -> Any:
+    """Return a field; of an optional value, an optional one."""
+    if isinstance(value, dict):
+        if field in value:
+            return value[field]
+        raise CelError(f"no such key: {field}")
+    if value.__class__ is Optional:
+        return select_if_present(value, field)
+    raise CelError(f"no such key: {field}")
+
+
+def select_if_present(value: Any, field: str) -> Optional:
+    """Return a field as an optional value."""
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    if isinstance(value, dict) and field in value:
+        return Optional(present=True, value=value[field])
+    return NONE
+
+
+def has_field(value: Any, field: str) -> bool:
+    """Return whether there is a field; whatever has no fields lacks it."""
+    if value.__class__ is Optional:
+        value = value.value
+    return isinstance(value, dict) and field in value
+
+
+def index(value: Any, key: Any) -> Any:
+    """Return an element by its place or key; of an optional value, an optional one."""
+    if value.__class__ is list:
+        place = list_index(key)
+        if 0 <= place < len(value):
+            return value[place]
+        raise CelError(f"index out of bounds: {show_value(key)}")
+    if isinstance(value, dict):
+        found = find_key(value, key)
+        if found is None:
+            raise CelError(f"no such key: {show_value(key)}")
+        return found[0]
+    if value.__class__ is Optional:
+        return index_if_present(value, key)
+    raise CelError(f"no such key: {show_value(key)}")
+
+
+def index_if_present(value: Any, key: Any) -> Optional:
+    """Return an element as an optional value."""
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    if value.__class__ is list:
+        place = list_index(key)
+        if 0 <= place < len(value):
+            return Optional(present=True, value=value[place])
+        return NONE
+    if isinstance(value, dict):
+        found = find_key(value, key)
+        return NONE if found is None else Optional(present=True, value=found[0])
+    return NONE
+
+
+def list_index(key: Any) -> int:
+    """Return a place in a list; raises CelError for what is no whole number."""
+    if key.__class__ in {int, UInt}:
+        return int(key)
+    if key.__class__ is float:
+        if key.is_integer() and abs(key) < 1 << 63:
+            return int(key)
+        raise CelError(f"unsupported index value {show_value(key)} in list")
+    raise CelError(f"unsupported index type '{type_name(key)}' in list")

@@ -1,0 +1,336 @@
+"""The types of an expression's parts; faults that show without evaluating it.
+
+Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream expands
+them to, so that messages name the same operators and places.
+"""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.environment import Environment, Function, Overload
+from kyvsim.cel.errors import Issue
+from kyvsim.cel.nodes import (
+    Bind,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    Loop,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from kyvsim.cel.types import DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
+from kyvsim.cel.unify import Substitutions, most_general
+from kyvsim.cel.values import runtime_type
+
+TYPE_NAMES = MappingProxyType(
+    {
+        one.name: types.type_of(one)
+        for one in (
+            types.BOOL,
+            types.BYTES,
+            types.DOUBLE,
+            types.DURATION,
+            types.INT,
+            list_of(types.parameter("A")),
+            map_of(types.parameter("A"), types.parameter("B")),
+            types.NULL,
+            types.STRING,
+            types.TIMESTAMP,
+            types.TYPE,
+            types.UINT,
+            types.optional_of(types.parameter("V")),
+        )
+    }
+)
+"""The names that stand for types in an expression."""
+
+
+class Checked(NamedTuple):
+    """What checking found out, by the numbers of the nodes."""
+
+    types: dict[int, CelType]
+    overloads: dict[int, tuple[Function, tuple[Overload, ...]]]
+    """For each call: the function, and the ways of calling it that its arguments may fit."""
+    names: dict[int, str]
+    """For each node that is a variable or type: the whole of its name."""
+    issues: list[Issue]
+
+
+def check(root: Node, env: Environment) -> Checked:
+    """Return what is known about the expression and each of its parts."""
+    checker = _Checker(env)
+    checker.visit(root)
+    found = checker.checked
+    for number, kind in found.types.items():
+        found.types[number] = checker.known.resolve(kind, free_is_dyn=True)
+    return found
+
+
+class _Checker:
+    """One walk over the tree, from the leaves up."""
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.known = Substitutions()
+        self.checked = Checked({}, {}, {}, [])
+        self.variables = dict(env.variables)
+        self.scopes: list[dict[str, CelType]] = []
+
+    def visit(self, node: Node) -> CelType:
+        found = _VISITORS[node.__class__](self, node)
+        self.checked.types[node.id] = found
+        return found
+
+    def report(self, at: int, message: str) -> CelType:
+        self.checked.issues.append(Issue(at, message))
+        return ERROR
+
+    def literal(self, node: Literal) -> CelType:
+        return runtime_type(node.value)
+
+    def ident(self, node: Ident) -> CelType:
+        found = self.lookup(node.name)
+        if found is None:
+            return self.undeclared(node.at, node.name)
+        self.checked.names[node.id] = node.name
+        return found
+
+    def lookup(self, name: str) -> CelType | None:
+        if not name.startswith("."):
+            for scope in reversed(self.scopes):
+                if name in scope:
+                    return scope[name]
+        name = name.removeprefix(".")
+        return self.variables.get(name) or TYPE_NAMES.get(name)
+
+    def undeclared(self, at: int, name: str) -> CelType:
+        return self.report(at, f"undeclared reference to '{name}' (in container '')")
+
+    def select(self, node: Select) -> CelType:
+        name = _dotted(node)
+        if name and not any(name.split(".", 1)[0] in scope for scope in self.scopes):
+            found = self.variables.get(name.removeprefix(".")) or TYPE_NAMES.get(name)
+            if found is not None:
+                self.checked.names[node.id] = name
+                return found
+        found = self.field(node)
+        return types.BOOL if node.test else self.known.resolve(found)
+
+    def field(self, node: Select) -> CelType:
+        operand, was_optional = unwrap_optional(self.known.resolve(self.visit(node.operand)))
+        found = self.field_of(node, operand)
+        optional = was_optional or node.optional
+        return types.optional_of(found) if optional else found
+
+    def field_of(self, node: Select, operand: CelType) -> CelType:
+        if operand.kind == "map":
+            return operand.parameters[1]
+        if operand.kind == "struct":
+            found = self.env.fields.get(operand.name, {}).get(node.field)
+            return found or self.report(node.at, f"undefined field '{node.field}'")
+        if operand.kind == "parameter":
+            self.known.assignable((DYN,), (operand,))
+        elif operand.kind not in {"dyn", "error"}:
+            self.report(node.at, f"type '{show(operand)}' does not support field selection")
+        return DYN
+
+    def call(self, node: Call) -> CelType:
+        arguments = [self.visit(one) for one in node.arguments]
+        target = node.target
+        if target is None:
+            function = self.env.functions.get(node.function.removeprefix("."))
+        else:
+            prefix = _dotted(target)
+            function = self.env.functions.get(f"{prefix}.{node.function}") if prefix else None
+            if function is not None:
+                target = None
+            else:
+                arguments.insert(0, self.visit(target))
+                function = self.env.functions.get(node.function)
+        if function is None:
+            return self.undeclared(node.at, node.function)
+        return self.overload(node, function, arguments, member=target is not None)
+
+    def overload(
+        self, node: Call, function: Function, given: list[CelType], *, member: bool
+    ) -> CelType:
+        if function.name in {"_&&_", "_||_"}:
+            return self.logic(node, given)
+        found: list[Overload] = []
+        result: CelType | None = None
+        for overload in function.overloads:
+            if overload.member != member or len(overload.arguments) != len(given):
+                continue
+            arguments, outcome = self.instance(overload)
+            if not self.known.assignable(given, arguments):
+                continue
+            found.append(overload)
+            outcome = self.known.resolve(outcome)
+            if result is None:
+                result = outcome
+            elif result.kind != "dyn" and outcome != result:
+                result = DYN
+        if result is None:
+            shown = _signature([self.known.resolve(one, free_is_dyn=True) for one in given], member)
+            return self.no_overload(node.at, function.name, shown)
+        self.checked.overloads[node.id] = (function, tuple(found))
+        return result
+
+    def instance(self, overload: Overload) -> tuple[tuple[CelType, ...], CelType]:
+        """Return the overload's arguments and result with type variables of their own."""
+        names: dict[str, CelType] = {}
+        arguments = tuple(self.fresh(one, names) for one in overload.arguments)
+        return arguments, self.fresh(overload.result, names)
+
+    def fresh(self, kind: CelType, names: dict[str, CelType]) -> CelType:
+        if kind.kind == "parameter":
+            if kind.name not in names:
+                names[kind.name] = self.known.fresh()
+            return names[kind.name]
+        if not kind.parameters:
+            return kind
+        return kind._replace(parameters=tuple(self.fresh(one, names) for one in kind.parameters))
+
+    def no_overload(self, at: int, name: str, shown: str) -> CelType:
+        return self.report(at, f"found no matching overload for '{name}' applied to '{shown}'")
+
+    def logic(self, node: Call, given: list[CelType]) -> CelType:
+        ok = [
+            self.bool_wanted(argument.at, kind)
+            for argument, kind in zip(node.arguments, given, strict=True)
+        ]
+        return types.BOOL if all(ok) else ERROR
+
+    def bool_wanted(self, at: int, kind: CelType) -> bool:
+        if self.known.assignable((kind,), (types.BOOL,)):
+            return True
+        self.mismatch(at, types.BOOL, kind)
+        return False
+
+    def mismatch(self, at: int, wanted: CelType, found: CelType) -> CelType:
+        return self.report(at, f"expected type '{show(wanted)}' but found '{show(found)}'")
+
+    def join(self, previous: CelType | None, current: CelType) -> CelType:
+        if previous is None:
+            return current
+        if self.known.assignable((previous,), (current,)):
+            return most_general(previous, current)
+        return DYN
+
+    def optional_part(self, node: Node) -> CelType:
+        found = self.visit(node)
+        inner, was_optional = unwrap_optional(found)
+        if not was_optional and found.kind != "dyn":
+            self.mismatch(node.at, types.optional_of(found), found)
+        return inner
+
+    def list_literal(self, node: ListLiteral) -> CelType:
+        element: CelType | None = None
+        for place, part in enumerate(node.elements):
+            found = self.optional_part(part) if place in node.optional else self.visit(part)
+            element = self.join(element, found)
+        return list_of(element or self.known.fresh())
+
+    def map_literal(self, node: MapLiteral) -> CelType:
+        key: CelType | None = None
+        value: CelType | None = None
+        for entry in node.entries:
+            key = self.join(key, self.visit(entry.key))
+            found = self.optional_part(entry.value) if entry.optional else self.visit(entry.value)
+            value = self.join(value, found)
+        return map_of(key or self.known.fresh(), value or self.known.fresh())
+
+    def struct(self, node: StructLiteral) -> CelType:
+        return self.undeclared(node.at, node.type_name)
+
+    def bind(self, node: Bind) -> CelType:
+        value = self.visit(node.value)
+        self.scopes.append({node.variable: value})
+        found = self.visit(node.body)
+        self.scopes.pop()
+        return self.known.resolve(found)
+
+    def loop(self, node: Loop) -> CelType:
+        source = self.known.resolve(self.visit(node.source))
+        self.scopes.append(dict(zip(node.variables, self.elements(node, source), strict=True)))
+        test = self.visit(node.test) if node.test is not None else None
+        result = self.visit(node.result) if node.result is not None else None
+        name = node.variables[0]
+        element = self.scopes.pop()[name]
+        return self.known.resolve(self.outcome(node, element, test, result))
+
+    def elements(self, node: Loop, source: CelType) -> tuple[CelType, ...]:
+        two = len(node.variables) == 2
+        if source.kind == "list":
+            element = source.parameters[0]
+            return (types.INT, element) if two else (element,)
+        if source.kind == "map":
+            return source.parameters if two else source.parameters[:1]
+        if source.kind in {"dyn", "error", "parameter"}:
+            self.known.assignable((DYN,), (source,))
+            return (DYN, DYN) if two else (DYN,)
+        self.report(
+            node.source.at,
+            f"expression of type '{show(source)}' cannot be range of a comprehension "
+            "(must be list, map, or dynamic)",
+        )
+        return (ERROR, ERROR) if two else (ERROR,)
+
+    def outcome(
+        self, node: Loop, element: CelType, test: CelType | None, result: CelType | None
+    ) -> CelType:
+        """Return the loop's type, from those of its element, its test and its result."""
+        if node.kind in {"all", "exists"}:
+            if test is not None and node.test is not None:
+                self.bool_wanted(node.test.at, test)
+            return types.BOOL
+        made: CelType
+        if node.kind == "exists_one":
+            made = types.INT
+        elif node.kind == "transformMap":
+            made = map_of(element, result or ERROR)
+        elif node.kind == "transformMapEntry":
+            made = result or ERROR
+        else:
+            made = list_of(result if result is not None else element)
+        if test is not None and not self.known.assignable((test,), (types.BOOL,)):
+            parts = (self.known.resolve(one, free_is_dyn=True) for one in (test, made, made))
+            return self.no_overload(node.at, "_?_:_", _signature(list(parts), member=False))
+        return types.BOOL if node.kind == "exists_one" else made
+
+
+def _signature(given: list[CelType], member: bool) -> str:
+    shown = [show(one) for one in given]
+    if member:
+        return f"{shown[0]}.({', '.join(shown[1:])})"
+    return f"({', '.join(shown)})"
+
+
+def _dotted(node: Node) -> str:
+    """Return the name that a chain of plain selections writes, or ""."""
+    if isinstance(node, Ident):
+        return node.name
+    if isinstance(node, Select) and not node.test and not node.optional:
+        inner = _dotted(node.operand)
+        return f"{inner}.{node.field}" if inner else ""
+    return ""
+
+
+_VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingProxyType(
+    {
+        Literal: _Checker.literal,
+        Ident: _Checker.ident,
+        Select: _Checker.select,
+        Call: _Checker.call,
+        ListLiteral: _Checker.list_literal,
+        MapLiteral: _Checker.map_literal,
+        StructLiteral: _Checker.struct,
+        Bind: _Checker.bind,
+        Loop: _Checker.loop,
+    }
+)

@@ -1,0 +1,178 @@
+"""The closures that expressions are mostly made of, each as direct as it can be."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kyvsim.cel import access
+from kyvsim.cel.equality import NUMBERS, contains, equals
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.loops import Run
+from kyvsim.cel.text import show_value
+from kyvsim.cel.values import Optional, type_name
+
+_MAX_EXACT = 1 << 53
+
+
+def constant_run(value: Any) -> Run:
+    """Return what always returns `value`."""
+    return lambda _: value
+
+
+def path(slot: int, fields: tuple[str, ...]) -> Run:
+    """Return the selection of fields, one after the other, from a variable."""
+
+    def slowly(frame: list[Any]) -> Any:
+        value = frame[slot]
+        for field in fields:
+            value = access.select(value, field)
+        return value
+
+    if len(fields) == 1:
+        (only,) = fields
+
+        def one(frame: list[Any]) -> Any:
+            try:
+                return frame[slot][only]
+            except (KeyError, TypeError):
+                return slowly(frame)
+
+        return one
+    if len(fields) == 2:
+        first, second = fields
+
+        def two(frame: list[Any]) -> Any:
+            try:
+                return frame[slot][first][second]
+            except (KeyError, TypeError):
+                return slowly(frame)
+
+        return two
+
+    def many(frame: list[Any]) -> Any:
+        value = frame[slot]
+        try:
+            for field in fields:
+                value = value[field]
+        except (KeyError, TypeError):
+            return slowly(frame)
+        return value
+
+    return many
+
+
+def selected(operand: Run, field: str) -> Run:
+    """Return the selection of a field from what is no variable."""
+
+    def run(frame: list[Any]) -> Any:
+        value = operand(frame)
+        if value.__class__ is dict and field in value:
+            return value[field]
+        return access.select(value, field)
+
+    return run
+
+
+def indexed(operand: Run, key: Run) -> Run:
+    """Return an element of a list or map."""
+
+    def run(frame: list[Any]) -> Any:
+        value, found = operand(frame), key(frame)
+        if value.__class__ is dict and found.__class__ is str and found in value:
+            return value[found]
+        return access.index(value, found)
+
+    return run
+
+
+def indexed_by(operand: Run, key: str) -> Run:
+    """Return the entry of a map under a key that is known."""
+
+    def run(frame: list[Any]) -> Any:
+        value = operand(frame)
+        if value.__class__ is dict and key in value:
+            return value[key]
+        return access.index(value, key)
+
+    return run
+
+
+def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
+    """Return `left == value` or `left != value`."""
+    kind = value.__class__
+    if kind is str:
+        if negated:
+            return lambda frame: left(frame) != value
+        return lambda frame: left(frame) == value
+    if kind is int and abs(value) < _MAX_EXACT:
+
+        def compare(frame: list[Any]) -> bool:
+            found = left(frame)
+            return (found == value and found.__class__ in NUMBERS) is not negated
+
+        return compare
+    if kind is bool or value is None:
+        if negated:
+            return lambda frame: left(frame) is not value
+        return lambda frame: left(frame) is value
+    return lambda frame: equals(left(frame), value) is not negated
+
+
+def in_constant(item: Run, among: list[Any]) -> Run:
+    """Return `item in among` for a list that is known."""
+    if not among or any(one.__class__ is not str for one in among):
+        return lambda frame: contains(item(frame), among)
+    texts = frozenset(among)
+
+    def run(frame: list[Any]) -> bool:
+        found = item(frame)
+        return found.__class__ is str and found in texts
+
+    return run
+
+
+def list_maker(elements: Sequence[Run], optional: frozenset[int]) -> Run:
+    """Return a list of what the closures give; optional elements may be missing."""
+    if not optional:
+        return lambda frame: [one(frame) for one in elements]
+
+    def run(frame: list[Any]) -> list[Any]:
+        made: list[Any] = []
+        for place, one in enumerate(elements):
+            value = one(frame)
+            if place not in optional:
+                made.append(value)
+            elif value.__class__ is not Optional:
+                shown = show_value(value)
+                raise CelError(
+                    f"cannot initialize optional list element from non-optional value {shown}"
+                )
+            elif value.present:
+                made.append(value.value)
+        return made
+
+    return run
+
+
+def map_maker(entries: Sequence[tuple[Run, Run, bool]]) -> Run:
+    """Return a map of what the closures give; optional entries may be missing."""
+
+    def run(frame: list[Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, value, optional in entries:
+            name, found = key(frame), value(frame)
+            if name.__class__ not in {str, bool, *NUMBERS}:
+                raise CelError(f"unsupported key type: {type_name(name)}")
+            if optional:
+                if found.__class__ is not Optional:
+                    raise CelError(
+                        f"cannot initialize optional entry '{show_value(name)}' from "
+                        f"non-optional value {show_value(found)}"
+                    )
+                if not found.present:
+                    made.pop(name, None)
+                    continue
+                found = found.value
+            made[name] = found
+        return made
+
+    return run

@@ -1,0 +1,154 @@
+"""Values of one type as values of another.
+
+Source of the rules: upstream cel-go common/types (ConvertToType), strconv for texts.
+"""
+
+import math
+import re
+from typing import Any
+
+from kyvsim.cel import types
+from kyvsim.cel.arithmetic import checked_timestamp, checked_uint
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.text import show_double, show_seconds, show_timestamp
+from kyvsim.cel.types import CelType
+from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type
+from kyvsim.kube.duration import parse_duration
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.go_time import TimeError, parse_rfc3339
+
+_INT = re.compile(r"[+-]?[0-9]+")
+_UINT = re.compile(r"[0-9]+")
+_DOUBLE = re.compile(
+    r"[+-]?(?:(?:[0-9](?:_?[0-9])*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    r"|(?i:inf|infinity|nan))"
+)
+_HEX_DOUBLE = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+")
+_STRICT_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_MAX_DIGITS = 400
+_INT_LIMIT = 1 << 63
+
+
+def _unfit(value: Any, wanted: CelType) -> CelError:
+    return CelError(f"type conversion error from '{runtime_type(value)}' to '{wanted}'")
+
+
+def text_to_int(text: str) -> int:
+    """Return the int64 that a text writes."""
+    if _INT.fullmatch(text) and len(text) < _MAX_DIGITS:
+        number = int(text)
+        if -_INT_LIMIT <= number < _INT_LIMIT:
+            return number
+    raise _unfit(text, types.INT)
+
+
+def text_to_uint(text: str) -> UInt:
+    """Return the uint64 that a text writes."""
+    if _UINT.fullmatch(text) and len(text) < _MAX_DIGITS and int(text) < 2 * _INT_LIMIT:
+        return UInt(text)
+    raise _unfit(text, types.UINT)
+
+
+def text_to_double(text: str) -> float:
+    """Return the double that a text writes."""
+    if _DOUBLE.fullmatch(text) and "_" not in text:
+        number = float(text)
+        if not math.isinf(number) or "i" in text.lower():
+            return number
+    elif _HEX_DOUBLE.fullmatch(text):
+        return float.fromhex(text)
+    raise _unfit(text, types.DOUBLE)
+
+
+def text_to_bool(text: str) -> bool:
+    """Return the truth value that a text writes."""
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise _unfit(text, types.BOOL)
+
+
+def text_to_duration(text: str) -> Duration:
+    """Return the duration that a text such as `1h30m` writes."""
+    found = parse_duration(text)
+    if found is None:
+        raise _unfit(text, types.DURATION)
+    return Duration(found)
+
+
+def text_to_timestamp(text: str) -> Timestamp:
+    """Return the point in time that a text writes as RFC 3339."""
+    if not _STRICT_TIME.fullmatch(text):
+        raise CelError(f"invalid RFC 3339 timestamp {quote(text)}")
+    try:
+        found = parse_rfc3339(text)
+    except TimeError:
+        raise _unfit(text, types.TIMESTAMP) from None
+    return checked_timestamp(found.nanoseconds, found.offset)
+
+
+def double_to_int(number: float) -> int:
+    """Return the double without its fraction."""
+    if math.isnan(number) or not -float(_INT_LIMIT) < number < float(_INT_LIMIT):
+        raise CelError("integer overflow")
+    return int(number)
+
+
+def double_to_uint(number: float) -> UInt:
+    """Return the double without its fraction, as a uint."""
+    if math.isnan(number) or not 0 <= number < 2 * float(_INT_LIMIT):
+        raise CelError("unsigned integer overflow")
+    return UInt(int(number))
+
+
+def uint_to_int(number: UInt) -> int:
+    """Return the uint as an int."""
+    if number >= _INT_LIMIT:
+        raise CelError("integer overflow")
+    return int(number)
+
+
+def int_to_uint(number: int) -> UInt:
+    """Return the int as a uint."""
+    return checked_uint(number)
+
+
+def int_to_timestamp(seconds: int) -> Timestamp:
+    """Return the point in time so many seconds after 1970."""
+    return checked_timestamp(seconds * 1_000_000_000)
+
+
+def timestamp_to_int(value: Timestamp) -> int:
+    """Return the whole seconds since 1970."""
+    return value.nanoseconds // 1_000_000_000
+
+
+def bytes_to_text(value: bytes) -> str:
+    """Return the text that bytes hold in UTF-8."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def to_text(value: Any) -> str:
+    """Return a number, truth value, time or text as text."""
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is float:
+        return show_double(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is bytes:
+        return bytes_to_text(value)
+    if kind is Duration:
+        return show_seconds(value)
+    if kind is Timestamp:
+        return show_timestamp(value)
+    return str(int(value)) if kind in {int, UInt} else str(value)

@@ -1,0 +1,85 @@
+"""What an expression may use: variables, libraries of functions, macros."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel.types import CelType
+
+CALL_LIMIT = 1_000_000
+"""The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
+
+
+class Overload(NamedTuple):
+    """One way to call a function."""
+
+    member: bool
+    """Whether its first argument stands before a dot."""
+    arguments: tuple[CelType, ...]
+    result: CelType
+    run: Callable[..., Any]
+    cost: int = 1
+    """The steps that a call costs beside those of its arguments, where that matters."""
+    optimize: Callable[..., Any] | None = None
+    """Makes the closure where the second of two arguments is a constant; may raise CelError."""
+
+
+class Function(NamedTuple):
+    """All ways to call one name."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+    guarded: bool = True
+    """Whether the types of arguments are looked at before the call, or by the function itself."""
+    fault: str = ""
+    """What it says of arguments that it does not take; "" for their types."""
+
+
+class Library(NamedTuple):
+    """Functions that belong together."""
+
+    name: str
+    functions: tuple[Function, ...]
+    macros: str = ""
+    """The name of the set of macros that comes with it, if any."""
+    types: tuple[tuple[type, CelType], ...] = ()
+    """The classes of its own values."""
+
+
+class Environment(NamedTuple):
+    """Everything that the names in an expression can mean."""
+
+    variables: tuple[tuple[str, CelType], ...]
+    functions: Mapping[str, Function]
+    macros: frozenset[str]
+    classes: Mapping[str, type]
+    """The classes of values, by the name of their type."""
+    fields: Mapping[str, Mapping[str, CelType]]
+    """The fields of typed objects, by the name of the type."""
+
+    def with_variables(self, *variables: tuple[str, CelType]) -> "Environment":
+        """Return the environment with more variables."""
+        return self._replace(variables=(*self.variables, *variables))
+
+    def with_fields(self, type_name: str, fields: Mapping[str, CelType]) -> "Environment":
+        """Return the environment with one typed object more, or with other fields for it."""
+        return self._replace(fields=MappingProxyType({**self.fields, type_name: fields}))
+
+
+def environment(
+    libraries: tuple[Library, ...], macros: frozenset[str] = frozenset()
+) -> Environment:
+    """Return an environment without variables that has the functions of all the libraries."""
+    functions: dict[str, Function] = {}
+    classes: dict[str, type] = {}
+    for library in libraries:
+        for function in library.functions:
+            known = functions.get(function.name)
+            if known is not None:
+                function = known._replace(  # noqa: PLW2901 — the same function with more ways
+                    overloads=known.overloads + function.overloads
+                )
+            functions[function.name] = function
+        classes.update((kind.name, cls) for cls, kind in library.types)
+    own = {library.macros for library in libraries if library.macros}
+    return Environment((), MappingProxyType(functions), macros | own, MappingProxyType(classes), {})

@@ -1,0 +1,75 @@
+"""The environment of admission policies: the API server's libraries, and the request's variables.
+
+Source of the types: upstream k8s.io/apiserver pkg/admission/plugin/cel/compile.go.
+"""
+
+from functools import lru_cache
+from types import MappingProxyType
+
+from kyvsim.cel import types
+from kyvsim.cel.environment import Environment, environment
+from kyvsim.cel.libraries import KUBERNETES
+from kyvsim.cel.libraries.authorizer import AUTHORIZER, RESOURCE_CHECK
+from kyvsim.cel.signature import read_type
+from kyvsim.cel.types import CelType
+
+VARIABLES = "kubernetes.variables"
+
+_FIELDS = MappingProxyType(
+    {
+        "kubernetes.GroupVersionKind": "group=string version=string kind=string",
+        "kubernetes.GroupVersionResource": "group=string version=string resource=string",
+        "kubernetes.UserInfo": "username=string uid=string groups=list<string> "
+        "extra=map<string,list<string>>",
+        "kubernetes.AdmissionRequest": "kind=kubernetes.GroupVersionKind "
+        "resource=kubernetes.GroupVersionResource subResource=string "
+        "requestKind=kubernetes.GroupVersionKind "
+        "requestResource=kubernetes.GroupVersionResource requestSubResource=string name=string "
+        "namespace=string operation=string userInfo=kubernetes.UserInfo dryRun=bool options=dyn",
+        "kubernetes.NamespaceSpec": "finalizers=list<string>",
+        "kubernetes.NamespaceCondition": "status=string type=string lastTransitionTime=timestamp "
+        "message=string reason=string",
+        "kubernetes.NamespaceStatus": "conditions=list<kubernetes.NamespaceCondition> phase=string",
+        "kubernetes.NamespaceMetadata": "name=string generateName=string namespace=string "
+        "labels=map<string,string> annotations=map<string,string> UID=string "
+        "creationTimestamp=timestamp deletionGracePeriodSeconds=int deletionTimestamp=timestamp "
+        "generation=int resourceVersion=string finalizers=list<string>",
+        "kubernetes.Namespace": "metadata=kubernetes.NamespaceMetadata "
+        "spec=kubernetes.NamespaceSpec status=kubernetes.NamespaceStatus",
+        VARIABLES: "",
+    }
+)
+
+
+@lru_cache(maxsize=4)
+def kubernetes_environment(*, params: bool = False, authorizer: bool = False) -> Environment:
+    """Return the environment, with `params` and `authorizer` where an expression may use them."""
+    fields = {
+        name: MappingProxyType(dict(map(_field, text.split()))) for name, text in _FIELDS.items()
+    }
+    variables = [
+        ("object", types.DYN),
+        ("oldObject", types.DYN),
+        ("namespaceObject", types.struct("kubernetes.Namespace")),
+        ("request", types.struct("kubernetes.AdmissionRequest")),
+        ("variables", types.struct(VARIABLES)),
+    ]
+    if params:
+        variables.append(("params", types.DYN))
+    if authorizer:
+        variables += [("authorizer", AUTHORIZER), ("authorizer.requestResource", RESOURCE_CHECK)]
+    found = environment(KUBERNETES)
+    return found._replace(variables=tuple(variables), fields=MappingProxyType(fields))
+
+
+def _field(text: str) -> tuple[str, CelType]:
+    name, _, kind = text.partition("=")
+    return name, _with_structs(read_type(kind))
+
+
+def _with_structs(kind: CelType) -> CelType:
+    if kind.kind == "opaque" and kind.name in _FIELDS:
+        return types.struct(kind.name)
+    if not kind.parameters:
+        return kind
+    return kind._replace(parameters=tuple(map(_with_structs, kind.parameters)))

@@ -1,0 +1,126 @@
+"""What a user may do. Offline nobody is asked, and nothing is allowed.
+
+Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; the answers are those of
+Kyverno's command line, pkg/engine/internal/authorizer.go.
+"""
+
+from typing import NamedTuple
+
+from kyvsim.cel.environment import Library
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.signature import function, way
+from kyvsim.cel.types import opaque
+
+AUTHORIZER = opaque("kubernetes.authorization.Authorizer")
+PATH_CHECK = opaque("kubernetes.authorization.PathCheck")
+GROUP_CHECK = opaque("kubernetes.authorization.GroupCheck")
+RESOURCE_CHECK = opaque("kubernetes.authorization.ResourceCheck")
+DECISION = opaque("kubernetes.authorization.Decision")
+_CHECK_COST = 350_000
+
+
+class Authorizer(NamedTuple):
+    """Who is asked."""
+
+    CEL_TYPE = AUTHORIZER
+
+
+class PathCheck(NamedTuple):
+    """A question about a path of the API."""
+
+    CEL_TYPE = PATH_CHECK
+
+
+class GroupCheck(NamedTuple):
+    """A question about a group of the API."""
+
+    CEL_TYPE = GROUP_CHECK
+
+
+class ResourceCheck(NamedTuple):
+    """A question about resources."""
+
+    CEL_TYPE = RESOURCE_CHECK
+
+
+class Decision(NamedTuple):
+    """The answer."""
+
+    CEL_TYPE = DECISION
+
+
+def _path(_: Authorizer, path: str) -> PathCheck:
+    if not path.strip():
+        raise CelError("path must not be empty")
+    return PathCheck()
+
+
+def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer:
+    from kyvsim.cel.libraries.formats import is_label, is_subdomain  # noqa: PLC0415 — rarely needed
+
+    if not is_subdomain(name):
+        raise CelError("Invalid service account name")
+    if not is_label(namespace):
+        raise CelError("Invalid service account namespace")
+    return asked
+
+
+def _resource(_: GroupCheck, resource: str) -> ResourceCheck:
+    if not resource.strip():
+        raise CelError("resource must not be empty")
+    return ResourceCheck()
+
+
+def _narrowed(check: ResourceCheck, _: str) -> ResourceCheck:
+    return check
+
+
+def _decide(_check: object, _verb: str) -> Decision:
+    return Decision()
+
+
+_NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
+
+
+def _a(signature: str) -> str:
+    for kind in _NAMES:
+        signature = signature.replace(f"{{{kind.name.rpartition('.')[2]}}}", kind.name)
+    return signature
+
+
+_NARROW = _a("{ResourceCheck}.(string) -> {ResourceCheck}")
+
+AUTHORIZATION = Library(
+    "authorizer",
+    (
+        function("path", way(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
+        function(
+            "group", way(_a("{Authorizer}.(string) -> {GroupCheck}"), lambda *_: GroupCheck())
+        ),
+        function(
+            "serviceAccount",
+            way(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
+        ),
+        function("resource", way(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
+        *(
+            function(name, way(_NARROW, _narrowed))
+            for name in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")
+        ),
+        function(
+            "check",
+            way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
+            way(_a("{ResourceCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
+        ),
+        function("errored", way(_a("{Decision}.() -> bool"), lambda _: False)),
+        function("error", way(_a("{Decision}.() -> string"), lambda _: "")),
+        function("allowed", way(_a("{Decision}.() -> bool"), lambda _: False)),
+        function("reason", way(_a("{Decision}.() -> string"), lambda _: "")),
+    ),
+    types=(
+        (Authorizer, AUTHORIZER),
+        (PathCheck, PATH_CHECK),
+        (GroupCheck, GROUP_CHECK),
+        (ResourceCheck, RESOURCE_CHECK),
+        (Decision, DECISION),
+    ),
+)

@@ -1,0 +1,173 @@
+"""Functions on lists.
+
+Source of the rules: upstream cel-go ext/lists.go, version 3; k8s.io/apiserver pkg/cel/library/lists.go.
+"""
+
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+from kyvsim.cel.arithmetic import add
+from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.equality import equals
+from kyvsim.cel.errors import CelError, no_such_overload
+from kyvsim.cel.ordering import COMPARABLE, compare
+from kyvsim.cel.signature import function, way
+from kyvsim.cel.values import Duration, UInt
+
+_ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_MAX_RANGE = 10_000_000
+
+
+def _slice(values: list[Any], start: int, end: int) -> list[Any]:
+    problem = ""
+    if start < 0 or end < 0:
+        problem = "negative indexes not supported"
+    elif start > end:
+        problem = "start index must be less than or equal to end index"
+    elif len(values) < end:
+        problem = f"list is length {len(values)}"
+    if problem:
+        raise CelError(f"cannot slice({start}, {end}), {problem}")
+    return values[start:end]
+
+
+def _flatten(values: Any, depth: Any = 1) -> list[Any]:
+    if values.__class__ is not list or depth.__class__ is not int:
+        raise no_such_overload()
+    if depth < 0:
+        raise CelError("level must be non-negative")
+    made: list[Any] = []
+    for one in values:
+        if one.__class__ is list and depth:
+            made.extend(_flatten(one, depth - 1))
+        else:
+            made.append(one)
+    return made
+
+
+def _range(count: int) -> list[int]:
+    if count < 0:
+        raise CelError(f"lists.range: size must be non-negative, got {count}")
+    if count > _MAX_RANGE:
+        raise CelError(f"lists.range: size {count} is more than kyvsim makes")
+    return list(range(count))
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    made: list[Any] = []
+    for one in values:
+        if not any(equals(one, known) for known in made):
+            made.append(one)
+    return made
+
+
+def _sort(values: Any) -> list[Any]:
+    if values.__class__ is not list:
+        raise CelError("no such overload: sort")
+    return _sort_by(values, values)
+
+
+def _sort_by(values: Any, keys: Any) -> list[Any]:
+    if values.__class__ is not list or keys.__class__ is not list:
+        raise CelError("no such overload: @sortByAssociatedKeys")
+    if not values:
+        return []
+    kind = keys[0].__class__
+    if kind not in COMPARABLE:
+        raise CelError("list elements must be comparable")
+    if any(key.__class__ is not kind for key in keys):
+        raise CelError("list elements must have the same type")
+    order = sorted(
+        range(len(keys)), key=cmp_to_key(lambda one, other: compare(keys[one], keys[other]))
+    )
+    return [values[place] for place in order]
+
+
+def _is_sorted(values: list[Any]) -> bool:
+    return all(compare(one, other) <= 0 for one, other in zip(values, values[1:], strict=False))
+
+
+def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
+    def total(values: list[Any]) -> Any:
+        found = zero
+        for one in values:
+            found = add(found, one)
+        return found
+
+    return total
+
+
+def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
+    def extreme(values: list[Any]) -> Any:
+        if not values:
+            raise CelError(f"{name} called on empty list")
+        found = values[0]
+        for one in values[1:]:
+            if compare(found, one) * sign < 0:
+                found = one
+        return found
+
+    return extreme
+
+
+def _index_of(values: list[Any], item: Any) -> int:
+    return next((place for place, one in enumerate(values) if equals(one, item)), -1)
+
+
+def _last_index_of(values: list[Any], item: Any) -> int:
+    places = range(len(values) - 1, -1, -1)
+    return next((place for place in places if equals(values[place], item)), -1)
+
+
+def _for_ordered(name: str, result: str, run: Callable[[list[Any]], Any]) -> Function:
+    return function(
+        name, *(way(f"list<{kind}>.() -> {result.format(kind)}", run) for kind in _ORDERED)
+    )
+
+
+LISTS = Library(
+    "lists",
+    (
+        function("slice", way("list<T>.(int, int) -> list<T>", _slice)),
+        Function(
+            "flatten",
+            (
+                way("list<list<T>>.() -> list<T>", _flatten),
+                way("list<dyn>.(int) -> list<dyn>", _flatten),
+            ),
+            guarded=False,
+        ),
+        _for_ordered("sort", "list<{}>", _sort)._replace(guarded=False),
+        Function(
+            "@sortByAssociatedKeys",
+            tuple(way(f"list<T>.(list<{kind}>) -> list<T>", _sort_by) for kind in _ORDERED),
+            guarded=False,
+        ),
+        function("lists.range", way("(int) -> list<int>", _range)),
+        function("reverse", way("list<T>.() -> list<T>", lambda values: values[::-1])),
+        function("distinct", way("list<T>.() -> list<T>", _distinct)),
+    ),
+    macros="sort_by",
+)
+
+KUBERNETES_LISTS = Library(
+    "kubernetes lists",
+    (
+        _for_ordered("isSorted", "bool", _is_sorted),
+        function(
+            "sum",
+            way("list<int>.() -> int", _sum_from(0)),
+            way("list<uint>.() -> uint", _sum_from(UInt(0))),
+            way("list<double>.() -> double", _sum_from(0.0)),
+            way("list<duration>.() -> duration", _sum_from(Duration(0))),
+        ),
+        _for_ordered("max", "{}", _extreme("max", 1)),
+        _for_ordered("min", "{}", _extreme("min", -1)),
+        function("indexOf", way("list<A>.(A) -> int", _index_of)),
+        function("lastIndexOf", way("list<A>.(A) -> int", _last_index_of)),
+    ),
+)
+
+TWO_VARIABLES = Library("two-variable comprehensions", (), macros="two_variables")
+"""Loops over index and value, or key and value. upstream: cel-go ext/comprehensions.go"""

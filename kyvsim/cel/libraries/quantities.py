@@ -1,0 +1,102 @@
+"""Kubernetes quantities such as `500Mi`.
+
+Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
+"""
+
+from typing import NamedTuple
+
+from kyvsim.cel.environment import Library
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.signature import function, way
+from kyvsim.cel.types import opaque
+from kyvsim.kube import quantity as kube
+from kyvsim.kube.quantity import parse_quantity
+
+_TYPE = opaque("kubernetes.Quantity")
+_MAX_INT = (1 << 63) - 1
+_WRONG_FORM = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
+class Quantity(NamedTuple):
+    """A quantity as a value of expressions."""
+
+    amount: kube.Quantity
+    CEL_TYPE = _TYPE
+
+
+def _quantity(text: str) -> Quantity:
+    found = parse_quantity(text)
+    if found is None:
+        raise CelError(_WRONG_FORM)
+    return Quantity(found)
+
+
+def _is_quantity(text: str) -> bool:
+    return parse_quantity(text) is not None
+
+
+def _whole(value: Quantity) -> int | None:
+    """Return the value as an int64, or None where it is none."""
+    amount = value.amount
+    try:
+        found = amount.whole()
+    except OverflowError:
+        return None
+    exact = kube.Quantity(found, 0, amount.format).compare(amount) == 0
+    return found if exact and -_MAX_INT - 1 <= found <= _MAX_INT else None
+
+
+def _as_integer(value: Quantity) -> int:
+    found = _whole(value)
+    if found is None:
+        raise CelError("cannot convert value to integer")
+    return found
+
+
+def _compare(left: Quantity, right: Quantity) -> int:
+    order = left.amount.compare(right.amount)
+    return (order > 0) - (order < 0)
+
+
+def _sign(value: Quantity) -> int:
+    return (value.amount.mantissa > 0) - (value.amount.mantissa < 0)
+
+
+def _of_int(number: int) -> kube.Quantity:
+    return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
+
+
+def _q(signature: str) -> str:
+    return signature.replace("Q", _TYPE.name)
+
+
+QUANTITIES = Library(
+    "quantity",
+    (
+        function("quantity", way(_q("(string) -> Q"), _quantity)),
+        function("isQuantity", way("(string) -> bool", _is_quantity)),
+        function("isInteger", way(_q("Q.() -> bool"), lambda value: _whole(value) is not None)),
+        function("asInteger", way(_q("Q.() -> int"), _as_integer)),
+        function(
+            "asApproximateFloat",
+            way(_q("Q.() -> double"), lambda value: value.amount.approximate()),
+        ),
+        function("sign", way(_q("(Q) -> int"), _sign)),
+        function("isLessThan", way(_q("Q.(Q) -> bool"), lambda a, b: _compare(a, b) < 0)),
+        function("isGreaterThan", way(_q("Q.(Q) -> bool"), lambda a, b: _compare(a, b) > 0)),
+        function("compareTo", way(_q("Q.(Q) -> int"), _compare)),
+        function(
+            "add",
+            way(_q("Q.(Q) -> Q"), lambda a, b: Quantity(a.amount.plus(b.amount))),
+            way(_q("Q.(int) -> Q"), lambda a, number: Quantity(a.amount.plus(_of_int(number)))),
+        ),
+        function(
+            "sub",
+            way(_q("Q.(Q) -> Q"), lambda a, b: Quantity(a.amount.minus(b.amount))),
+            way(_q("Q.(int) -> Q"), lambda a, number: Quantity(a.amount.minus(_of_int(number)))),
+        ),
+    ),
+    types=((Quantity, _TYPE),),
+)

@@ -1,0 +1,75 @@
+"""Parts of a text that a pattern matches.
+
+Source of the rules: upstream k8s.io/apiserver pkg/cel/library/regex.go.
+"""
+
+from typing import Any
+
+from kyvsim.cel.environment import Library
+from kyvsim.cel.errors import CelError, no_such_overload
+from kyvsim.cel.loops import Run
+from kyvsim.cel.regexes import compile_regex
+from kyvsim.cel.signature import function, way
+
+
+def _compile(pattern: str) -> Any:
+    try:
+        return compile_regex(pattern)
+    except CelError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    return _first(_compile(pattern), text)
+
+
+def _first(pattern: Any, text: str) -> str:
+    found = pattern.search(text)
+    return str(found[0]) if found is not None else ""
+
+
+def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
+    return _all(_compile(pattern), text, count)
+
+
+def _all(pattern: Any, text: str, count: int = -1) -> list[str]:
+    """Return the matches as Go finds them: none that is empty right behind another."""
+    found: list[str] = []
+    before = -1
+    for match in pattern.finditer(text):
+        if count >= 0 and len(found) >= count:
+            break
+        if match.end() == match.start() == before:
+            continue
+        found.append(str(match[0]))
+        before = match.end()
+    return found
+
+
+def _find_constant(text: Run, pattern: Any) -> Run:
+    compiled = compile_regex(pattern)
+    return lambda frame: _first(compiled, _text(text(frame)))
+
+
+def _find_all_constant(text: Run, pattern: Any) -> Run:
+    compiled = compile_regex(pattern)
+    return lambda frame: _all(compiled, _text(text(frame)))
+
+
+def _text(value: Any) -> str:
+    if value.__class__ is str:
+        return str(value)
+    raise no_such_overload()
+
+
+REGEX = Library(
+    "regex",
+    (
+        function("find", way("string.(string) -> string", _find)._replace(optimize=_find_constant)),
+        function(
+            "findAll",
+            way("string.(string) -> list<string>", _find_all)._replace(optimize=_find_all_constant),
+            way("string.(string, int) -> list<string>", _find_all),
+        ),
+    ),
+)

@@ -1,0 +1,90 @@
+"""What the texts of number and string tokens stand for.
+
+Source of the rules: upstream cel-go parser/unescape.go, parser/parser.go.
+"""
+
+import re
+from types import MappingProxyType
+
+from kyvsim.cel.values import UInt
+
+_ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u(.{4})|U(.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_SIMPLE = MappingProxyType(dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True)))
+_LIMIT = 1 << 63
+
+
+def read_int(text: str) -> int:
+    """Return the int that a token writes; raises ValueError where it is no int64."""
+    negative = text.startswith("-")
+    digits = text[1:] if negative else text
+    number = int(digits[2:], 16) if digits.startswith("0x") else int(digits)
+    number = -number if negative else number
+    if not -_LIMIT <= number < _LIMIT:
+        raise ValueError("invalid int literal")
+    return number
+
+
+def read_uint(text: str) -> UInt:
+    """Return the uint that a token writes; raises ValueError where it is no uint64."""
+    digits = text[:-1]
+    number = int(digits[2:], 16) if digits.startswith("0x") else int(digits)
+    if number >= 2 * _LIMIT:
+        raise ValueError("invalid uint literal")
+    return UInt(number)
+
+
+def read_double(text: str) -> float:
+    """Return the double that a token writes; raises ValueError where it is out of range."""
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise ValueError("invalid double literal")
+    return number
+
+
+def read_string(token: str) -> str:
+    """Return the text that a string token writes; raises ValueError on a bad escape."""
+    body, raw = _body(token)
+    if raw or "\\" not in body:
+        return body
+    return _ESCAPE.sub(_character, body)
+
+
+def read_bytes(token: str) -> bytes:
+    """Return the bytes that a bytes token writes; raises ValueError on a bad escape."""
+    body, raw = _body(token[1:])
+    if raw or "\\" not in body:
+        return body.encode()
+    pieces: list[bytes] = []
+    start = 0
+    for found in _ESCAPE.finditer(body):
+        pieces.append(body[start : found.start()].encode())
+        pieces.append(_byte(found))
+        start = found.end()
+    pieces.append(body[start:].encode())
+    return b"".join(pieces)
+
+
+def _body(token: str) -> tuple[str, bool]:
+    raw = token[0] in "rR"
+    text = (token[1:] if raw else token).replace("\r\n", "\n").replace("\r", "\n")
+    quotes = 3 if text[:3] in {'"""', "'''"} and len(text) >= 6 else 1
+    return text[quotes:-quotes], raw
+
+
+def _character(found: re.Match[str]) -> str:
+    byte, short, long, octal, simple = found.groups()
+    if simple is not None:
+        return _SIMPLE[simple]
+    code = int(octal, 8) if octal else int(byte or short or long, 16)
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        raise ValueError("invalid unicode code point")
+    return chr(code)
+
+
+def _byte(found: re.Match[str]) -> bytes:
+    byte, short, long, octal, simple = found.groups()
+    if short or long:
+        raise ValueError("unable to unescape string")
+    if simple is not None:
+        return _SIMPLE[simple].encode()
+    return bytes([int(octal, 8) & 0xFF if octal else int(byte, 16)])

@@ -1,0 +1,137 @@
+"""`&&`, `||`, `?:` and the operators that look inside optional values, as closures.
+
+Source of the rules: upstream cel-go interpreter/interpretable.go (evalAnd, evalOr), cel/library.go.
+"""
+
+from typing import Any
+
+from kyvsim.cel.errors import CelError, no_such_overload
+from kyvsim.cel.loops import Run
+from kyvsim.cel.values import Optional
+
+
+def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:
+    """Return `||` (which True decides) or `&&` (which False decides) over any number of terms.
+
+    A term that decides makes up for others that fail; else the first failure is the result.
+    """
+    if len(terms) == 2:
+        return _junction_of_two(*terms, decides=decides)
+
+    def run(frame: list[Any]) -> bool:
+        fault: CelError | None = None
+        for term in terms:
+            try:
+                found = term(frame)
+            except CelError as error:
+                fault = fault or error
+                continue
+            if found is decides:
+                return decides
+            if found.__class__ is not bool:
+                fault = fault or no_such_overload()
+        if fault is not None:
+            raise fault
+        return not decides
+
+    return run
+
+
+def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:
+    other = not decides
+
+    def run(frame: list[Any]) -> bool:
+        try:
+            found = left(frame)
+        except CelError as error:
+            return absorb(frame, error)
+        if found is decides:
+            return decides
+        if found is not other:
+            return absorb(frame, no_such_overload())
+        found = right(frame)
+        if found.__class__ is bool:
+            return bool(found)
+        raise no_such_overload()
+
+    def absorb(frame: list[Any], fault: CelError) -> bool:
+        try:
+            found = right(frame)
+        except CelError:
+            raise fault from None
+        if found is decides:
+            return decides
+        raise fault
+
+    return run
+
+
+def conditional(test: Run, chosen: Run, other: Run) -> Run:
+    """Return `test ? chosen : other`."""
+
+    def run(frame: list[Any]) -> Any:
+        found = test(frame)
+        if found is True:
+            return chosen(frame)
+        if found is False:
+            return other(frame)
+        raise no_such_overload()
+
+    return run
+
+
+def first_present(left: Run, right: Run) -> Run:
+    """Return `left.or(right)`."""
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        if found.__class__ is not Optional:
+            raise no_such_overload()
+        return found if found.present else right(frame)
+
+    return run
+
+
+def value_or_default(left: Run, right: Run) -> Run:
+    """Return `left.orValue(right)` as cel-go has it."""
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        if found.__class__ is not Optional:
+            raise no_such_overload()
+        return found.value if found.present else right(frame)
+
+    return run
+
+
+def lenient_value_or_default(left: Run, right: Run) -> Run:
+    """Return `left.orValue(right)` as Kyverno has it.
+
+    What is not optional is taken as it is, and the default is always evaluated: it may fail.
+    """
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        default = right(frame)
+        if found.__class__ is Optional:
+            return found.value if found.present else default
+        return found
+
+    return run
+
+
+def field_or_default(base: Run, fields: tuple[str, ...], default: Run) -> Run:
+    """Return `base.?a.?b.orValue(default)` without the optional values in between."""
+
+    def run(frame: list[Any]) -> Any:
+        value = base(frame)
+        otherwise = default(frame)
+        if value.__class__ is Optional:
+            value = value.value
+        for field in fields:
+            if value.__class__ is not dict or field not in value:
+                return otherwise
+            value = value[field]
+        return value
+
+    return run

@@ -1,0 +1,215 @@
+"""The loop macros as closures.
+
+Source of the rules: upstream cel-go parser/macro.go (what each stands for) and
+interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&` and `||` do.
+"""
+
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel.equality import find_key
+from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
+from kyvsim.cel.text import show_value
+
+Run = Callable[[list[Any]], Any]
+"""An expression as a closure over its frame: steps left, variables, names of loops."""
+
+_GO_NAMES = MappingProxyType(
+    {
+        "str": "String",
+        "float": "Double",
+        "int": "Int",
+        "UInt": "Uint",
+        "bool": "Bool",
+        "NoneType": "Null",
+        "bytes": "Bytes",
+    }
+)
+
+
+class LoopParts(NamedTuple):
+    """A loop's parts; `second` is the slot of its second name, 0 where it has one only."""
+
+    source: Run
+    slot: int
+    second: int
+    test: Run
+    result: Run
+    step: int
+    """What one round costs."""
+
+
+def spend(frame: list[Any], steps: int) -> None:
+    """Take steps from those left; raises BudgetError where there are not so many."""
+    frame[0] -= steps
+    if frame[0] < 0:
+        raise BudgetError
+
+
+def _elements(value: Any) -> Iterable[Any]:
+    if value.__class__ is list or isinstance(value, dict):
+        return value  # type: ignore[no-any-return] — a list or the keys of a map
+    raise CelError(f"got '{_go_name(value)}', expected iterable type")
+
+
+def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+    if value.__class__ is list:
+        return enumerate(value)
+    if isinstance(value, dict):
+        return value.items()
+    raise CelError(f"unsupported comprehension range type: {_go_name(value)}")
+
+
+def _go_name(value: Any) -> str:
+    name = value.__class__.__name__
+    return f"types.{_GO_NAMES.get(name, name)}" if name != "Optional" else "*types.Optional"
+
+
+def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
+    """Return a generator that sets the names for one round after the other."""
+    source, slot, second, step = parts.source, parts.slot, parts.second, parts.step
+
+    def one(frame: list[Any]) -> Iterable[None]:
+        for element in _elements(source(frame)):
+            spend(frame, step)
+            frame[slot] = element
+            yield
+
+    def two(frame: list[Any]) -> Iterable[None]:
+        for first, element in _pairs(source(frame)):
+            spend(frame, step)
+            frame[slot] = first
+            frame[second] = element
+            yield
+
+    return two if second else one
+
+
+def quantifier(parts: LoopParts, *, decides: bool) -> Run:
+    """Return `exists` (which True decides) or `all` (which False decides)."""
+    if not parts.second:
+        return _quantifier_of_one(parts, decides=decides)
+    rounds, test = _rounds(parts), parts.test
+
+    def run(frame: list[Any]) -> bool:
+        fault: CelError | None = None
+        for _ in rounds(frame):
+            try:
+                found = test(frame)
+            except CelError as error:
+                fault = fault or error
+                continue
+            if found is decides:
+                return decides
+            if found.__class__ is not bool:
+                fault = fault or no_such_overload()
+        if fault is not None:
+            raise fault
+        return not decides
+
+    return run
+
+
+def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
+    source, slot, test, step = parts.source, parts.slot, parts.test, parts.step
+
+    def run(frame: list[Any]) -> bool:
+        fault: CelError | None = None
+        for element in _elements(source(frame)):
+            frame[0] -= step
+            frame[slot] = element
+            try:
+                found = test(frame)
+            except CelError as error:
+                fault = fault or error
+                continue
+            if found is decides:
+                return decides
+            if found.__class__ is not bool:
+                fault = fault or no_such_overload()
+        if frame[0] < 0:
+            raise BudgetError
+        if fault is not None:
+            raise fault
+        return not decides
+
+    return run
+
+
+def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
+    """Return a generator over the rounds that the test takes.
+
+    As upstream, a failing test does not stop the loop, and the last failure is the one reported.
+    """
+    rounds, test = _rounds(parts), parts.test
+
+    def takers(frame: list[Any]) -> Iterable[bool]:
+        fault: CelError | None = None
+        for _ in rounds(frame):
+            try:
+                found = test(frame)
+            except CelError as error:
+                fault = error
+                continue
+            if found.__class__ is not bool:
+                fault = no_such_overload()
+            elif found and fault is None:
+                yield True
+        if fault is not None:
+            raise fault
+
+    return takers
+
+
+def exactly_one(parts: LoopParts) -> Run:
+    """Return `exists_one`."""
+    takers = _takers(parts)
+    return lambda frame: sum(takers(frame)) == 1
+
+
+def taken(parts: LoopParts) -> Run:
+    """Return `filter`."""
+    takers, slot = _takers(parts), parts.slot
+    return lambda frame: [frame[slot] for _ in takers(frame)]
+
+
+def mapped(parts: LoopParts, *, tested: bool) -> Run:
+    """Return `map` or `transformList`."""
+    rounds = _takers(parts) if tested else _rounds(parts)
+    result = parts.result
+    return lambda frame: [result(frame) for _ in rounds(frame)]
+
+
+def transformed(parts: LoopParts, *, tested: bool) -> Run:
+    """Return `transformMap`."""
+    rounds = _takers(parts) if tested else _rounds(parts)
+    slot, result = parts.slot, parts.result
+
+    def run(frame: list[Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for _ in rounds(frame):
+            made[frame[slot]] = result(frame)
+        return made
+
+    return run
+
+
+def transformed_entries(parts: LoopParts, *, tested: bool) -> Run:
+    """Return `transformMapEntry`: the maps that the rounds give, joined."""
+    rounds = _takers(parts) if tested else _rounds(parts)
+    result = parts.result
+
+    def run(frame: list[Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for _ in rounds(frame):
+            entry = result(frame)
+            if not isinstance(entry, dict):
+                raise no_such_overload()
+            for key, value in entry.items():
+                if find_key(made, key) is not None:
+                    raise CelError(f"insert failed: key {show_value(key)} already exists")
+                made[key] = value
+        return made
+
+    return run

@@ -1,0 +1,282 @@
+"""Tree → closures over a frame: the steps left, the variables, then the names of loops."""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import access, equality, logic, loops
+from kyvsim.cel.calls import compile_call
+from kyvsim.cel.check import TYPE_NAMES, Checked
+from kyvsim.cel.closures import (
+    constant_run,
+    equal_to_constant,
+    in_constant,
+    indexed,
+    indexed_by,
+    list_maker,
+    map_maker,
+    path,
+    selected,
+)
+from kyvsim.cel.environment import Environment
+from kyvsim.cel.loops import LoopParts, Run
+from kyvsim.cel.macros import OR_VALUE
+from kyvsim.cel.nodes import (
+    Bind,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    Loop,
+    MapLiteral,
+    Node,
+    Select,
+    children,
+)
+from kyvsim.cel.types import CelType
+
+_CONVERSIONS = frozenset(
+    {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
+)
+_ROUND_COSTS = MappingProxyType({"all": 3, "exists": 4, "exists_one": 2, "filter": 7})
+_MAP_ROUND_COST = 12
+
+
+class Code(NamedTuple):
+    """A lowered node, and its value where that is known already."""
+
+    run: Run
+    constant: bool = False
+    value: Any = None
+    slot: int = 0
+    """Where its value stands in the frame, if it is a variable."""
+    fields: tuple[str, ...] = ()
+    """The fields selected from the variable at `slot`."""
+
+
+def constant(value: Any) -> Code:
+    """Return the code of a value that is known already."""
+    return Code(constant_run(value), constant=True, value=value)
+
+
+def lower(root: Node, checked: Checked, env: Environment) -> tuple[Code, int]:
+    """Return an expression's code and the length of the frame it needs.
+
+    Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
+    """
+    lowering = _Lowering(checked, env)
+    return lowering.lower(root), lowering.slots
+
+
+class _Lowering:
+    """One walk over the tree; `slots` grows with the names of loops."""
+
+    def __init__(self, checked: Checked, env: Environment) -> None:
+        self.checked = checked
+        self.env = env
+        self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
+        self.slots = 1 + len(env.variables)
+
+    def lower(self, node: Node) -> Code:
+        return _LOWERERS[node.__class__](self, node)
+
+    def run(self, node: Node) -> Run:
+        return self.lower(node).run
+
+    def literal(self, node: Literal) -> Code:
+        return constant(node.value)
+
+    def ident(self, node: Ident) -> Code:
+        return self.variable(node.name)
+
+    def variable(self, name: str) -> Code:
+        slot = self.names.get(name) or self.names.get(name.removeprefix("."))
+        if slot is None:
+            return constant(_type_value(name.removeprefix(".")))
+        return Code(lambda frame: frame[slot], slot=slot)
+
+    def select(self, node: Select) -> Code:
+        if node.id in self.checked.names:
+            return self.variable(self.checked.names[node.id])
+        operand, field = self.lower(node.operand), node.field
+        run = operand.run
+        if node.test:
+            return Code(lambda frame: access.has_field(run(frame), field))
+        if node.optional:
+            return Code(lambda frame: access.select_if_present(run(frame), field))
+        if operand.slot:
+            fields = (*operand.fields, field)
+            return Code(path(operand.slot, fields), slot=operand.slot, fields=fields)
+        return Code(selected(run, field))
+
+    def call(self, node: Call) -> Code:
+        special = _OPERATORS.get(node.function) if node.target is None else None
+        if special is not None:
+            return special(self, node)
+        if node.function in {"or", "orValue"} and len(node.arguments) == 1 and node.target:
+            maker = logic.first_present if node.function == "or" else logic.value_or_default
+            return Code(maker(self.run(node.target), self.run(node.arguments[0])))
+        found = self.checked.overloads[node.id]
+        member = found[1][0].member
+        parts = (node.target, *node.arguments) if node.target and member else node.arguments
+        codes = [self.lower(one) for one in parts]
+        optimize = found[1][0].optimize if len(found[1]) == 1 else None
+        if optimize is not None and codes[-1].constant and len(codes) == 2:
+            return Code(optimize(codes[0].run, codes[-1].value))
+        run = compile_call(found, tuple(one.run for one in codes), self.env.classes)
+        if node.function in _CONVERSIONS and len(codes) == 1 and codes[0].constant:
+            return constant(run([0]))
+        return Code(run)
+
+    def junction(self, node: Call) -> Code:
+        terms = tuple(map(self.run, node.arguments))
+        return Code(logic.junction(terms, decides=node.function == "_||_"))
+
+    def conditional(self, node: Call) -> Code:
+        test, chosen, other = map(self.run, node.arguments)
+        return Code(logic.conditional(test, chosen, other))
+
+    def equality(self, node: Call) -> Code:
+        left, right = map(self.lower, node.arguments)
+        negated = node.function == "_!=_"
+        if right.constant and right.value.__class__ in {str, bool, int, type(None)}:
+            return Code(equal_to_constant(left.run, right.value, negated=negated))
+        compare = equality.differs if negated else equality.equals
+        first, second = left.run, right.run
+        return Code(lambda frame: compare(first(frame), second(frame)))
+
+    def membership(self, node: Call) -> Code:
+        item, among = map(self.lower, node.arguments)
+        if among.constant and among.value.__class__ is list:
+            return Code(in_constant(item.run, among.value))
+        first, second = item.run, among.run
+        return Code(lambda frame: equality.contains(first(frame), second(frame)))
+
+    def index(self, node: Call) -> Code:
+        operand, key = map(self.lower, node.arguments)
+        if key.constant and key.value.__class__ is str:
+            return Code(indexed_by(operand.run, key.value))
+        return Code(indexed(operand.run, key.run))
+
+    def optional_index(self, node: Call) -> Code:
+        operand, key = map(self.run, node.arguments)
+        return Code(lambda frame: access.index_if_present(operand(frame), key(frame)))
+
+    def or_value(self, node: Call) -> Code:
+        target, default = node.arguments[0], self.run(node.arguments[1])
+        fields: list[str] = []
+        while isinstance(target, Select) and target.optional:
+            fields.insert(0, target.field)
+            target = target.operand
+        if fields:
+            return Code(logic.field_or_default(self.run(target), tuple(fields), default))
+        return Code(logic.lenient_value_or_default(self.run(target), default))
+
+    def list_literal(self, node: ListLiteral) -> Code:
+        codes = [self.lower(one) for one in node.elements]
+        if not node.optional and all(code.constant for code in codes):
+            return constant([code.value for code in codes])
+        return Code(list_maker([code.run for code in codes], node.optional))
+
+    def map_literal(self, node: MapLiteral) -> Code:
+        entries = [
+            (self.lower(entry.key), self.lower(entry.value), entry.optional)
+            for entry in node.entries
+        ]
+        run = map_maker([(key.run, value.run, optional) for key, value, optional in entries])
+        if all(key.constant and value.constant and not opt for key, value, opt in entries):
+            return constant(run([0]))
+        return Code(run)
+
+    def bind(self, node: Bind) -> Code:
+        value = self.run(node.value)
+        (slot,), outer = self.enter((node.variable,))
+        body = self.run(node.body)
+        self.names = outer
+
+        def run(frame: list[Any]) -> Any:
+            frame[slot] = value(frame)
+            return body(frame)
+
+        return Code(run)
+
+    def enter(self, variables: tuple[str, ...]) -> tuple[tuple[int, ...], dict[str, int]]:
+        """Give each name a slot of its own; return the slots and the names as they were."""
+        outer = self.names
+        slots = tuple(range(self.slots, self.slots + len(variables)))
+        self.slots += len(variables)
+        self.names = {**outer, **dict(zip(variables, slots, strict=True))}
+        return slots, outer
+
+    def loop(self, node: Loop) -> Code:
+        source = self.run(node.source)
+        slots, outer = self.enter(node.variables)
+        always = constant_run(value=True)
+        test = self.run(node.test) if node.test is not None else always
+        result = self.run(node.result) if node.result is not None else always
+        self.names = outer
+        own = _ROUND_COSTS.get(node.kind, _MAP_ROUND_COST)
+        step = own + sum(cost(part) for part in (node.test, node.result) if part is not None)
+        second = slots[1] if len(slots) > 1 else 0
+        parts = LoopParts(source, slots[0], second, test, result, step)
+        return Code(_LOOPS[node.kind](parts, node.test is not None))
+
+
+def cost(node: Node) -> int:
+    """Return about the steps that evaluating a node takes; loops count for themselves.
+
+    upstream: cel-go interpreter/runtimecost.go
+    """
+    if isinstance(node, Loop):
+        return cost(node.source) + 1
+    inner = sum(map(cost, children(node)))
+    if isinstance(node, (Ident, Select)):
+        return inner + 1
+    if isinstance(node, Call):
+        return inner + (node.function not in {"_&&_", "_||_", "_?_:_"})
+    if isinstance(node, ListLiteral):
+        return inner + 10
+    return inner + 30 if isinstance(node, MapLiteral) else inner
+
+
+def _type_value(name: str) -> CelType:
+    return TYPE_NAMES[name].parameters[0]._replace(parameters=())
+
+
+_OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], Code]] = MappingProxyType(
+    {
+        "_&&_": _Lowering.junction,
+        "_||_": _Lowering.junction,
+        "_?_:_": _Lowering.conditional,
+        "_==_": _Lowering.equality,
+        "_!=_": _Lowering.equality,
+        "@in": _Lowering.membership,
+        "_[_]": _Lowering.index,
+        "_[?_]": _Lowering.optional_index,
+        OR_VALUE: _Lowering.or_value,
+    }
+)
+_LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], Code]] = MappingProxyType(
+    {
+        Literal: _Lowering.literal,
+        Ident: _Lowering.ident,
+        Select: _Lowering.select,
+        Call: _Lowering.call,
+        ListLiteral: _Lowering.list_literal,
+        MapLiteral: _Lowering.map_literal,
+        Bind: _Lowering.bind,
+        Loop: _Lowering.loop,
+    }
+)
+_LOOPS: MappingProxyType[str, Callable[[LoopParts, bool], Run]] = MappingProxyType(
+    {
+        "all": lambda parts, _: loops.quantifier(parts, decides=False),
+        "exists": lambda parts, _: loops.quantifier(parts, decides=True),
+        "exists_one": lambda parts, _: loops.exactly_one(parts),
+        "filter": lambda parts, _: loops.taken(parts),
+        "map": lambda parts, tested: loops.mapped(parts, tested=tested),
+        "transformList": lambda parts, tested: loops.mapped(parts, tested=tested),
+        "transformMap": lambda parts, tested: loops.transformed(parts, tested=tested),
+        "transformMapEntry": lambda parts, tested: loops.transformed_entries(parts, tested=tested),
+    }
+)

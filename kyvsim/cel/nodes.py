@@ -1,0 +1,124 @@
+"""The tree of an expression. Every node has a number of its own and an offset into the text."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Literal(NamedTuple):
+    """A number, text, bytes, truth value or null."""
+
+    id: int
+    at: int
+    value: Any
+
+
+class Ident(NamedTuple):
+    """A name; with a dot in front where it is to be looked up at the outermost level."""
+
+    id: int
+    at: int
+    name: str
+
+
+class Select(NamedTuple):
+    """`operand.field`, `operand.?field` or `has(operand.field)`."""
+
+    id: int
+    at: int
+    operand: "Node"
+    field: str
+    optional: bool = False
+    test: bool = False
+
+
+class Call(NamedTuple):
+    """A function or operator; `target` is what stands before the dot."""
+
+    id: int
+    at: int
+    function: str
+    target: "Node | None"
+    arguments: tuple["Node", ...]
+
+
+class ListLiteral(NamedTuple):
+    """`[a, ?b]`; `optional` holds the places with a question mark."""
+
+    id: int
+    at: int
+    elements: tuple["Node", ...]
+    optional: frozenset[int]
+
+
+class Entry(NamedTuple):
+    """`key: value` of a map."""
+
+    at: int
+    key: "Node"
+    value: "Node"
+    optional: bool
+
+
+class MapLiteral(NamedTuple):
+    """`{key: value, ?key: value}`."""
+
+    id: int
+    at: int
+    entries: tuple[Entry, ...]
+
+
+class StructLiteral(NamedTuple):
+    """`Type{field: value}`."""
+
+    id: int
+    at: int
+    type_name: str
+    fields: tuple[tuple[str, "Node"], ...]
+
+
+class Loop(NamedTuple):
+    """One of the loop macros over a list or map."""
+
+    id: int
+    at: int
+    kind: str
+    source: "Node"
+    variables: tuple[str, ...]
+    """One name, or two for the index or key and the value."""
+    test: "Node | None"
+    """What decides about an element; None where all are taken."""
+    result: "Node | None"
+    """What becomes of an element that is taken."""
+
+
+class Bind(NamedTuple):
+    """`body` with a name for `value`."""
+
+    id: int
+    at: int
+    variable: str
+    value: "Node"
+    body: "Node"
+
+
+Node: TypeAlias = (
+    Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Loop | Bind
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes directly below, in the order in which they are written."""
+    if isinstance(node, Select):
+        return (node.operand,)
+    if isinstance(node, Call):
+        return node.arguments if node.target is None else (node.target, *node.arguments)
+    if isinstance(node, ListLiteral):
+        return node.elements
+    if isinstance(node, MapLiteral):
+        return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+    if isinstance(node, StructLiteral):
+        return tuple(value for _, value in node.fields)
+    if isinstance(node, Loop):
+        return tuple(part for part in (node.source, node.test, node.result) if part is not None)
+    if isinstance(node, Bind):
+        return (node.value, node.body)
+    return ()

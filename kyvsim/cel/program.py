@@ -1,0 +1,61 @@
+"""Text → a program that can be evaluated any number of times."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel.check import check
+from kyvsim.cel.environment import CALL_LIMIT, Environment
+from kyvsim.cel.errors import BudgetError, CelError, CompileError
+from kyvsim.cel.literal_checks import check_literals
+from kyvsim.cel.loops import Run
+from kyvsim.cel.lower import lower
+from kyvsim.cel.parse import SyntaxIssues, parse
+from kyvsim.cel.source import describe
+from kyvsim.cel.types import CelType
+
+
+class Program(NamedTuple):
+    """A compiled expression."""
+
+    text: str
+    type: CelType
+    """What its value is, as far as that can be known beforehand."""
+    run: Run
+    slots: int
+    """The length of the frame that `run` needs."""
+
+    def evaluate(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
+        """Return the value for the variables' values, in the order of the environment.
+
+        Raises CelError where the evaluation fails, and BudgetError where it takes too many steps.
+        """
+        frame = [limit, *values, *[None] * (self.slots - 1 - len(values))]
+        try:
+            found = self.run(frame)
+        except CelError:
+            if frame[0] < 0:
+                raise BudgetError from None
+            raise
+        if frame[0] < 0:
+            raise BudgetError
+        return found
+
+
+def compile_expression(text: str, env: Environment) -> Program:
+    """Return the program for an expression; raises CompileError with upstream's message.
+
+    upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
+    """
+    try:
+        root = parse(text, env.macros)
+    except SyntaxIssues as found:
+        raise CompileError(f"compilation failed: {describe(text, found.issues)}") from None
+    checked = check(root, env)
+    issues = checked.issues or check_literals(root, checked)
+    if issues:
+        raise CompileError(f"compilation failed: {describe(text, issues)}")
+    try:
+        code, slots = lower(root, checked, env)
+    except CelError as error:
+        raise CompileError(f"program instantiation failed: {error}") from None
+    return Program(text, checked.types[root.id], code.run, slots)

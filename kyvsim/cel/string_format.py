@@ -1,0 +1,180 @@
+"""Texts with `%s`, `%d` and their like filled in.
+
+Source of the rules: upstream cel-go ext/formatting.go, for strings of version 2.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.cel.conversion import text_to_double, to_text
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.types import CelType
+from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
+from kyvsim.kube.go_text import quote
+
+CLAUSE = re.compile(r"%(?:(%)|(?:\.([0-9]*))?(.))", re.DOTALL)
+_DEFAULT_PRECISION = 6
+_INTS = frozenset({int, UInt})
+_PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
+_NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+
+WANTED = MappingProxyType(
+    {
+        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
+        "types, durations, and timestamps",
+        "d": "decimal clause can only be used on integers",
+        "f": "fixed-point clause can only be used on doubles",
+        "e": "scientific clause can only be used on doubles",
+        "b": "only integers and bools can be formatted as binary",
+        "x": "only integers, byte buffers, and strings can be formatted as hex",
+        "X": "only integers, byte buffers, and strings can be formatted as hex",
+        "o": "octal clause can only be used on integers",
+    }
+)
+
+
+def format_text(text: str, arguments: list[Any]) -> str:
+    """Return the text with its clauses filled in."""
+    return fill(text, len(arguments), lambda place, *clause: _clause(arguments[place], *clause))
+
+
+def fill(text: str, count: int, clause: Callable[[int, str, int | None], str]) -> str:
+    """Return the text with each clause replaced by what `clause` makes of it.
+
+    `clause` is given the argument's place, the letter and the precision, None where there is none.
+    """
+    made: list[str] = []
+    at = place = 0
+    while (start := text.find("%", at)) >= 0:
+        made.append(text[at:start])
+        if text.startswith("%%", start):
+            made.append("%")
+            at = start + 2
+            continue
+        if place >= count:
+            raise CelError(f"index {place} out of range")
+        letter, precision, at = _read_clause(text, start + 1)
+        try:
+            made.append(clause(place, letter, precision))
+        except CelError as error:
+            error.args = (f"error during formatting: {error}",)
+            raise
+        place += 1
+    made.append(text[at:])
+    return "".join(made)
+
+
+def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
+    if at >= len(text):
+        raise CelError("unexpected end of string")
+    start = "could not parse formatting clause: "
+    precision: int | None = None
+    if text[at] == ".":
+        digits = re.compile("[0-9]*").match(text, at + 1)
+        shown = digits[0] if digits else ""
+        at += 1 + len(shown)
+        wrong = f"{start}error while parsing precision: "
+        if at >= len(text):
+            raise CelError(f"{wrong}could not find end of precision specifier")
+        if not shown:
+            raise CelError(
+                f'{wrong}error while converting precision to integer: strconv.Atoi: parsing "": '
+                "invalid syntax"
+            )
+        precision = int(shown)
+    letter = text[at]
+    if letter not in WANTED:
+        raise CelError(f'{start}unrecognized formatting clause "{letter}"')
+    return letter, precision, at + 1
+
+
+def _clause(value: Any, letter: str, precision: int | None) -> str:
+    kind = value.__class__
+    if letter == "s":
+        return _string(value)
+    if letter in "fe":
+        return _double(value, letter, _DEFAULT_PRECISION if precision is None else precision)
+    if letter == "b" and kind is bool:
+        return "1" if value else "0"
+    if kind in _INTS:
+        return format(int(value), letter)
+    if letter in "xX" and kind in {str, bytes}:
+        found = (value.encode() if kind is str else value).hex()
+        return str(found.upper() if letter == "X" else found)
+    raise unfit(letter, type_name(value))
+
+
+def unfit(letter: str, kind: str) -> CelError:
+    """Return the error for an argument of a type that a clause does not take."""
+    return CelError(f"{WANTED[letter]}, was given {kind}")
+
+
+def _string(value: Any) -> str:
+    kind = value.__class__
+    if kind is list:
+        return f"[{', '.join(map(_quoted, value))}]"
+    if isinstance(value, dict):
+        return _map(value)
+    if value is None:
+        return "null"
+    if kind is CelType:
+        return str(value)
+    if kind in _PRINTED:
+        return to_text(value)
+    raise unfit("s", type_name(value))
+
+
+def _map(found: dict[Any, Any]) -> str:
+    for key in found:
+        if key.__class__ not in {str, bool, int, UInt}:
+            raise CelError(f"no formatting function for map key of type {type_name(key)}")
+    pairs = sorted((_quoted(key), _quoted(value)) for key, value in found.items())
+    return f"{{{', '.join(f'{key}:{value}' for key, value in pairs)}}}"
+
+
+def _quoted(value: Any) -> str:
+    """Return a value inside of a list or map."""
+    kind = value.__class__
+    if kind is str:
+        return quote(value)
+    if kind is bytes:
+        return f"b{quote(value.decode('utf-8', 'replace'))}"
+    if kind is float:
+        if math.isfinite(value):
+            return f"{value:.6f}"
+        return quote("NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf")
+    if kind is Timestamp:
+        return f"timestamp({quote(to_text(value))})"
+    if kind is Duration:
+        return f"duration({quote(to_text(value))})"
+    if kind is list or isinstance(value, dict) or value is None or kind in _PRINTED:
+        return _string(value)
+    raise CelError(f"no formatting function for {runtime_type(value).name}")
+
+
+def _double(value: Any, letter: str, precision: int) -> str:
+    if value.__class__ is not float and value not in _NOT_NUMBERS:
+        raise unfit(letter, type_name(value))
+    number = text_to_double(value) if value.__class__ is str else value
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "∞" if number > 0 else "-∞"
+    return _scientific(number, precision) if letter == "e" else f"{number:,.{precision}f}"
+
+
+def _scientific(number: float, precision: int) -> str:
+    """Return the number with its power of ten written out, as upstream's printer does.
+
+    As upstream, what is written as precision is the least width of the whole.
+    """
+    digits, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
+    sign = "-" if exponent[0] == "-" else ""
+    raised = "".join(_SUPERSCRIPTS[char] for char in f"{sign}{exponent[1:]}")
+    return f"{digits}×10{raised}".rjust(precision)
+
+
+_SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)))

@@ -1,0 +1,87 @@
+"""Values of expressions that Python has no type for, and what type a value is of.
+
+`int` is CEL's int, `float` its double; `str`, `bytes`, `bool`, `None`, `list` and `dict` are what
+they look like. Libraries add classes with a `CEL_TYPE`.
+"""
+
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.types import CelType
+
+
+class UInt(int):
+    """An unsigned number; what is computed from it is an `int` until it is made a UInt again."""
+
+    __slots__ = ()
+
+
+class Duration(NamedTuple):
+    """A length of time."""
+
+    nanoseconds: int
+
+
+class Timestamp(NamedTuple):
+    """A point in time: nanoseconds since 1970, and the zone's offset in seconds."""
+
+    nanoseconds: int
+    offset: int = 0
+
+
+class Optional(NamedTuple):
+    """A value that may be missing."""
+
+    present: bool
+    value: Any = None
+
+
+NONE: Final = Optional(present=False)
+
+DYNAMIC = types.list_of(types.DYN)
+_TYPES: MappingProxyType[type, CelType] = MappingProxyType(
+    {
+        str: types.STRING,
+        bool: types.BOOL,
+        int: types.INT,
+        float: types.DOUBLE,
+        UInt: types.UINT,
+        bytes: types.BYTES,
+        type(None): types.NULL,
+        Duration: types.DURATION,
+        Timestamp: types.TIMESTAMP,
+        list: CelType("list", "list"),
+        dict: CelType("map", "map"),
+        Optional: types.opaque("optional_type"),
+        CelType: types.TYPE,
+    }
+)
+
+
+def runtime_type(value: Any) -> CelType:
+    """Return the type of a value, without parameters."""
+    found = _TYPES.get(value.__class__)
+    if found is not None:
+        return found
+    declared = getattr(value, "CEL_TYPE", None)
+    if declared.__class__ is CelType:
+        return declared  # type: ignore[return-value] — its class was looked at
+    return _TYPES[dict]
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type as messages show it."""
+    return runtime_type(value).name
+
+
+def class_of(kind: CelType) -> type | None:
+    """Return the Python class of the values of a type, or None where there is no single one."""
+    return next(
+        (
+            cls
+            for cls, known in _TYPES.items()
+            if known.kind == kind.kind and known.name == kind.name
+        ),
+        None,
+    )
