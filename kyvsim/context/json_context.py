@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.context.variables import with_variables
 from kyvsim.kube.objects import Json
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.outside import Outside
 
 
 class _Skipped:
@@ -48,15 +48,25 @@ class JSONContext:
     here each element gets a layer of its own.
     """
 
-    __slots__ = ("_data", "_entries", "_settled", "_variables", "cluster", "deleting")
+    __slots__ = (
+        "_data",
+        "_entries",
+        "_settled",
+        "_variables",
+        "deleting",
+        "outside",
+        "policy_namespace",
+    )
 
-    def __init__(self, data: dict[str, Json], cluster: ClusterView, *, deleting: bool) -> None:
+    def __init__(self, data: dict[str, Json], outside: Outside, *, deleting: bool) -> None:
         self._data = data
         self._entries: tuple[_LazyEntry, ...] = ()
         self._settled: set[_LazyEntry] = set()
         self._variables = _NOTHING
-        self.cluster = cluster
+        self.outside = outside
         self.deleting = deleting
+        self.policy_namespace = ""
+        """Where a namespaced policy may look; "" for everywhere."""
 
     def root(self, names: frozenset[str]) -> Json:
         """Return the data for a query that may read the top-level `names`.
@@ -78,7 +88,8 @@ class JSONContext:
                 self._data[entry.name] = value
 
     def _until(self, position: int) -> "JSONContext":
-        earlier = JSONContext(self._data, self.cluster, deleting=self.deleting)
+        earlier = JSONContext(self._data, self.outside, deleting=self.deleting)
+        earlier.policy_namespace = self.policy_namespace
         earlier._entries = self._entries[:position]
         earlier._settled = self._settled
         return earlier
@@ -96,12 +107,23 @@ class JSONContext:
         given = variables or self._variables
         data = {**self._data, **values}
         added = JSONContext(
-            with_variables(data, given) if given else data, self.cluster, deleting=self.deleting
+            with_variables(data, given) if given else data, self.outside, deleting=self.deleting
         )
+        added.policy_namespace = self.policy_namespace
         added._entries = self._entries + tuple(_LazyEntry(name, load) for name, load in loaders)
         added._settled = set(self._settled)
         added._variables = given
         return added
+
+    def confined(self, namespace: str) -> "JSONContext":
+        """Return a context whose entries may only ask for what is in a namespace."""
+        inside = self.layer(_NOTHING)
+        inside.policy_namespace = namespace
+        return inside
+
+    def holds(self, name: str) -> bool:
+        """Return whether a top-level name has a value already, without loading any entry."""
+        return name in self._data
 
     def with_object(self, obj: Json) -> "JSONContext":
         """Return a context in which `request.object` is another one."""

@@ -9,14 +9,14 @@ from kyvsim.context.images import load_images
 from kyvsim.context.json_context import JSONContext
 from kyvsim.context.variables import with_variables
 from kyvsim.kube.objects import Json
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.outside import Outside
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def request_context(
-    request: AdmissionRequest, cluster: ClusterView, variables: Mapping[str, Json]
+    request: AdmissionRequest, outside: Outside, variables: Mapping[str, Json]
 ) -> JSONContext:
     """Return the context for a request: its fields, its user, the images of its object.
 
@@ -26,7 +26,7 @@ def request_context(
     if variables:
         data = with_variables(data, variables)
     deleting = request.operation is Operation.DELETE
-    context = JSONContext(data, cluster, deleting=deleting)
+    context = JSONContext(data, outside, deleting=deleting)
     subject = request.object
     return context.layer({}, (("images", lambda _: load_images(subject)),)) if subject else context
 

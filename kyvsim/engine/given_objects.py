@@ -1,8 +1,13 @@
 """The objects given to a command, as the cluster that rules may read."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
+from kyvsim.kube.discovery import KindTable, crd_kinds, kind_of_plural, plural
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
+
+_DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 class GivenObjects:
@@ -11,6 +16,7 @@ class GivenObjects:
     def __init__(self, objects: Iterable[Json]) -> None:
         self._by_key: dict[ObjectKey, Json] = {}
         self._by_kind: dict[tuple[str, str], list[Json]] = {}
+        self._listed: dict[tuple[str, str, str], tuple[Json, ...]] = {}
         for obj in objects:
             key = object_key(obj)
             if key not in self._by_key:
@@ -22,16 +28,46 @@ class GivenObjects:
         return self._by_key.get(ObjectKey(api_version, kind, namespace, name))
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return the objects of a kind in a namespace ("" for all), in input order."""
-        found = self._by_kind.get((api_version, kind), [])
+        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+        wanted = (api_version, kind, namespace)
+        found = self._listed.get(wanted)
+        if found is None:
+            found = self._listed[wanted] = self._in_order(*wanted)
+        return found
+
+    def _in_order(self, api_version: str, kind: str, namespace: str) -> tuple[Json, ...]:
         if not namespace:
-            return tuple(found)
-        return tuple(one for one in found if object_key(one).namespace == namespace)
+            # The order in which an API server lists.
+            return tuple(sorted(self._by_kind.get((api_version, kind), ()), key=_place))
+        everywhere = self.list(api_version, kind, "")
+        return tuple(one for one in everywhere if object_key(one).namespace == namespace)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that was given, in input order."""
         return self._by_kind.keys()
 
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where none is known."""
+        found = self._kind_by_plural.get((api_version, name))
+        return found or kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+
+    @cached_property
+    def _defined(self) -> KindTable:
+        return crd_kinds(self._by_kind.get(_DEFINITIONS, ()))
+
+    @cached_property
+    def _kind_by_plural(self) -> dict[tuple[str, str], str]:
+        """Return the given kinds by apiVersion and plural, guessed where nobody defines it."""
+        return {
+            (api_version, plural(split_api_version(api_version)[0], kind, self._defined)): kind
+            for api_version, kind in self._by_kind
+        }
+
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a given Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))
+
+
+def _place(obj: Json) -> tuple[str, str]:
+    key = object_key(obj)
+    return key.namespace, key.name

@@ -22,6 +22,8 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
     policy = step.policy.policy
     subject = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
+    if policy.kind == "Policy":
+        given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
     for rule in step.rules:
         outcome = _run_rule(rule, given, world, policy.name)
         if outcome is None:
@@ -58,10 +60,10 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     if world.values:
         variables = world.values.for_resource(policy, key.name)
         request = with_given_operation(request, variables)
-        scope = request_context(request, world.cluster, variables)
+        scope = request_context(request, world.outside, variables)
         request = _read_back(request, scope)
     else:
-        scope = request_context(request, world.cluster, {})
+        scope = request_context(request, world.outside, {})
     subject = request.subject
     facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
     return RuleInput(request, facts, scope, request.object) if facts else None

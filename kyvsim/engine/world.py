@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from kyvsim.model.mocks import NO_MOCKS
+from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.values import Values
 
@@ -11,3 +13,11 @@ class World(NamedTuple):
 
     cluster: ClusterView
     values: Values | None = None
+    answers_calls: bool = True
+    """Whether `cluster` answers API calls, as it does for `apply`."""
+
+    @property
+    def outside(self) -> Outside:
+        """What context entries and rules can ask."""
+        mocks = self.values.mocks if self.values else NO_MOCKS
+        return Outside(self.cluster, mocks, self.answers_calls)

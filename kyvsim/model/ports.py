@@ -28,7 +28,10 @@ class ClusterView(Protocol):
         """Return the object, or None; `namespace` is "" for cluster-scoped kinds."""
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return the objects of a kind in a namespace ("" for all), in input order."""
+        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where none is known."""
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that there is."""

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.mocks import NO_MOCKS, Mocks
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
@@ -38,6 +39,7 @@ class Values(NamedTuple):
     namespaces: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
     """Namespace objects by name."""
     subresources: tuple[Subresource, ...] = ()
+    mocks: Mocks = NO_MOCKS
     overrides: Mapping[str, str] = MappingProxyType({})
     """What `--set` options say; they win over the file's global and resource values."""
 

@@ -31,7 +31,7 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
-        return list(_source_of(filled)(filled, scope.cluster))
+        return list(_source_of(filled)(filled, scope.outside.cluster))
 
     return make
 

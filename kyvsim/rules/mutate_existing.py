@@ -53,7 +53,7 @@ def _compile_target(target: Mapping[str, Json], environment: Environment) -> _Ta
 
 
 def _find_all(
-    targets: list[_Target], policy_namespace: str, scope: JSONContext
+    targets: list[_Target], scope: JSONContext
 ) -> tuple[list[tuple[_Target, Json]], list[str]]:
     """Return each target with an object that it means, and what went wrong with others."""
     found: list[tuple[_Target, Json]] = []
@@ -62,8 +62,10 @@ def _find_all(
         try:
             wanted = target.selector.render(scope)
             # A namespaced policy reaches only into its own namespace.
-            namespace = policy_namespace or wanted.get("namespace") or ""
-            found += [(target, obj) for obj in find_targets(wanted, namespace, scope.cluster)]
+            namespace = scope.policy_namespace or wanted.get("namespace") or ""
+            found += [
+                (target, obj) for obj in find_targets(wanted, namespace, scope.outside.cluster)
+            ]
         except QueryError as error:
             problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
         except (LookupError, SelectorError) as error:
@@ -90,12 +92,10 @@ def _compile(context: RuleContext) -> CompiledBody:
         _compile_target(target, context.environment)
         for target in context.rule.data["mutate"]["targets"]
     ]
-    policy = context.policy
-    policy_namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     patch = _compile_patch(context)
 
     def outcomes(evaluation: Evaluation) -> Iterator[Outcome]:
-        found, problems = _find_all(targets, policy_namespace, evaluation.scope)
+        found, problems = _find_all(targets, evaluation.scope)
         if problems:
             yield errored("", "; ".join(problems))
         for target, obj in found:

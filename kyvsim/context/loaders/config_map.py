@@ -22,9 +22,14 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
                 f"failed to retrieve config map for context entry {name}: failed to substitute "
                 f"variables in context {name} configMap: {error.message}"
             ) from error
-        found = scope.cluster.get(
-            "v1", "ConfigMap", wanted["namespace"] or "default", wanted["name"]
-        )
+        namespace = wanted["namespace"] or scope.policy_namespace or "default"
+        if scope.policy_namespace not in {"", namespace}:
+            raise QueryError(
+                f"failed to retrieve config map for context entry {name}: context entry {name}: "
+                f'configMap namespace "{namespace}" is different from policy namespace '
+                f'"{scope.policy_namespace}"'
+            )
+        found = scope.outside.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
             # Without a cluster the entry stays undefined, so that values can stand in for it.
             return SKIPPED

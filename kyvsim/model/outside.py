@@ -1,0 +1,15 @@
+"""What context entries and rules can ask besides the request."""
+
+from typing import NamedTuple
+
+from kyvsim.model.mocks import NO_MOCKS, Mocks
+from kyvsim.model.ports import ClusterView
+
+
+class Outside(NamedTuple):
+    """The objects that rules may read, and the answers given for what nobody can ask offline."""
+
+    cluster: ClusterView
+    mocks: Mocks = NO_MOCKS
+    answers_calls: bool = True
+    """Whether `cluster` answers API calls; if not, what no mock answers stays undefined."""
