@@ -96,6 +96,8 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
             shows_place = on_path and is_key == level.is_map
         if shows_place:
             best = (event.start_mark.line + 1, event.start_mark.column + 1)
+            if not path:
+                return best
         if event.__class__ in _STARTS:
             is_map = event.__class__ is MappingStartEvent
             levels.append(_Level(is_map=is_map, on_path=on_path and not is_key))
