@@ -34,11 +34,16 @@ def read_itself(value: Json, name: str) -> None:
     if name == "resource.Quantity":
         _quantity(value)
     elif name == "intstr.IntOrString":
-        is_number = value.__class__ in {int, float} and value in _INT32
+        is_number = value.__class__ in {int, float} and is_whole(value, _INT32)
         if value.__class__ is not str and not is_number:
             raise OwnReaderError(wanted="int32")
     elif name in {"v1.Time", "v1.MicroTime"}:
         _time(value, name)
+
+
+def is_whole(number: float, span: range) -> bool:
+    """Return whether a number is whole and lies in a span (`in` would try every number of it)."""
+    return span.start <= number < span.stop and number % 1 == 0
 
 
 def _time(value: Json, name: str) -> None:

@@ -3,7 +3,7 @@
 upstream: encoding/json (Go 1.26), and the types of k8s.io/apimachinery that read themselves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -15,7 +15,7 @@ from kyvsim.rules.pod_security.go_types import (
     folded_fields,
     go_type,
 )
-from kyvsim.rules.pod_security.own_readers import OwnReaderError, read_itself
+from kyvsim.rules.pod_security.own_readers import OwnReaderError, is_whole, read_itself
 
 
 class MisfitError(Exception):
@@ -57,8 +57,8 @@ def _read(value: Json, kind: GoType) -> Json:
 
 def _is_scalar(value: Json, scalar: type | range) -> bool:
     kind = value.__class__
-    if scalar.__class__ is range:
-        return kind in {int, float} and value in scalar
+    if isinstance(scalar, range):
+        return kind in {int, float} and is_whole(value, scalar)
     return kind is scalar
 
 
@@ -104,10 +104,9 @@ def _merged(old: Json, new: Json) -> Json:
 
 def _read_items(value: Json, kind: GoType) -> Json:
     item_type = go_type(kind.item)
-    wanted = list if kind.is_list else dict
-    if value.__class__ is not wanted:
+    if value.__class__ is not (list if kind.is_list else dict):
         raise _DoesNotFitError
-    given = list(value if kind.is_list else value.values())
+    given: Collection[Json] = value.values() if isinstance(value, dict) else value
     items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
     if all(new is old for new, old in zip(items, given, strict=True)):
         return value
