@@ -197,12 +197,15 @@ def _compile_tags(pattern: Mapping[str, Json], place: Place) -> Check:
 
 
 def _expand(key: str, tags: Mapping[str, Json]) -> str:
-    """Return a key with the first tag that its wildcards fit in their place, if there is one."""
+    """Return a key with the first tag, by name, that its wildcards fit in their place.
+
+    upstream takes any of those that fit, as chance has it.
+    """
     if not has_wildcard(key):
         return key
     anchor = parse_anchor(key)
     bare = key if anchor is None else anchor.key
     found = next(
-        (tag for tag, text in tags.items() if text.__class__ is str and matches(bare, tag)), bare
+        (tag for tag in sorted(tags) if tags[tag].__class__ is str and matches(bare, tag)), bare
     )
     return found if anchor is None else str(anchor._replace(key=found))
