@@ -3,7 +3,13 @@
 from collections.abc import Iterable
 
 from kyvsim.context.json_context import EntryLoader
-from kyvsim.context.loaders import config_map, unanswered, variable
+from kyvsim.context.loaders import (
+    api_call,
+    config_map,
+    global_reference,
+    image_registry,
+    variable,
+)
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
@@ -11,9 +17,9 @@ from kyvsim.kube.objects import Json
 LOADERS: tuple[ContextLoader, ...] = (
     variable.LOADER,
     config_map.LOADER,
-    unanswered.API_CALL,
-    unanswered.GLOBAL_REFERENCE,
-    unanswered.IMAGE_REGISTRY,
+    api_call.LOADER,
+    global_reference.LOADER,
+    image_registry.LOADER,
 )
 
 

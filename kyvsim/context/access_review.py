@@ -1,0 +1,146 @@
+"""SubjectAccessReviews, answered from the RBAC objects given.
+
+Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac and
+pkg/registry/rbac/validation.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.labels import compile_selector
+from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.model.ports import ClusterView
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_KINDS = ("ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role")
+_MASTERS = "system:masters"
+
+
+class _Access(NamedTuple):
+    """Who wants to do what."""
+
+    user: str
+    groups: tuple[str, ...]
+    attributes: Mapping[str, Json]
+    """Of a resource, or of a URL path where `on_resource` is false."""
+    on_resource: bool
+
+
+def can_review(cluster: ClusterView) -> bool:
+    """Return whether there is any RBAC object to review with."""
+    return any(cluster.list(_RBAC, kind, "") for kind in _KINDS)
+
+
+def review(body: Mapping[str, Json], cluster: ClusterView, namespace: str = "") -> Json:
+    """Return a SubjectAccessReview with its status; `namespace` is that of a local review."""
+    spec = _map(body.get("spec"))
+    on_resource = spec.get("resourceAttributes") is not None
+    attributes = _map(spec.get("resourceAttributes" if on_resource else "nonResourceAttributes"))
+    if namespace:
+        attributes = {**attributes, "namespace": namespace}
+    access = _Access(
+        text_field(spec, "user"), tuple(_texts(spec.get("groups"))), attributes, on_resource
+    )
+    reason = _reason(access, cluster)
+    status: dict[str, Json] = {"allowed": reason is not None}
+    if reason:
+        status["reason"] = reason
+    return {**body, "status": status}
+
+
+def _reason(access: _Access, cluster: ClusterView) -> str | None:
+    """Return why the access is allowed, or None where it is not."""
+    if _MASTERS in access.groups:
+        return ""
+    for binding in _bindings(access, cluster):
+        key = object_key(binding)
+        subject = _bound(binding, access)
+        if subject and any(_allows(rule, access) for rule in _rules(binding, cluster)):
+            place = f"{key.name}/{key.namespace}" if key.namespace else key.name
+            role = _map(binding.get("roleRef"))
+            return (
+                f'RBAC: allowed by {key.kind} "{place}" of {text_field(role, "kind")} '
+                f'"{text_field(role, "name")}" to {subject}'
+            )
+    return None
+
+
+def _bindings(access: _Access, cluster: ClusterView) -> Iterator[Json]:
+    yield from cluster.list(_RBAC, "ClusterRoleBinding", "")
+    namespace = text_field(access.attributes, "namespace")
+    if namespace and access.on_resource:
+        yield from cluster.list(_RBAC, "RoleBinding", namespace)
+
+
+def _bound(binding: Json, access: _Access) -> str:
+    """Return the subject of a binding that the access is made by, "" where there is none."""
+    for subject in filter(_is_map, binding.get("subjects") or ()):
+        kind, name = text_field(subject, "kind"), text_field(subject, "name")
+        if kind == "ServiceAccount":
+            namespace = text_field(subject, "namespace") or object_key(binding).namespace
+            if access.user == f"system:serviceaccount:{namespace}:{name}":
+                return f'ServiceAccount "{name}/{namespace}"'
+        elif (kind == "User" and name == access.user) or (
+            kind == "Group" and name in access.groups
+        ):
+            return f'{kind} "{name}"'
+    return ""
+
+
+def _rules(binding: Json, cluster: ClusterView) -> Iterator[Mapping[str, Json]]:
+    reference = _map(binding.get("roleRef"))
+    kind, name = text_field(reference, "kind"), text_field(reference, "name")
+    namespace = object_key(binding).namespace if kind == "Role" else ""
+    role = cluster.get(_RBAC, kind, namespace, name)
+    if role is None:
+        return
+    yield from filter(_is_map, role.get("rules") or ())
+    # A controller copies the rules of the roles that an aggregating role selects.
+    for selector in _map(role.get("aggregationRule")).get("clusterRoleSelectors") or ():
+        fits = compile_selector(selector)
+        for other in cluster.list(_RBAC, "ClusterRole", ""):
+            if metadata(other) and fits(labels(other)):
+                yield from filter(_is_map, other.get("rules") or ())
+
+
+def _allows(rule: Mapping[str, Json], access: _Access) -> bool:
+    wanted = access.attributes
+    if not _names(rule.get("verbs"), text_field(wanted, "verb")):
+        return False
+    if not access.on_resource:
+        path = text_field(wanted, "path")
+        return any(
+            url in {"*", path} or (url.endswith("*") and path.startswith(url[:-1]))
+            for url in _texts(rule.get("nonResourceURLs"))
+        )
+    names = list(_texts(rule.get("resourceNames")))
+    return (
+        _names(rule.get("apiGroups"), text_field(wanted, "group"))
+        and _names_resource(rule.get("resources"), wanted)
+        and (not names or text_field(wanted, "name") in names)
+    )
+
+
+def _names_resource(resources: Json, wanted: Mapping[str, Json]) -> bool:
+    part = text_field(wanted, "subresource")
+    resource = text_field(wanted, "resource")
+    combined = f"{resource}/{part}" if part else resource
+    return any(
+        one in {"*", combined} or (bool(part) and one == f"*/{part}") for one in _texts(resources)
+    )
+
+
+def _names(given: Json, wanted: str) -> bool:
+    return any(one in {"*", wanted} for one in _texts(given))
+
+
+def _texts(given: Json) -> Iterable[str]:
+    return (one for one in given if one.__class__ is str) if given.__class__ is list else ()
+
+
+def _map(given: Json) -> Mapping[str, Json]:
+    return given if given.__class__ is dict else {}
+
+
+def _is_map(given: Json) -> bool:
+    return given.__class__ is dict

@@ -1,0 +1,125 @@
+"""The Kubernetes API over the given objects: what a GET of a path answers.
+
+upstream: `rawAbsPathForFakeClient` in pkg/clients/dclient/client.go, which reads no options and no
+paths of Namespaces, and dies on lists of kinds that nobody gave.
+"""
+
+from typing import NamedTuple
+
+from kyvsim.context.list_options import OptionsError, parse_options
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json
+from kyvsim.model.ports import ClusterView
+
+_PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
+_WHOLE_OBJECT = frozenset({"", "status"})
+
+
+class CallError(Exception):
+    """A call that cannot be answered."""
+
+
+class ApiPath(NamedTuple):
+    """What a path of the API names; empty texts where it names nothing."""
+
+    api_version: str
+    namespace: str
+    resource: str
+    """The plural name of a kind."""
+    name: str
+    part: str
+    """The subresource."""
+
+
+class Answer(NamedTuple):
+    """The body of an answer."""
+
+    body: Json
+    known: bool
+    """False for the empty list of a kind of which nothing was given."""
+
+
+def parse_path(path: str) -> ApiPath | None:
+    """Return what a path without its query names, or None where it names no resource.
+
+    An empty namespace stands for all of them, as it does upstream.
+    """
+    root, *parts = path.removeprefix("/").split("/")
+    if root == "api" and len(parts) > 1:
+        api_version, rest = parts[0], parts[1:]
+    elif root == "apis" and len(parts) > 2:
+        api_version, rest = "/".join(parts[:2]), parts[2:]
+    else:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
+        namespace, rest = rest[1], rest[2:]
+    elif rest[0] == "namespaces" and root == "apis":
+        return None
+    resource, name, part, *further = [*rest, "", ""]
+    return (
+        ApiPath(api_version, namespace, resource, name, part)
+        if resource and not any(further)
+        else None
+    )
+
+
+def answer_get(url: str, cluster: ClusterView) -> Answer:
+    """Return the answer to a GET of a URL path with its query; raise `CallError`."""
+    path, _, query = url.partition("?")
+    wanted = parse_path(path)
+    if wanted is None:
+        raise CallError(f"failed to parse path: {path.removeprefix('/')}")
+    kind = cluster.kind_of(wanted.api_version, wanted.resource) or _guessed(wanted.resource)
+    return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
+
+
+def _guessed(resource: str) -> str:
+    for ending, singular in (("ies", "y"), ("es", ""), ("s", "")):
+        if resource.endswith(ending):
+            resource = resource.removesuffix(ending) + singular
+            break
+    return resource[:1].upper() + resource[1:]
+
+
+def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Answer:
+    what = f"failed to get resource {wanted.api_version}/{kind}/{wanted.name}"
+    if wanted.part not in _WHOLE_OBJECT:
+        raise CallError(f'{what}: its subresource "{wanted.part}" is not among the objects given')
+    found = cluster.get(wanted.api_version, kind, wanted.namespace, wanted.name)
+    if found is None:
+        group = split_api_version(wanted.api_version)[0]
+        resource = ".".join(filter(None, (wanted.resource, group)))
+        raise CallError(f'{what}: {resource} "{wanted.name}" not found')
+    return Answer(found, known=True)
+
+
+def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Answer:
+    everything = cluster.list(wanted.api_version, kind, "")
+    items = list(cluster.list(wanted.api_version, kind, wanted.namespace))
+    metadata: dict[str, Json] = {"continue": "", "resourceVersion": str(len(everything) + 1)}
+    if query:
+        try:
+            options = parse_options(query, kind)
+        except OptionsError as error:
+            raise CallError(
+                f"failed to list resources {wanted.api_version}/{kind}: {error}"
+            ) from error
+        items = [item for item in items if options.fits(item)]
+        if options.limit and len(items) > options.limit:
+            metadata["continue"] = "more"
+            metadata["remainingItemCount"] = float(len(items) - options.limit)
+            items = items[: options.limit]
+    body = {
+        "apiVersion": wanted.api_version,
+        "kind": f"{kind}List",
+        "metadata": metadata,
+        "items": items,
+    }
+    return Answer(body, known=bool(everything))
+
+
+def list_of(api_version: str, resource: str, namespace: str, cluster: ClusterView) -> list[Json]:
+    """Return the objects of a resource in a namespace, "" for all of them."""
+    kind = cluster.kind_of(api_version, resource) or _guessed(resource)
+    return list(cluster.list(api_version, kind, namespace))

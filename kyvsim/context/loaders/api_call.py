@@ -1,0 +1,216 @@
+"""`apiCall` entries: calls of the Kubernetes API, answered by the objects given, and of services.
+
+Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/apicall.go and, for
+answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from posixpath import normpath
+from typing import NamedTuple
+
+from kyvsim.context.access_review import can_review, review
+from kyvsim.context.cluster_api import Answer, CallError, answer_get, parse_path
+from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr import (
+    Environment,
+    Query,
+    QueryError,
+    QuerySyntaxError,
+    compile_query,
+    compile_template,
+)
+from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.objects import Json
+from kyvsim.model.mocks import CallAnswer
+from kyvsim.model.ports import ClusterView
+
+_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
+_REVIEWS = frozenset(
+    {
+        ("authorization.k8s.io/v1", "subjectaccessreviews"),
+        ("authorization.k8s.io/v1", "localsubjectaccessreviews"),
+    }
+)
+
+
+class _Call(NamedTuple):
+    """A call whose variables are filled in."""
+
+    path: str
+    """The URL path of a call of the API, "" for one of a service."""
+    url: str
+    """The URL of a service, or again the path."""
+    method: str
+    data: Mapping[str, Json]
+
+    def mock(self) -> str:
+        """Return what to write to give the call's answer."""
+        field = "urlPath" if self.path else "url"
+        return (
+            "give its answer in the values file: apiCallResponses: "
+            f'[{{{field}: "{self.url}", method: {self.method}, response: {{body: {{}}}}}}]'
+        )
+
+
+class _Entry(NamedTuple):
+    """What a loader knows of its entry."""
+
+    name: str
+    default: Json
+    query_of: Callable[[Mapping[str, Json]], Query | None]
+    """Takes the entry with its variables filled in; raises `QueryError`."""
+
+
+def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+    template = compile_template(with_floats(spec), environment)
+    entry = _Entry(name, with_floats(spec.get("default")), _compile_query(name, spec, environment))
+    shown = spec.get("urlPath") or ""
+
+    def load(scope: JSONContext) -> Json:
+        if not scope.outside.answers_calls and not scope.outside.mocks.calls:
+            return SKIPPED
+        try:
+            filled = template.render(scope)
+        except QueryError as error:
+            raise QueryError(
+                "failed to fetch data for APICall: failed to substitute variables in context entry "
+                f"{name} {shown}: {error.message}"
+            ) from error
+        call = _call_of(filled)
+        mock = scope.outside.mocks.answer(call.method, call.url) if call.url else None
+        if mock is not None:
+            return _mocked(mock, entry, filled)
+        return _asked(call, entry, filled, scope) if scope.outside.answers_calls else SKIPPED
+
+    return load
+
+
+def _compile_query(
+    name: str, spec: Json, environment: Environment
+) -> Callable[[Mapping[str, Json]], Query | None]:
+    written = spec.get("jmesPath") or ""
+    if "{{" not in written:
+        query = compile_query(written.strip(), environment) if written else None
+        return lambda _: query
+
+    def query_of(filled: Mapping[str, Json]) -> Query | None:
+        text = filled["jmesPath"]
+        try:
+            return compile_query(str(text).strip(), environment)
+        except QuerySyntaxError as error:
+            raise QueryError(
+                "failed to store data for APICall: failed to apply JMESPath "
+                f"{text} for context entry {name}: {error}"
+            ) from error
+
+    return query_of
+
+
+def _call_of(filled: Mapping[str, Json]) -> _Call:
+    path = filled.get("urlPath") or ""
+    service = (filled.get("service") or {}).get("url") or ""
+    data = {item["key"]: item.get("value") for item in filled.get("data") or ()}
+    # A mock is looked for under the service's URL first, a call goes to the path first.
+    return _Call(path, service or path, filled.get("method") or "GET", data)
+
+
+def _mocked(mock: CallAnswer, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+    if not mock.good:
+        raise QueryError(
+            f'HTTP {mock.status} from apiCall mock for context entry "{entry.name}" '
+            "(v1 apiCall treats non-2xx as failure)"
+        )
+    query = entry.query_of(filled)
+    if query is None:
+        return mock.body
+    try:
+        return query.evaluate(mock.body)
+    except QueryError as error:
+        raise QueryError(
+            f'failed to apply JMESPath "{query.text}" for context entry "{entry.name}": '
+            f"{error.message}"
+        ) from error
+
+
+def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONContext) -> Json:
+    """Return what the objects given answer; values given for the name stand in for no answer."""
+    _check_namespace(call.path, scope.policy_namespace)
+    valued = scope.holds(entry.name)
+    try:
+        answer = _answer(call, entry.name, scope)
+    except CallError as error:
+        if valued:
+            return SKIPPED
+        if entry.default is not None:
+            return entry.default
+        raise QueryError(f"failed to fetch data for APICall: {error}") from error
+    if valued and not answer.known:
+        return SKIPPED
+    if entry.default is not None and answer.body == entry.default:
+        return answer.body
+    return _queried(answer.body, entry, filled)
+
+
+def _queried(body: Json, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+    query = entry.query_of(filled)
+    if query is None:
+        return body
+    try:
+        return query.evaluate(body)
+    except QueryError as error:
+        raise QueryError(
+            "failed to store data for APICall: failed to apply JMESPath "
+            f"{query.text} for context entry {entry.name}: {error.message}"
+        ) from error
+
+
+def _check_namespace(path: str, namespace: str) -> None:
+    """Raise `QueryError` where a namespaced policy looks outside its namespace."""
+    if not namespace:
+        return
+    clean = normpath(path) if path else "."
+    found = _NAMESPACED.match(clean)
+    if found is None:
+        problem = (
+            f"path {clean} does not contain a namespace segment, "
+            "which is required for namespaced policies"
+        )
+    elif found[1] != namespace:
+        problem = (
+            f"path {clean} refers to namespace {found[1]}, "
+            f"which is different from the policy namespace {namespace}"
+        )
+    else:
+        return
+    raise QueryError(f"failed to fetch data for APICall: {problem}")
+
+
+def _answer(call: _Call, name: str, scope: JSONContext) -> Answer:
+    if not call.path:
+        raise CallError(
+            f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
+            f"kyvsim calls no services; {call.mock()}"
+        )
+    try:
+        return _answer_of_api(call, scope.outside.cluster)
+    except CallError as error:
+        hint = "" if str(error).endswith("not found") else f"; {call.mock()}"
+        raise CallError(
+            f"failed to {call.method} resource with raw url: {call.path}: {error}{hint}"
+        ) from error
+
+
+def _answer_of_api(call: _Call, cluster: ClusterView) -> Answer:
+    if call.method == "GET":
+        return answer_get(call.path, cluster)
+    wanted = parse_path(call.path)
+    if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
+        raise CallError("kyvsim answers no such call")
+    if not can_review(cluster):
+        raise CallError("no RBAC objects are given to answer from")
+    return Answer(review(call.data, cluster, wanted.namespace), known=True)
+
+
+LOADER = ContextLoader("apiCall", _compile)

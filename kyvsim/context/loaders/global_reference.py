@@ -1,0 +1,143 @@
+"""`globalReference` entries: data that a GlobalContextEntry keeps for all policies.
+
+Source of the rules: upstream pkg/engine/context/loaders/globalcontext.go,
+cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for data that is given,
+cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
+"""
+
+from collections.abc import Iterable
+
+from kyvsim.context.cluster_api import CallError, answer_get, list_of
+from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query, compile_template
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.mocks import GlobalData
+from kyvsim.model.outside import Outside
+
+_KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
+
+
+def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+    template = compile_template(
+        {"name": spec.get("name") or "", "jmesPath": spec.get("jmesPath") or ""}, environment
+    )
+
+    def load(scope: JSONContext) -> Json:
+        outside = scope.outside
+        if not outside.mocks.global_data and not outside.cluster.list(*_KEPT):
+            # Without any data the entry stays undefined, so that values can stand in for it.
+            return SKIPPED
+        try:
+            filled = template.render(scope)
+            found = _find(filled["name"], outside, environment)
+            if found is SKIPPED and scope.holds(name):
+                return SKIPPED
+            return _queried(_present(found, filled["name"]), filled["jmesPath"], name, environment)
+        except QueryError as error:
+            raise QueryError(
+                f"failed to marshal APICall data for context entry {name}: {error.message}"
+            ) from error
+
+    return load
+
+
+def _present(found: Json, name: str) -> Json:
+    if found is SKIPPED:
+        raise QueryError(f"failed to fetch entry key={name.partition('.')[0]}")
+    return found
+
+
+def _queried(data: Json, path: str, name: str, environment: Environment) -> Json:
+    if not path:
+        return data
+    try:
+        return _search(path, data, environment)
+    except QueryError as error:
+        raise QueryError(
+            f"failed to apply JMESPath {path} for context entry {name}: {error.message}"
+        ) from error
+
+
+def _search(path: str, data: Json, environment: Environment) -> Json:
+    try:
+        return compile_query(path, environment).evaluate(data)
+    except QuerySyntaxError as error:
+        raise QueryError(str(error)) from error
+
+
+def _find(name: str, outside: Outside, environment: Environment) -> Json:
+    """Return the data that a name such as `entry` or `entry.projection` stands for, or SKIPPED."""
+    key, _, rest = name.partition(".")
+    projection = rest.split(".")[0]
+    mock = outside.mocks.global_data.get(key)
+    if mock is not None:
+        return _mocked(key, mock, projection, environment)
+    kept = [one for one in outside.cluster.list(*_KEPT) if object_key(one).name == key]
+    spec = kept[0].get("spec") or {} if kept else {}
+    data = _kept(spec, outside)
+    if data is SKIPPED or not projection:
+        return data
+    for one in spec.get("projections") or ():
+        if one.get("name") == projection:
+            return _search(one.get("jmesPath") or "", data, environment)
+    raise QueryError(f'projection "{projection}" not found')
+
+
+def _kept(spec: Json, outside: Outside) -> Json:
+    """Return what an entry keeps: the objects of a kind, or the answer to a call."""
+    wanted = spec.get("kubernetesResource")
+    if wanted is not None:
+        group, version, resource, namespace = (
+            wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
+        )
+        api_version = f"{group}/{version}" if group else version
+        return list_of(api_version, resource, namespace, outside.cluster)
+    call = spec.get("apiCall")
+    if call is None:
+        return SKIPPED
+    path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
+    mock = outside.mocks.answer(call.get("method") or "GET", service or path)
+    if mock is not None and mock.good:
+        return mock.body
+    try:
+        return answer_get(path, outside.cluster).body if path and mock is None else SKIPPED
+    except CallError:
+        return SKIPPED
+
+
+def _mocked(key: str, mock: GlobalData, projection: str, environment: Environment) -> Json:
+    about = f'globalContextEntries "{key}"'
+    root = mock.data
+    if mock.field_path:
+        root = _in_mock(f"{about} fieldPath", mock.field_path, root, environment)
+    if mock.projections:
+        root = _projected(about, mock.projections, root, environment)
+    if not projection:
+        return root
+    if root.__class__ is not dict:
+        raise QueryError(
+            f'global context mock: projection "{projection}" requested but value is not an object'
+        )
+    if projection not in root:
+        raise QueryError(f'global context mock: projection "{projection}" not found')
+    return root[projection]
+
+
+def _projected(
+    about: str, projections: Iterable[tuple[str, str]], root: Json, environment: Environment
+) -> Json:
+    return {
+        name: _in_mock(f'{about} projection "{name}" path "{path}"', path, root, environment)
+        for name, path in projections
+    }
+
+
+def _in_mock(about: str, path: str, data: Json, environment: Environment) -> Json:
+    try:
+        return _search(path, data, environment)
+    except QueryError as error:
+        raise QueryError(f"{about}: {error.message}") from error
+
+
+LOADER = ContextLoader("globalReference", _compile)
