@@ -11,7 +11,7 @@ from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.rules.loops import compile_elements, compile_list
-from kyvsim.rules.mutate_resource import apply_patch, mutated
+from kyvsim.rules.mutate_resource import apply_patch, mutated, object_to_patch
 from kyvsim.rules.patches import compile_patcher
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -110,7 +110,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     run = compile_loops(context, context.rule.data["mutate"]["foreach"])
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        return run(evaluation.scope, evaluation.object)
+        return run(evaluation.scope, object_to_patch(evaluation))
 
     return evaluate
 

@@ -28,6 +28,11 @@ def mutated(obj: Json) -> Outcome:
     return Outcome(RuleStatus.PASS, f"mutated {key.kind}/{key.name}{place}", obj)
 
 
+def object_to_patch(evaluation: Evaluation) -> Json:
+    """Return the object that a mutate rule changes; on DELETE, where none is left, an empty one."""
+    return {} if evaluation.object is None else evaluation.object
+
+
 def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
     """Return the outcome of patching `obj`: its new form, a skip if nothing changed, an error."""
     try:
@@ -45,7 +50,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     patch = compile_rule_patch(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        obj = evaluation.object
+        obj = object_to_patch(evaluation)
         return apply_patch(lambda: patch(evaluation)(obj), obj)
 
     return evaluate
