@@ -9,7 +9,7 @@ from types import MappingProxyType
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, environment
 from kyvsim.cel.libraries import KUBERNETES
-from kyvsim.cel.libraries.authorizer import AUTHORIZER, RESOURCE_CHECK
+from kyvsim.cel.libraries.authorizer import AUTHORIZER, RESOURCE_CHECK, Authorizer, ResourceCheck
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
 
@@ -73,3 +73,23 @@ def _with_structs(kind: CelType) -> CelType:
     if not kind.parameters:
         return kind
     return kind._replace(parameters=tuple(map(_with_structs, kind.parameters)))
+
+
+_KEPT = frozenset(
+    {"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"}
+)
+
+
+def declared_type(found: CelType) -> CelType:
+    """Return the type that a variable is declared with for an expression of type `found`.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go, which knows few types.
+    """
+    if found.kind in {"list", "map"}:
+        return found._replace(parameters=tuple(map(declared_type, found.parameters)))
+    return found if found.kind in _KEPT else types.DYN
+
+
+def authorizer_values() -> tuple[Authorizer, ResourceCheck]:
+    """Return the values of `authorizer` and `authorizer.requestResource`."""
+    return Authorizer(), ResourceCheck()

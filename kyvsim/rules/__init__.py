@@ -9,6 +9,7 @@ from kyvsim.rules import (
     mutate_foreach,
     mutate_resource,
     validate_any_pattern,
+    validate_cel,
     validate_deny,
     validate_foreach,
     validate_pattern,
@@ -28,6 +29,7 @@ RULE_TYPES: tuple[RuleType, ...] = (
     validate_pattern.RULE_TYPE,
     validate_any_pattern.RULE_TYPE,
     validate_foreach.RULE_TYPE,
+    validate_cel.RULE_TYPE,
     generate.RULE_TYPE,
 )
 

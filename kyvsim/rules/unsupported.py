@@ -14,7 +14,6 @@ def _type(*field: str, phase: Phase) -> RuleType:
 
 
 UNSUPPORTED = (
-    _type("validate", "cel", phase=Phase.VALIDATE),
     _type("validate", "manifests", phase=Phase.VALIDATE),
     _type("verifyImages", phase=Phase.VERIFY_IMAGES),
 )

@@ -1,0 +1,234 @@
+"""The body of a `validate.cel` rule: it fails where one of its CEL expressions is not true.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go, pkg/admissionpolicy;
+k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What cannot be compiled or
+evaluated fails the rule too: there is no error status here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import (
+    BudgetError,
+    CelError,
+    CompileError,
+    Environment,
+    Program,
+    compile_expression,
+)
+from kyvsim.cel.kubernetes import (
+    VARIABLES,
+    authorizer_values,
+    declared_type,
+    kubernetes_environment,
+)
+from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.objects import Json
+from kyvsim.rules.cel_request import namespace_object, request_value
+from kyvsim.rules.cel_params import ParamsError, compile_params
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+
+_LONGEST_MESSAGE = 5 * 1024
+_UNMET = skipped("cel preconditions not met")
+
+
+class _Fault(Exception):
+    """An expression could not be compiled or evaluated; the message is the rule's."""
+
+
+class _Expression(NamedTuple):
+    """A compiled expression, or the reason why there is none."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+
+    def value(self, values: Sequence[Any]) -> Any:
+        """Return the expression's value; raises `_Fault`."""
+        if self.program is None:
+            raise _Fault(f"compilation error: {self.problem}")
+        try:
+            return self.program.evaluate(values)
+        except (CelError, BudgetError) as error:
+            raise _Fault(f"expression '{self.text}' resulted in error: {error}") from None
+
+
+class _Validation(NamedTuple):
+    """One entry of `expressions`."""
+
+    test: _Expression
+    message: str
+    message_expression: _Expression | None
+
+    def denial(self, values: Sequence[Any]) -> str | None:
+        """Return the message where the object is refused, else None."""
+        try:
+            if self.test.value(values) is True:
+                return None
+        except _Fault as fault:
+            return str(fault)
+        return (
+            self._computed(values) or self.message or f"failed expression: {self.test.text.strip()}"
+        )
+
+    def _computed(self, values: Sequence[Any]) -> str:
+        if self.message_expression is None:
+            return ""
+        try:
+            found = self.message_expression.value(values)
+        except _Fault:
+            return ""
+        text = found.strip() if found.__class__ is str else ""
+        return "" if "\n" in text or len(text.encode()) > _LONGEST_MESSAGE else text
+
+
+class _Rule(NamedTuple):
+    """Everything of a rule that is compiled."""
+
+    variables: Mapping[str, _Expression]
+    preconditions: tuple[_Expression, ...]
+    validations: tuple[_Validation, ...]
+
+
+class _Variables(dict[str, Any]):
+    """The rule's variables, each evaluated when it is first asked for."""
+
+    def __init__(self, expressions: Mapping[str, _Expression], values: list[Any]) -> None:
+        super().__init__()
+        self._expressions = expressions
+        self._values = values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._expressions
+
+    def __missing__(self, name: str) -> Any:
+        expression = self._expressions[name]
+        shown = quote(name)
+        if expression.program is None:
+            raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
+        try:
+            found = expression.program.evaluate(self._values)
+        except (CelError, BudgetError) as error:
+            raise CelError(f"composited variable {shown} fails to evaluate: {error}") from None
+        self[name] = found
+        return found
+
+
+def compile_cel(context: RuleContext) -> CompiledBody:
+    """Return the body of the rule."""
+    data = context.rule.data
+    cel = data["validate"]["cel"]
+    has_params = bool(cel.get("paramKind") and cel.get("paramRef"))
+    rule = _compile_rule(data, cel, has_params=has_params)
+    pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
+    find_params = compile_params(cel) if has_params else None
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        if find_params is None:
+            return _evaluate(rule, _values(rule, evaluation)) or pass_outcome
+        try:
+            params = find_params(evaluation)
+        except ParamsError as error:
+            return errored("error in parameterized resource", error)
+        outcomes = (_evaluate(rule, _values(rule, evaluation, one)) for one in params)
+        return next((outcome for outcome in outcomes if outcome), pass_outcome)
+
+    return evaluate
+
+
+def _compile_rule(data: Mapping[str, Json], cel: Json, *, has_params: bool) -> _Rule:
+    env = kubernetes_environment(params=has_params, authorizer=True)
+    fields: dict[str, CelType] = {}
+    variables: dict[str, _Expression] = {}
+    for entry in cel.get("variables") or ():
+        expression = _expression(entry["expression"], env)
+        program = expression.program
+        fields[entry["name"]] = declared_type(program.type) if program else DYN
+        variables[entry["name"]] = expression
+        env = env.with_fields(VARIABLES, fields)
+    plain = kubernetes_environment(params=has_params).with_fields(VARIABLES, fields)
+    own_message = data["validate"].get("message") or ""
+    return _Rule(
+        variables,
+        tuple(
+            _expression(entry["expression"], env, BOOL)
+            for entry in data.get("celPreconditions") or ()
+        ),
+        tuple(
+            _validation(entry, own_message, env, plain) for entry in cel.get("expressions") or ()
+        ),
+    )
+
+
+def _validation(entry: Json, own_message: str, env: Environment, plain: Environment) -> _Validation:
+    text = entry.get("messageExpression") or ""
+    return _Validation(
+        _expression(entry["expression"], env, BOOL),
+        (entry.get("message") or own_message).strip(),
+        _expression(text, plain, STRING) if text else None,
+    )
+
+
+def _expression(text: str, env: Environment, wanted: CelType = DYN) -> _Expression:
+    try:
+        program = compile_expression(text, env)
+    except CompileError as error:
+        return _Expression(text, None, str(error))
+    if wanted not in {DYN, program.type}:
+        return _Expression(text, None, f"must evaluate to {wanted} but got {program.type}")
+    return _Expression(text, program)
+
+
+def _values(rule: _Rule, evaluation: Evaluation, *params: Json) -> list[Any]:
+    """Return the values of the environment's variables, in their order."""
+    request = evaluation.request
+    values: list[Any] = [
+        evaluation.object,
+        request.old_object,
+        namespace_object(request),
+        request_value(request),
+        None,
+        *params,
+        *authorizer_values(),
+    ]
+    values[4] = _Variables(rule.variables, values)
+    return values
+
+
+def _evaluate(rule: _Rule, values: list[Any]) -> Outcome | None:
+    """Return the outcome of a rule that is skipped or refuses the object, else None."""
+    if rule.preconditions:
+        outcome = _unmet(rule.preconditions, values)
+        if outcome is not None:
+            return outcome
+    for validation in rule.validations:
+        message = validation.denial(values)
+        if message is not None:
+            return failed(message)
+    return None
+
+
+def _unmet(preconditions: Iterable[_Expression], values: list[Any]) -> Outcome | None:
+    """Return a skip where a precondition is false, a failure where one fails and none is false."""
+    without_namespace = [*values[:2], None, *values[3:]]
+    faults: dict[str, None] = {}
+    for precondition in preconditions:
+        try:
+            if precondition.value(without_namespace) is False:
+                return _UNMET
+        except _Fault as fault:
+            faults[str(fault)] = None
+    if not faults:
+        return None
+    texts = ", ".join(faults)
+    return failed(texts if len(faults) == 1 else f"[{texts}]")
