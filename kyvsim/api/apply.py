@@ -49,7 +49,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
 
 
 def _responses(policies: PolicySet, read: ReadInputs) -> Iterator[EngineResponse]:
-    cluster = GivenObjects(objects_of((*read.resources, *read.targets)))
+    cluster = GivenObjects(objects_of((*read.resources, *read.targets, *read.shared_data)))
     world = World(cluster, read.values)
     for document in read.resources:
         response = evaluate(policies, _creation_of(document.data, read), world)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.policy import load_policies
@@ -45,6 +45,8 @@ class ReadInputs(NamedTuple):
     policies: tuple[Policy, ...]
     resources: tuple[Document, ...]
     targets: tuple[Document, ...]
+    shared_data: tuple[Document, ...]
+    """GlobalContextEntries: data for rules, no resources that policies look at."""
     exceptions: tuple[PolicyException, ...]
     values: Values | None
     user: UserInfo | None
@@ -73,12 +75,21 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         written += [one for one in resources if is_exception(one.data)]
     exceptions = keep(load_exceptions(written))
     targets = keep(load_resources(inputs.targets, stdin, definitions))
+    shared = tuple(one for one in resources if _is_shared_data(one.data))
+    resources = tuple(one for one in resources if not _is_shared_data(one.data))
     before = len(said)
     values = keep(_read_values(inputs))
     user = keep(_read_one(inputs.userinfo, "UserInfo", load_userinfo))
     unusable = any(one.severity is Severity.ERROR for one in said[before:])
     said.extend(_read_context_file(inputs.context_file))
-    return ReadInputs(policies, resources, targets, exceptions, values, user, tuple(said), unusable)
+    return ReadInputs(
+        policies, resources, targets, shared, exceptions, values, user, tuple(said), unusable
+    )
+
+
+def _is_shared_data(data: Json) -> bool:
+    key = object_key(data)
+    return (key.api_version, key.kind) == ("kyverno.io/v2", "GlobalContextEntry")
 
 
 def _read_values(inputs: ApplyInputs) -> tuple[Values | None, tuple[Diagnostic, ...]]:

@@ -5,6 +5,7 @@ from functools import cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.load.mocks import load_mocks
 from kyvsim.load.structure import Schema, check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
@@ -27,14 +28,16 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
     if remarks:
         return None, remarks
     subresources, remarks = _subresources(data, document)
-    if remarks:
-        return None, remarks
+    mocks, problems = load_mocks(document._replace(data=data))
+    if remarks or problems:
+        return None, (*remarks, *problems)
     values = Values(
         global_values=data.get("globalValues", {}),
         resource_values=_resource_values(data),
         rule_values=_rule_values(data),
         namespaces=_namespaces(data),
         subresources=subresources,
+        mocks=mocks,
     )
     return values, ()
 
