@@ -8,8 +8,7 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
-from kyvsim.rules.pod_security.exclusions import Exclusion
-from kyvsim.rules.protocol import CompiledBody
+from kyvsim.rules.protocol import CompiledBody, Exclusion
 
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
 

@@ -10,7 +10,7 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.match import compile_exception_match
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.pod_security.exclusions import compile_exclusions
+from kyvsim.rules.protocol import Exclusion
 
 
 def attach_exceptions(
@@ -24,11 +24,21 @@ def attach_exceptions(
             compile_exception_conditions(exception.conditions, options.environment)
             if exception.conditions
             else None,
-            compile_exclusions(exception.pod_security),
+            _controls(exception),
         )
         for exception in options.exceptions
         if _names(exception, policy, rule)
     )
+
+
+def _controls(exception: PolicyException) -> tuple[Exclusion, ...]:
+    if not exception.pod_security:
+        return ()
+    from kyvsim.rules.pod_security.exclusions import (  # noqa: PLC0415 — many modules, rarely needed
+        compile_exclusions,
+    )
+
+    return compile_exclusions(exception.pod_security)
 
 
 def _names(exception: PolicyException, policy: Policy, rule: Rule) -> bool:

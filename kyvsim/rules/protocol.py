@@ -9,7 +9,18 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
-from kyvsim.rules.pod_security.exclusions import Exclusion
+
+
+class Exclusion(NamedTuple):
+    """A control of Pod security, or single fields and values of it, that is let pass."""
+
+    control: str
+    has_image: Callable[[str], bool] | None
+    """Whether a container's image is meant; None where the Pod as a whole is meant."""
+    field: str
+    """The only field that is let pass, with `*` for indices; "" for all."""
+    has_value: Callable[[str], bool] | None
+    """Whether a forbidden value is let pass; None for all."""
 
 
 class MatchedException(NamedTuple):

@@ -6,12 +6,12 @@ Source of the rules: upstream pkg/pss/evaluate.go.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard
 from kyvsim.rules.pod_security import ActiveCheck
 from kyvsim.rules.pod_security.pod import Finding, Pod, Violation, read_pod
+from kyvsim.rules.protocol import Exclusion
 
 _INDEX = re.compile(r"[0-9]+")
 _NO_CONTAINERS = MappingProxyType(
@@ -22,18 +22,6 @@ _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 Violations = dict[str, Violation]
 """Violations by the ids of their checks."""
 TextTest = Callable[[str], bool]
-
-
-class Exclusion(NamedTuple):
-    """One exclusion, compiled."""
-
-    control: str
-    has_image: TextTest | None
-    """Whether a container's image is meant; None for an exclusion of the Pod as a whole."""
-    field: str
-    """The only field that it lets pass, with `*` for indices; "" for all."""
-    has_value: TextTest | None
-    """Whether a forbidden value is let pass; None for all."""
 
 
 def compile_exclusions(entries: Sequence[Mapping[str, Json]]) -> tuple[Exclusion, ...]:

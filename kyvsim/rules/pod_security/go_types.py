@@ -41,11 +41,13 @@ class GoType(NamedTuple):
 class GoField(NamedTuple):
     """One JSON field of a struct."""
 
-    type: GoType
+    shape: GoType
     path: tuple[str, ...]
     """The embedded structs on the way to it, and its JSON name."""
     nullable: bool
     """Whether null empties it; else null leaves it as it was."""
+    plain: type | None
+    """The Python type of all its values, where any value of that type will do."""
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +87,8 @@ def _field(name: str, text: str) -> GoField:
     *embedded, written = text.split()
     found = go_type(written)
     nullable = written.startswith("*") or bool(found.item) or found.reads_itself
-    return GoField(found, (*embedded, name), nullable)
+    plain = found.scalar if isinstance(found.scalar, type) else None
+    return GoField(found, (*embedded, name), nullable, plain)
 
 
 @lru_cache(maxsize=512)

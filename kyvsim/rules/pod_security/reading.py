@@ -4,6 +4,7 @@ upstream: encoding/json (Go 1.26), and the types of k8s.io/apimachinery that rea
 """
 
 from collections.abc import Collection, Iterator
+from operator import is_
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -73,7 +74,9 @@ def _read_struct(value: Json, kind: GoType) -> Json:
             if fold(key) in folded_fields(kind.name):
                 return _read_struct(_with_known_names(value, kind.name), kind)
             continue
-        new = None if item is None else _read(item, field.type)
+        if item.__class__ is field.plain:
+            continue
+        new = None if item is None else _read(item, field.shape)
         if item is None or new is not item:
             changed = dict(value) if changed is None else changed
             changed[key] = new
@@ -90,9 +93,13 @@ def _with_known_names(value: dict[str, Json], struct: str) -> dict[str, Json]:
     fields, folded = fields_of(struct), folded_fields(struct)
     found: dict[str, Json] = {}
     for key in sorted(value):
+        item = value[key]
         name = key if key in fields else folded.get(fold(key), key)
-        if value[key] is not None or name not in fields or fields[name].nullable:
-            found[name] = _merged(found.get(name), value[key])
+        field = fields.get(name)
+        if field is not None and item is not None:
+            item = _read(item, field.shape)
+        if field is None or item is not None or field.nullable:
+            found[name] = _merged(found.get(name), item)
     return found
 
 
@@ -108,7 +115,7 @@ def _read_items(value: Json, kind: GoType) -> Json:
         raise _DoesNotFitError
     given: Collection[Json] = value.values() if isinstance(value, dict) else value
     items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
-    if all(new is old for new, old in zip(items, given, strict=True)):
+    if all(map(is_, items, given)):
         return value
     return items if kind.is_list else dict(zip(value, items, strict=True))
 
@@ -148,7 +155,7 @@ def _problems(
         for key in sorted(value):
             field = _field_of(kind.name, key)
             if field is not None:
-                yield from _problems(value[key], field.type, (struct, (*place[1], *field.path)))
+                yield from _problems(value[key], field.shape, (struct, (*place[1], *field.path)))
     elif kind.item and value.__class__ is (list if kind.is_list else dict):
         items = value if kind.is_list else [value[key] for key in sorted(value)]
         for item in items:
