@@ -19,6 +19,7 @@ def select(value: Any, field: str) -> Any:
         raise CelError(f"no such key: {field}")
     if value.__class__ is Optional:
         return select_if_present(value, field)
+    refuse_list(value)
     raise CelError(f"no such key: {field}")
 
 
@@ -30,13 +31,21 @@ def select_if_present(value: Any, field: str) -> Optional:
         value = value.value
     if isinstance(value, dict) and field in value:
         return Optional(present=True, value=value[field])
+    refuse_list(value)
     return NONE
+
+
+def refuse_list(value: Any) -> None:
+    """Raise CelError where a field is asked of a list, which even a question may not do."""
+    if value.__class__ is list:
+        raise CelError("unsupported index type 'string' in list")
 
 
 def has_field(value: Any, field: str) -> bool:
     """Return whether there is a field; whatever has no fields lacks it."""
     if value.__class__ is Optional:
         value = value.value
+    refuse_list(value)
     return isinstance(value, dict) and field in value
 
 

@@ -131,8 +131,10 @@ class _Checker:
         if operand.kind == "map":
             return operand.parameters[1]
         if operand.kind == "struct":
-            found = self.env.fields.get(operand.name, {}).get(node.field)
-            return found or self.report(node.at, f"undefined field '{node.field}'")
+            fields = self.env.fields.get(operand.name)
+            if fields is None:
+                return self.report(node.at, f"unexpected failed resolution of '{operand.name}'")
+            return fields.get(node.field) or self.report(node.at, f"undefined field '{node.field}'")
         if operand.kind == "parameter":
             self.known.assignable((DYN,), (operand,))
         elif operand.kind not in {"dyn", "error"}:

@@ -84,18 +84,6 @@ def indexed(operand: Run, key: Run) -> Run:
     return run
 
 
-def indexed_by(operand: Run, key: str) -> Run:
-    """Return the entry of a map under a key that is known."""
-
-    def run(frame: list[Any]) -> Any:
-        value = operand(frame)
-        if value.__class__ is dict and key in value:
-            return value[key]
-        return access.index(value, key)
-
-    return run
-
-
 def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
     """Return `left == value` or `left != value`."""
     kind = value.__class__

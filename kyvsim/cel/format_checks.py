@@ -41,7 +41,7 @@ _TAKES = MappingProxyType(
 )
 
 
-class _UnfitArgument(CelError):
+class _UnfitArgumentError(CelError):
     """An argument has a type that its clause does not take."""
 
     at = 0
@@ -68,7 +68,7 @@ def _check(at: int, text: str, given: tuple[Node, ...], checked: Checked) -> Ite
 
     try:
         fill(text, len(given), clause)
-    except _UnfitArgument as error:
+    except _UnfitArgumentError as error:
         yield Issue(error.at, str(error))
     except CelError as error:
         yield Issue(at, str(error))
@@ -84,7 +84,7 @@ def _check_argument(argument: Node, letter: str, checked: Checked) -> None:
     found = checked.types[argument.id]
     takes = _PRINTED if letter == "s" else _TAKES[letter]
     if found.kind != "dyn" and found.kind not in takes:
-        error = _UnfitArgument(str(unfit(letter, found.name)))
+        error = _UnfitArgumentError(str(unfit(letter, found.name)))
         error.at = argument.at
         raise error
     if letter == "s" and isinstance(argument, (ListLiteral, MapLiteral)):

@@ -64,15 +64,7 @@ def kubernetes_environment(*, params: bool = False, authorizer: bool = False) ->
 
 def _field(text: str) -> tuple[str, CelType]:
     name, _, kind = text.partition("=")
-    return name, _with_structs(read_type(kind))
-
-
-def _with_structs(kind: CelType) -> CelType:
-    if kind.kind == "opaque" and kind.name in _FIELDS:
-        return types.struct(kind.name)
-    if not kind.parameters:
-        return kind
-    return kind._replace(parameters=tuple(map(_with_structs, kind.parameters)))
+    return name, read_type(kind)
 
 
 _KEPT = frozenset(

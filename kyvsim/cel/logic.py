@@ -5,6 +5,7 @@ Source of the rules: upstream cel-go interpreter/interpretable.go (evalAnd, eval
 
 from typing import Any
 
+from kyvsim.cel.access import select_if_present
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.values import Optional
@@ -129,9 +130,15 @@ def field_or_default(base: Run, fields: tuple[str, ...], default: Run) -> Run:
         if value.__class__ is Optional:
             value = value.value
         for field in fields:
-            if value.__class__ is not dict or field not in value:
-                return otherwise
-            value = value[field]
+            if value.__class__ is dict:
+                if field not in value:
+                    return otherwise
+                value = value[field]
+            else:
+                found = select_if_present(value, field)
+                if not found.present:
+                    return otherwise
+                value = found.value
         return value
 
     return run

@@ -12,7 +12,6 @@ from kyvsim.cel.closures import (
     equal_to_constant,
     in_constant,
     indexed,
-    indexed_by,
     list_maker,
     map_maker,
     path,
@@ -155,7 +154,10 @@ class _Lowering:
     def index(self, node: Call) -> Code:
         operand, key = map(self.lower, node.arguments)
         if key.constant and key.value.__class__ is str:
-            return Code(indexed_by(operand.run, key.value))
+            if operand.slot:
+                fields = (*operand.fields, key.value)
+                return Code(path(operand.slot, fields), slot=operand.slot, fields=fields)
+            return Code(selected(operand.run, key.value))
         return Code(indexed(operand.run, key.run))
 
     def optional_index(self, node: Call) -> Code:

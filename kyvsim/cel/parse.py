@@ -10,15 +10,32 @@ from types import MappingProxyType
 from kyvsim.cel import literals
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.macros import MacroError, NodeFactory, expand
-from kyvsim.cel.nodes import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from kyvsim.cel.nodes import Entry, Ident, ListLiteral, MapLiteral, Node, Select
 from kyvsim.cel.nodes import StructLiteral as Struct
 from kyvsim.cel.tokens import Token, tokenize
 
 _MAX_SIZE = 100_000
 _MAX_DEPTH = 250
 _RESERVED = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void"
-    " while".split()
+    {
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    }
 )
 _RELATIONS = frozenset({"<", "<=", ">=", ">", "==", "!=", "in"})
 _NAMES = MappingProxyType(
@@ -30,6 +47,7 @@ _START = (
     "IDENTIFIER}"
 )
 _OPERAND = f"{{'[', '{{', '(', {_START}"
+_INDEX = _OPERAND.replace("'!'", "'!', '?'")
 _ARGUMENT = f"{{'[', '{{', '(', ')', {_START}"
 _READERS: MappingProxyType[str, Callable[[str], object]] = MappingProxyType(
     {
@@ -40,10 +58,11 @@ _READERS: MappingProxyType[str, Callable[[str], object]] = MappingProxyType(
         "bytes": literals.read_bytes,
     }
 )
+_STARTS = frozenset({"[", "{", "(", ".", "-", "!", "true", "false", "null"})
 _CONSTANTS = MappingProxyType({"true": True, "false": False, "null": None})
 
 
-class SyntaxIssues(Exception):
+class ExpressionSyntaxError(Exception):
     """The text is no expression."""
 
     def __init__(self, issues: list[Issue]) -> None:
@@ -52,26 +71,28 @@ class SyntaxIssues(Exception):
 
 
 def parse(text: str, macros: frozenset[str]) -> Node:
-    """Return the tree of an expression; raises `SyntaxIssues`.
+    """Return the tree of an expression; raises `ExpressionSyntaxError`.
 
     `macros` names the macros to expand, beside those of the language itself.
     """
     if len(text) > _MAX_SIZE:
         size = f"size: {len(text)}, limit {_MAX_SIZE}"
-        raise SyntaxIssues([Issue(-1, f"expression code point size exceeds limit: {size}")])
+        raise ExpressionSyntaxError(
+            [Issue(-1, f"expression code point size exceeds limit: {size}")]
+        )
     tokens, issues = tokenize(text)
     parser = _Parser(tokens, issues, macros)
     try:
         node = parser.expression()
         parser.expect_end()
-    except _FirstFault:
+    except _FirstFaultError:
         pass
     if parser.issues:
-        raise SyntaxIssues(parser.issues)
+        raise ExpressionSyntaxError(parser.issues)
     return node
 
 
-class _FirstFault(Exception):
+class _FirstFaultError(Exception):
     """Parsing cannot go on."""
 
 
@@ -190,6 +211,8 @@ class _Parser:
         optional = self.peek() == "?"
         if optional:
             self.take()
+        elif not self.starts_operand(0):
+            self.unwanted(_INDEX)
         key = self.expression()
         self.expect("]")
         return self.make.call(opening.at, "_[?_]" if optional else "_[_]", operand, key)
@@ -198,8 +221,9 @@ class _Parser:
         if self.peek() == ")":
             self.take()
             return ()
-        if self.here.kind == "end":
-            self.unexpected(_ARGUMENT)
+        if not self.starts_operand(0):
+            self.unwanted(_ARGUMENT, ")")
+            return self.arguments()
         found = [self.expression()]
         while self.peek() == ",":
             self.take()
@@ -226,8 +250,8 @@ class _Parser:
                 return self.list_literal()
             if token.text == "{":
                 return self.map_literal()
-        self.unexpected(_OPERAND)
-        raise AssertionError  # pragma: no cover — the line above raises
+        self.unwanted(_OPERAND)
+        return self.unary()
 
     def literal(self) -> Node:
         token = self.take()
@@ -266,6 +290,7 @@ class _Parser:
         at = self.take().at
         elements: list[Node] = []
         optional: set[int] = set()
+        self.take_lonely_comma("]")
         while self.peek() != "]":
             if self.peek() == "?":
                 self.take()
@@ -280,6 +305,7 @@ class _Parser:
     def map_literal(self) -> MapLiteral:
         at = self.take().at
         entries: list[Entry] = []
+        self.take_lonely_comma("}")
         while self.peek() != "}":
             optional = self.peek() == "?"
             if optional:
@@ -293,6 +319,11 @@ class _Parser:
             self.take()
         self.close("}")
         return self.make.map_literal(at, tuple(entries))
+
+    def take_lonely_comma(self, end: str) -> None:
+        """Pass over the comma that an empty list or map may hold."""
+        if self.peek() == "," and self.tokens[self.next + 1].text == end:
+            self.take()
 
     def struct(self, name: str) -> Struct:
         at = self.take().at
@@ -326,10 +357,31 @@ class _Parser:
     def expect(self, sign: str, *, missing: bool = True) -> None:
         if self.peek() == sign:
             self.take()
-        elif missing and self.depth <= 1:
-            self.syntax(self.here.at, f"missing '{sign}' at '{self.here.text}'")
-        else:
-            self.unexpected(f"'{sign}'")
+            return
+        token = self.here
+        if token.kind != "end" and self.tokens[self.next + 1].text == sign:
+            self.syntax(token.at, f"extraneous input '{token.text}' expecting '{sign}'")
+        goes_on = self.starts_operand(0) if sign == ":" else token.kind == "end"
+        if missing and goes_on and self.depth <= 1:
+            self.syntax(token.at, f"missing '{sign}' at '{token.text}'")
+        self.unexpected(f"'{sign}'")
+
+    def starts_operand(self, ahead: int) -> bool:
+        """Tell whether the token so far ahead may start an operand."""
+        token = self.tokens[min(self.next + ahead, len(self.tokens) - 1)]
+        if token.kind == "sign":
+            return token.text in _STARTS
+        return token.kind in _READERS or token.kind == "name"
+
+    def unwanted(self, expected: str, also: str = "") -> None:
+        """Pass over a token that an operand, or `also`, follows; fail where none does."""
+        token = self.here
+        after = self.tokens[min(self.next + 1, len(self.tokens) - 1)]
+        if token.kind == "end" or not (self.starts_operand(1) or (also and after.text == also)):
+            self.unexpected(expected)
+        self.take()
+        text = f"Syntax error: extraneous input '{token.text}' expecting {expected}"
+        self.issues.append(Issue(token.at, text))
 
     def close(self, sign: str) -> None:
         if self.peek() == sign:
@@ -352,7 +404,7 @@ class _Parser:
 
     def fail(self, issue: Issue) -> None:
         self.issues.append(issue)
-        raise _FirstFault
+        raise _FirstFaultError
 
 
 def _qualified_name(node: Node) -> str:

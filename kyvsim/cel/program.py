@@ -9,7 +9,7 @@ from kyvsim.cel.errors import BudgetError, CelError, CompileError
 from kyvsim.cel.literal_checks import check_literals
 from kyvsim.cel.loops import Run
 from kyvsim.cel.lower import lower
-from kyvsim.cel.parse import SyntaxIssues, parse
+from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
 from kyvsim.cel.types import CelType
 
@@ -48,7 +48,7 @@ def compile_expression(text: str, env: Environment) -> Program:
     """
     try:
         root = parse(text, env.macros)
-    except SyntaxIssues as found:
+    except ExpressionSyntaxError as found:
         raise CompileError(f"compilation failed: {describe(text, found.issues)}") from None
     checked = check(root, env)
     issues = checked.issues or check_literals(root, checked)

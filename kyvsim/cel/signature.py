@@ -78,7 +78,9 @@ def _read(parts: list[str]) -> tuple[CelType, list[str]]:
 def _named(name: str) -> CelType:
     if len(name) == 1:
         return types.parameter(name)
-    return _KNOWN.get(name) or types.opaque(name)
+    if name in _KNOWN:
+        return _KNOWN[name]
+    return types.struct(name) if name.startswith("kubernetes.") else types.opaque(name)
 
 
 def _split(text: str) -> list[str]:

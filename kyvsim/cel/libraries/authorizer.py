@@ -9,13 +9,13 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import struct
 
-AUTHORIZER = opaque("kubernetes.authorization.Authorizer")
-PATH_CHECK = opaque("kubernetes.authorization.PathCheck")
-GROUP_CHECK = opaque("kubernetes.authorization.GroupCheck")
-RESOURCE_CHECK = opaque("kubernetes.authorization.ResourceCheck")
-DECISION = opaque("kubernetes.authorization.Decision")
+AUTHORIZER = struct("kubernetes.authorization.Authorizer")
+PATH_CHECK = struct("kubernetes.authorization.PathCheck")
+GROUP_CHECK = struct("kubernetes.authorization.GroupCheck")
+RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
+DECISION = struct("kubernetes.authorization.Decision")
 _CHECK_COST = 350_000
 
 

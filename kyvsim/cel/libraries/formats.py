@@ -12,11 +12,11 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.libraries.go_url import UrlError, parse_request_uri
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import struct
 from kyvsim.cel.values import NONE, Optional
 from kyvsim.kube.go_time import TimeError, parse_time
 
-_TYPE = opaque("kubernetes.NamedFormat")
+_TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]
 
 

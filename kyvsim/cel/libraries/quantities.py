@@ -8,11 +8,11 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import struct
 from kyvsim.kube import quantity as kube
 from kyvsim.kube.quantity import parse_quantity
 
-_TYPE = opaque("kubernetes.Quantity")
+_TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1
 _WRONG_FORM = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import struct
 from kyvsim.kube.semver import Version, read_version
 
-_TYPE = opaque("kubernetes.Semver")
+_TYPE = struct("kubernetes.Semver")
 
 
 class Semver(NamedTuple):

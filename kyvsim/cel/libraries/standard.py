@@ -47,7 +47,7 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
         found = text(frame)
         if found.__class__ is str:
             return search(found) is not None
-        raise _no_match(found)
+        raise no_such_overload()
 
     return run
 

@@ -9,9 +9,9 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import struct
 
-_TYPE = opaque("kubernetes.URL")
+_TYPE = struct("kubernetes.URL")
 
 
 class Url(NamedTuple):
