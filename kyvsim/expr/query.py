@@ -1,11 +1,13 @@
 """Expressions as values: their text, the names they may read, and the closure that evaluates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.standard import STANDARD
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import parse
@@ -23,8 +25,13 @@ class Query(NamedTuple):
     """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
 
 
+_AT_HAND: Mapping[str, Function] = MappingProxyType({one.name: one for one in STANDARD})
+
+
 def _function(name: str) -> Function | None:
-    from kyvsim.expr.functions.table import FUNCTIONS  # noqa: PLC0415 — slow; most call none
+    if name in _AT_HAND:
+        return _AT_HAND[name]
+    from kyvsim.expr.functions.table import FUNCTIONS  # noqa: PLC0415 — slow, not often needed
 
     return FUNCTIONS.get(name)
 
