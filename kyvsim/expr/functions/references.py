@@ -13,6 +13,7 @@ from kyvsim.kube.image import parse_image
 from kyvsim.kube.semver import ZERO, Range, parse_range, parse_version
 
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 _PRIVATE = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 _INSIDE_ENDINGS = (
     *(".localhost", ".local", ".internal", ".svc", ".localdomain", ".home.arpa"),
@@ -49,7 +50,7 @@ def is_external_url(url: str) -> bool:
     """
     import ipaddress  # noqa: PLC0415 - slow to import, rarely needed
 
-    host = _host(url)
+    host = host_of(url)
     try:
         address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
     except ValueError:
@@ -68,7 +69,7 @@ def _is_outside_name(name: str) -> bool:
     return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
     from urllib.parse import unquote  # noqa: PLC0415 - slow to import, rarely needed
 
@@ -85,8 +86,13 @@ def _host(url: str) -> str:
         if rest is bare and ":" in first:
             raise _bad_url(url, "first path segment in URL cannot contain colon")
         return ""
+    if bad := _BAD_ESCAPE.search(bare.partition("?")[0]):
+        raise _bad_url(url, f"invalid URL escape {quote(bad[0])}")
     authority = rest[2:].partition("/")[0].partition("?")[0]
-    host = unquote(authority.rpartition("@")[2])
+    return _without_port(url, unquote(authority.rpartition("@")[2]))
+
+
+def _without_port(url: str, host: str) -> str:
     if host.startswith("["):
         inner, bracket, port = host[1:].rpartition("]")
         if not bracket:

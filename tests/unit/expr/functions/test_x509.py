@@ -1,11 +1,13 @@
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.der import Der, DerError
+from kyvsim.expr.functions import der
 from kyvsim.expr.functions.x509 import x509_decode
 
 ROWS = Path(__file__).parents[3] / "differential" / "jp_functions.jsonl"
@@ -62,7 +64,40 @@ def test_every_truncation_and_every_changed_byte_is_answered_or_refused():
         assert found["Version"] == 3.0
 
 
-@pytest.mark.parametrize("data", [b"\x02", b"\x02\x80", b"\x02\x81\x01\x00", b"\x1f\x01\x00"])
+def test_a_cut_off_block_is_no_certificate():
+    with pytest.raises(QueryError, match="failed to decode PEM block"):
+        x509_decode(certificate().partition("-----END")[0])
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x02", b"\x02\x80", b"\x02\x81\x01\x00", b"\x30\x05\x01", b"\x02\x82\x00\x01\x00"]
+)
 def test_malformed_elements(data):
-    with pytest.raises(DerError):
-        Der(data).element()
+    with pytest.raises(ValueError, match=r"malformed|cut off"):
+        list(der.elements(data))
+
+
+def test_elements_stand_one_after_the_other():
+    long = b"\x04\x81\x80" + bytes(128)
+    assert [item.tag for item in der.elements(b"\x02\x01\x05" + long)] == [2, 4]
+    assert der.body(long, der.OCTETS) == bytes(128)
+    assert der.dotted(b"\x06\x03\x88\x37\x03") == "2.999.3"
+
+
+def test_an_absent_element_is_an_error():
+    with pytest.raises(ValueError, match="expected"):
+        der.first(b"")
+    with pytest.raises(ValueError, match="expected"):
+        der.body(b"\x02\x01\x05", der.SEQUENCE)
+
+
+def test_the_library_is_not_loaded_before_it_is_used():
+    program = (
+        "import sys; from kyvsim.expr import compile_query\n"
+        "from kyvsim.expr.functions import x509\n"
+        "print(any(name.startswith('cryptography') for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
