@@ -1,0 +1,233 @@
+"""What lies in a plugin folder is registered, has a key of its own, a docstring and a test."""
+
+import ast
+import importlib
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kyvsim.cli.main import COMMANDS
+from kyvsim.compile.checks import CHECKS
+from kyvsim.conditions.operators import operators
+from kyvsim.context.loaders import LOADERS
+from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
+from kyvsim.rules import RULE_TYPES
+from kyvsim.rules.protocol import RuleType
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "kyvsim"
+UNIT = ROOT / "tests/unit"
+
+
+def modules(folder):
+    """Return the modules of a folder by name, without its `__init__`."""
+    room = f"kyvsim.{folder.replace('/', '.')}"
+    names = sorted(path.stem for path in (PACKAGE / folder).glob("*.py"))
+    return {name: importlib.import_module(f"{room}.{name}") for name in names if name[0] != "_"}
+
+
+def values(module, kind):
+    """Return the records of a kind that a module defines at its top, alone or in tuples."""
+    found = []
+    for value in vars(module).values():
+        for one in value if value.__class__ is tuple else (value,):
+            if isinstance(one, kind) and one not in found:
+                found.append(one)
+    return found
+
+
+def only_once(keys):
+    return [key for key, count in Counter(keys).items() if count > 1]
+
+
+def test_every_rule_type_is_registered():
+    """Every RuleType that a file of `rules` defines stands in RULE_TYPES, and once."""
+    for name, module in modules("rules").items():
+        missing = [one.field for one in values(module, RuleType) if one not in RULE_TYPES]
+        assert not missing, name
+    assert not only_once(one.field for one in RULE_TYPES)
+
+
+def test_every_context_loader_is_registered():
+    for name, module in modules("context/loaders").items():
+        missing = [one.field for one in values(module, ContextLoader) if one not in LOADERS]
+        assert not missing, name
+    assert not only_once(one.field for one in LOADERS)
+
+
+def test_context_loaders_cover_every_source_of_an_entry():
+    assert {one.field for one in LOADERS} == {
+        "variable",
+        "configMap",
+        "apiCall",
+        "globalReference",
+        "imageRegistry",
+    }
+
+
+def test_every_family_of_functions_is_registered():
+    for name, module in modules("expr/functions").items():
+        own = [one for one in values(module, Function) if one not in FUNCTIONS.values()]
+        replaced = [one for one in own if one.name in FUNCTIONS]
+        assert own == replaced, name
+    assert set(FUNCTIONS) == {one.name for family in FAMILIES for one in family}
+
+
+def test_functions_have_one_name_each_unless_a_family_replaces_a_standard_one():
+    standard, *families = FAMILIES
+    assert not only_once(one.name for one in standard)
+    assert not only_once(one.name for family in families for one in family)
+
+
+def test_functions_say_what_they_do():
+    assert not [name for name, one in FUNCTIONS.items() if not one.note]
+
+
+def test_operators_are_those_of_the_reference():
+    """18 names: two spellings of equality, both forms of membership, order, durations."""
+    assert len(operators) == 18
+    assert all(function.__doc__ for function in operators.values())
+
+
+def called_in_checks():
+    """Return the names that stand in CHECKS, from the text of its module."""
+    tree = ast.parse((PACKAGE / "compile/checks/__init__.py").read_text(encoding="utf-8"))
+    (written,) = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "CHECKS"
+    ]
+    return [
+        getattr(node, "id", getattr(node, "attr", ""))
+        for node in ast.walk(written)
+        if isinstance(node, ast.Name | ast.Attribute)
+    ]
+
+
+def test_every_check_is_registered():
+    named = called_in_checks()
+    for name, module in modules("compile/checks").items():
+        checks = [
+            function
+            for function in vars(module)
+            if function.startswith("check_")
+            and vars(module)[function].__module__ == module.__name__
+        ]
+        assert not [check for check in checks if check not in named], name
+    assert CHECKS
+    assert not only_once(name for name in named if name.startswith("check_"))
+
+
+def test_codes_of_checks_stand_in_one_file_each():
+    homes = {}
+    for path in (PACKAGE / "compile/checks").glob("*.py"):
+        for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
+            homes.setdefault(code, []).append(path.stem)
+    assert {code: files for code, files in homes.items() if len(files) > 1} == {}
+
+
+def test_every_format_can_be_chosen():
+    """A module of `report` that renders runs is imported by the command that chooses among them."""
+    text = (PACKAGE / "cli/apply.py").read_text(encoding="utf-8")
+    formats = [
+        name
+        for name, module in modules("report").items()
+        if any(function in vars(module) for function in ("render", "render_json"))
+    ]
+    assert formats
+    assert not [name for name in formats if f"{name}.render" not in text]
+
+
+def test_every_command_is_listed():
+    commands = [name for name, module in modules("cli").items() if hasattr(module, "command")]
+    assert sorted(COMMANDS) == sorted(commands)
+    for name in commands:
+        assert importlib.import_module(f"kyvsim.cli.{name}").command.help
+
+
+GOLDEN_COMMANDS = [path.read_text() for path in (ROOT / "tests/golden/apply").glob("*/cmd")]
+FORMATS = ("--table", "--output-format json", "--policy-report", "--stdin", "--diff")
+
+
+@pytest.mark.parametrize("option", FORMATS)
+def test_every_format_has_a_golden_case_on_the_menagerie(option):
+    assert [line for line in GOLDEN_COMMANDS if "menagerie" in line and option in line]
+
+
+FOLDERS = ("rules", "context/loaders", "expr/functions", "compile/checks", "report")
+DESCRIBED = [(folder, name) for folder in FOLDERS for name in modules(folder)]
+
+
+@pytest.mark.parametrize(("folder", "name"), DESCRIBED)
+def test_plugins_say_what_they_are(folder, name):
+    assert modules(folder)[name].__doc__
+
+
+def texts_for(folder):
+    """Return the texts of a folder's tests, and of those beside it that ask about whole rules."""
+    files = [*(UNIT / folder).glob("*.py"), *(UNIT / folder).parent.glob("test_*.py")]
+    files += (ROOT / "tests/differential").glob("test_*.py")
+    return {path.name: path.read_text(encoding="utf-8") for path in files}
+
+
+def is_tested(folder, name):
+    """Whether a module has a test file of its name, or one that imports it or shows its parts."""
+    texts = texts_for(folder)
+    if f"test_{name}.py" in texts:
+        return True
+    imported = re.compile(rf"\b{re.escape(f'kyvsim.{folder}'.replace('/', '.'))}[. ].*\b{name}\b")
+    return any(imported.search(text) for text in texts.values())
+
+
+def plugins():
+    for name, module in modules("rules").items():
+        if values(module, RuleType) and name != "unsupported":
+            yield "rules", name
+    for name, module in modules("context/loaders").items():
+        if values(module, ContextLoader):
+            yield "context/loaders", name
+
+
+WITHOUT_TEST = {
+    ("context/loaders", "api_call"),
+    ("context/loaders", "config_map"),
+    ("context/loaders", "global_reference"),
+    ("context/loaders", "image_registry"),
+    ("context/loaders", "variable"),
+    ("rules", "generate"),
+    ("rules", "validate_cel"),
+}
+"""Plugins that only whole runs show so far. This list may only shrink."""
+
+
+@pytest.mark.parametrize(("folder", "name"), sorted(plugins()))
+def test_plugins_have_a_unit_test(folder, name):
+    assert is_tested(folder, name) or (folder, name) in WITHOUT_TEST
+
+
+def test_every_function_is_called_by_a_test():
+    texts = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("unit/expr", "differential")
+        for path in (ROOT / "tests" / folder).rglob("*")
+        if path.suffix in {".py", ".jsonl"}
+    )
+    shown = {one.name for one in FUNCTIONS.values() if one.examples}
+    assert not [name for name in FUNCTIONS if f"{name}(" not in texts and name not in shown]
+
+
+CODES_WITHOUT_TEST = {"KV102", "KV106", "KV123", "KV136", "KV143"}
+"""Codes that nothing here asks for so far. This list may only shrink."""
+
+
+def test_every_code_of_a_check_is_asked_for_by_a_test():
+    codes = set()
+    for path in (PACKAGE / "compile/checks").glob("*.py"):
+        codes |= set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8")))
+    texts = [*(UNIT / "compile").rglob("*.py"), *(ROOT / "tests/golden").rglob("stderr")]
+    told = "".join(path.read_text(encoding="utf-8") for path in texts)
+    assert {code for code in codes if code not in told} <= CODES_WITHOUT_TEST
