@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import groupby
 
 from kyvsim.kube.discovery import KindTable, crd_kinds, kind_of_plural, plural
 from kyvsim.kube.gvk import split_api_version
@@ -16,7 +17,7 @@ class GivenObjects:
     def __init__(self, objects: Iterable[Json]) -> None:
         self._by_key: dict[ObjectKey, Json] = {}
         self._by_kind: dict[tuple[str, str], list[Json]] = {}
-        self._listed: dict[tuple[str, str, str], tuple[Json, ...]] = {}
+        self._listed: dict[tuple[str, str], dict[str, Sequence[Json]]] = {}
         for obj in objects:
             key = object_key(obj)
             if key not in self._by_key:
@@ -29,18 +30,11 @@ class GivenObjects:
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
-        wanted = (api_version, kind, namespace)
-        found = self._listed.get(wanted)
-        if found is None:
-            found = self._listed[wanted] = self._in_order(*wanted)
-        return found
-
-    def _in_order(self, api_version: str, kind: str, namespace: str) -> tuple[Json, ...]:
-        if not namespace:
-            # The order in which an API server lists.
-            return tuple(sorted(self._by_kind.get((api_version, kind), ()), key=_place))
-        everywhere = self.list(api_version, kind, "")
-        return tuple(one for one in everywhere if object_key(one).namespace == namespace)
+        group = (api_version, kind)
+        listed = self._listed.get(group)
+        if listed is None:
+            listed = self._listed[group] = _by_namespace(self._by_kind.get(group, ()))
+        return listed.get(namespace, ())
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that was given, in input order."""
@@ -68,6 +62,10 @@ class GivenObjects:
         return labels(self.get("v1", "Namespace", "", namespace))
 
 
-def _place(obj: Json) -> tuple[str, str]:
-    key = object_key(obj)
-    return key.namespace, key.name
+def _by_namespace(objects: Sequence[Json]) -> dict[str, Sequence[Json]]:
+    """Return objects by namespace and all of them under "", in the order in which an API lists."""
+    ordered = sorted(objects, key=lambda obj: object_key(obj)[2:])
+    listed: dict[str, Sequence[Json]] = {}
+    for namespace, some in groupby(ordered, key=lambda obj: object_key(obj).namespace):
+        listed[namespace] = tuple(some)
+    return {**listed, "": tuple(ordered)}

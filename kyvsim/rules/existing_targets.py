@@ -20,7 +20,9 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
     wildcards ask for one object, whatever the selector says. Raises `SelectorError` where the
     selector is none.
     """
-    api_version, kind, name = (wanted.get(key) or "" for key in ("apiVersion", "kind", "name"))
+    # Of a subresource the fake API upstream gives the whole object; so it is patched here.
+    kind = (wanted.get("kind") or "").partition("/")[0]
+    api_version, name = (wanted.get(key) or "" for key in ("apiVersion", "name"))
     given = [
         pair for pair in cluster.kinds() if matches(api_version, pair[0]) and matches(kind, pair[1])
     ]
@@ -33,13 +35,22 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
         return found
     if not given:
         raise LookupError("not found")
-    fits = compile_selector(wanted.get("selector") or {})
+    fits = compile_selector(_without_wildcards(wanted.get("selector") or {}))
     return [
         obj
         for pair in given
         for obj in cluster.list(*pair, "")
         if _is_named(obj, namespace, name) and fits(labels(obj))
     ]
+
+
+def _without_wildcards(selector: Mapping[str, Json]) -> Json:
+    """Return a selector in which a wildcard is no label value; the API knows none."""
+    equal = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in (selector.get("matchLabels") or {}).items()
+    ]
+    return {"matchExpressions": [*equal, *(selector.get("matchExpressions") or ())]}
 
 
 def _is_named(obj: Json, namespace: str, name: str) -> bool:

@@ -62,6 +62,7 @@ def changed(response):
         ({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}, [("shop", "n")]),
         ({"apiVersion": "*", "kind": "Net*", "name": "n"}, [("shop", "n")]),
         ({"namespace": "none"}, []),
+        ({"kind": "ConfigMap/status", "name": "b"}, [("shop", "b")]),
     ],
 )
 def test_targets(patch, target, expected):
@@ -97,6 +98,10 @@ def test_every_target_has_a_result_and_the_trigger_stays(patch, verdicts, trigge
             ': deployments.apps "no" not found',
         ),
         ({"apiVersion": "x.io/v1", "kind": "Widget", "name": "*"}, ": not found"),
+        (
+            {**MAPS, "selector": {"matchLabels": {"x": "*"}}},
+            ": values: Invalid value: '*': must be a label value",
+        ),
         (
             {**MAPS, "name": "{{ request.object.no }}"},
             (
