@@ -15,28 +15,10 @@ def objects(thing):
         spec={"group": "g.io", "scope": "Cluster", "names": {"kind": "Ox", "plural": "oxen"}},
     )
     return [
-        thing("Pod", "b", "y", labels={"n": "1"}),
-        thing("Pod", "b", "y", labels={"n": "2"}),
-        thing("Pod", "c", "x"),
-        thing("Pod", "a", "y"),
+        thing("Pod", "b", "y"),
         thing("Policy", "p", "x", api_version="k.io/v1"),
-        thing("Namespace", "x", "", labels={"team": "t"}),
         definition,
     ]
-
-
-def test_of_two_objects_with_one_name_the_first_counts(objects):
-    found = GivenObjects(objects).get("v1", "Pod", "y", "b")
-    assert found is objects[0]
-    assert GivenObjects(objects).get("v1", "Pod", "", "b") is None
-
-
-def test_lists_are_in_the_order_of_the_api(objects):
-    cluster = GivenObjects(objects)
-    assert cluster.list("v1", "Pod", "") == (objects[2], objects[3], objects[0])
-    assert cluster.list("v1", "Pod", "y") == (objects[3], objects[0])
-    assert cluster.list("v1", "Pod", "y") is cluster.list("v1", "Pod", "y")
-    assert cluster.list("v2", "Pod", "") == ()
 
 
 @pytest.mark.parametrize(
@@ -51,13 +33,6 @@ def test_lists_are_in_the_order_of_the_api(objects):
 )
 def test_plurals(objects, api_version, plural, kind):
     assert GivenObjects(objects).kind_of(api_version, plural) == kind
-
-
-def test_kinds_and_labels(objects):
-    cluster = GivenObjects(objects)
-    assert list(cluster.kinds())[:2] == [("v1", "Pod"), ("k.io/v1", "Policy")]
-    assert cluster.namespace_labels("x") == {"team": "t"}
-    assert cluster.namespace_labels("y") == {}
 
 
 def test_a_world_passes_on_the_mocks_of_its_values(objects):
