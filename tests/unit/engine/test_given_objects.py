@@ -1,92 +1,60 @@
 import pytest
 
-from kyvsim.engine import GivenObjects, World, evaluate
-from kyvsim.model.mocks import NO_MOCKS, CallAnswer, Mocks
-from kyvsim.model.values import Values
+from kyvsim.engine import GivenObjects
 
 
 @pytest.fixture
-def objects(thing):
-    definition = thing(
-        "CustomResourceDefinition",
-        "oxen.g.io",
-        "",
-        api_version="apiextensions.k8s.io/v1",
-        spec={"group": "g.io", "scope": "Cluster", "names": {"kind": "Ox", "plural": "oxen"}},
+def given(thing):
+    return GivenObjects(
+        [
+            thing("ConfigMap", "b", "two"),
+            thing("ConfigMap", "a", "one"),
+            thing("Namespace", "one", "", labels={"env": "prod"}),
+            thing("ConfigMap", "b", "one"),
+            thing("Deployment", "a", "one", api_version="apps/v1"),
+        ]
     )
-    return [
-        thing("Pod", "b", "y", labels={"n": "1"}),
-        thing("Pod", "b", "y", labels={"n": "2"}),
-        thing("Pod", "c", "x"),
-        thing("Pod", "a", "y"),
-        thing("Policy", "p", "x", api_version="k.io/v1"),
-        thing("Namespace", "x", "", labels={"team": "t"}),
-        definition,
+
+
+def test_an_object_is_found_by_its_whole_identity(given):
+    assert given.get("v1", "ConfigMap", "one", "a")["metadata"]["name"] == "a"
+    for other in (("v2", "ConfigMap"), ("v1", "Secret")):
+        assert given.get(*other, "one", "a") is None
+    assert given.get("v1", "ConfigMap", "", "a") is None
+
+
+def test_of_two_with_one_name_the_first_counts(thing):
+    first, second = (
+        thing("ConfigMap", "a", data={"x": "1"}),
+        thing("ConfigMap", "a", data={"x": "2"}),
+    )
+    given = GivenObjects([first, second])
+    assert given.get("v1", "ConfigMap", "shop", "a") is first
+    assert list(given.list("v1", "ConfigMap", "")) == [first]
+
+
+def names(found):
+    return [(one["metadata"]["namespace"], one["metadata"]["name"]) for one in found]
+
+
+def test_lists_are_sorted_and_may_be_of_one_namespace(given):
+    assert names(given.list("v1", "ConfigMap", "one")) == [("one", "a"), ("one", "b")]
+    assert sorted(names(given.list("v1", "ConfigMap", ""))) == [
+        ("one", "a"),
+        ("one", "b"),
+        ("two", "b"),
+    ]
+    assert list(given.list("v1", "Secret", "")) == []
+
+
+def test_the_kinds_of_what_there_is(given):
+    assert list(given.kinds()) == [
+        ("v1", "ConfigMap"),
+        ("v1", "Namespace"),
+        ("apps/v1", "Deployment"),
     ]
 
 
-def test_of_two_objects_with_one_name_the_first_counts(objects):
-    found = GivenObjects(objects).get("v1", "Pod", "y", "b")
-    assert found is objects[0]
-    assert GivenObjects(objects).get("v1", "Pod", "", "b") is None
-
-
-def test_lists_are_in_the_order_of_the_api(objects):
-    cluster = GivenObjects(objects)
-    assert cluster.list("v1", "Pod", "") == (objects[2], objects[3], objects[0])
-    assert cluster.list("v1", "Pod", "y") == (objects[3], objects[0])
-    assert cluster.list("v1", "Pod", "y") is cluster.list("v1", "Pod", "y")
-    assert cluster.list("v2", "Pod", "") == ()
-
-
-@pytest.mark.parametrize(
-    ("api_version", "plural", "kind"),
-    [
-        ("v1", "pods", "Pod"),
-        ("k.io/v1", "policies", "Policy"),
-        ("g.io/v1", "oxen", "Ox"),
-        ("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy"),
-        ("x.io/v1", "policies", ""),
-    ],
-)
-def test_plurals(objects, api_version, plural, kind):
-    assert GivenObjects(objects).kind_of(api_version, plural) == kind
-
-
-def test_kinds_and_labels(objects):
-    cluster = GivenObjects(objects)
-    assert list(cluster.kinds())[:2] == [("v1", "Pod"), ("k.io/v1", "Policy")]
-    assert cluster.namespace_labels("x") == {"team": "t"}
-    assert cluster.namespace_labels("y") == {}
-
-
-def test_a_world_passes_on_the_mocks_of_its_values(objects):
-    cluster = GivenObjects(objects)
-    mocks = Mocks({("", "/x"): CallAnswer(200, {})})
-    assert World(cluster, Values(mocks=mocks)).outside.mocks is mocks
-    assert World(cluster).outside.mocks is NO_MOCKS
-    assert not World(cluster, answers_calls=False).outside.answers_calls
-
-
-def test_without_calls_what_no_mock_answers_stays_undefined(
-    compiled, policy, pod, request_for, verdicts
-):
-    rule = {
-        "context": [{"name": "got", "apiCall": {"urlPath": "/api/v1/pods", "jmesPath": "kind"}}],
-        "validate": {
-            "message": "got {{ got }}",
-            "deny": {
-                "conditions": {"all": [{"key": "{{ got }}", "operator": "NotEquals", "value": ""}]}
-            },
-        },
-    }
-
-    def asked(values=None):
-        world = World(GivenObjects([pod()]), values, answers_calls=False)
-        ((_, _, message),) = verdicts(evaluate(compiled(policy(rule)), request_for(pod()), world))
-        return message
-
-    assert asked().endswith('Unknown key "got" in path')
-    assert asked(Values(global_values={"got": "value"})) == "got value"
-    mocks = Mocks({("", "/api/v1/pods"): CallAnswer(200, {"kind": "mock"})})
-    assert asked(Values(mocks=mocks)) == "got mock"
+def test_labels_of_a_namespace_that_was_given(given):
+    assert given.namespace_labels("one") == {"env": "prod"}
+    assert given.namespace_labels("two") == {}

@@ -1,6 +1,8 @@
 """`mutate.patchStrategicMerge` and `mutate.patchesJson6902`: objects with and without a change."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 MUTATED = "mutated Pod/web in namespace shop"
 NOTHING = "no patches applied"
@@ -112,3 +114,25 @@ def test_untouched_parts_are_shared_with_the_object_before(run, pod):
 def test_numbers_are_whole_after_a_patch(run, pod):
     after = run({"mutate": merge(a="b")}, pod(priority=5, ratio=0.5)).object
     assert [type(after["spec"][name]) for name in ("priority", "ratio")] == [int, float]
+
+
+WORDS = st.sampled_from(["a", "b", "c"])
+PARTS = st.recursive(
+    WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(WORDS, PARTS),
+    st.sampled_from([merge(x="z"), json_patch("- {op: add, path: /spec/x, value: z}")]),
+)
+def test_whatever_a_patch_does_not_name_is_shared(run, pod, spec, body):
+    before = pod(**spec)
+    after = run({"mutate": body}, before).object
+    assert after["spec"]["x"] == "z"
+    assert "x" not in before["spec"]
+    assert all(after["spec"][name] is before["spec"][name] for name in spec)
+    assert after["metadata"] is before["metadata"]

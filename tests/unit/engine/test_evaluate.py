@@ -1,0 +1,197 @@
+"""A request through all phases, and the laws that evaluation keeps."""
+
+from copy import deepcopy
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kyvsim.compile import Step
+from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.model.result import Phase
+
+LABELLED = {"metadata": {"labels": {"app": "?*"}}}
+ADD_LABEL = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"+(app)": "made"}}}}}
+NEEDS_LABEL = {"validate": {"message": "no", "pattern": LABELLED}}
+MAKES_MAP = {
+    "generate": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "{{ request.object.metadata.labels.app }}",
+        "namespace": "shop",
+        "data": {"data": {"a": "b"}},
+    }
+}
+
+
+def test_mutation_comes_first_wherever_its_policy_stands(run, policy, pod, verdicts):
+    found = run(
+        [policy(MAKES_MAP, name="g"), policy(NEEDS_LABEL, name="v"), policy(ADD_LABEL, name="m")],
+        pod(),
+    )
+    assert [(one.policy.name, one.phase) for one in found.responses] == [
+        ("m", Phase.MUTATE),
+        ("v", Phase.VALIDATE),
+        ("g", Phase.GENERATE),
+    ]
+    assert [status for _, status, _ in verdicts(found)] == ["pass", "pass", "pass"]
+    assert found.object["metadata"]["labels"] == {"app": "made"}
+    assert found.trigger == pod()
+    (made,) = found.responses[2].results[0].generated
+    assert made["metadata"]["name"] == "made"
+
+
+def test_a_policy_sees_what_the_policies_before_it_changed(run, policy, pod):
+    def copying(source, target):
+        value = f"{{{{ request.object.spec.{source} || 'none' }}}}"
+        return {"mutate": {"patchStrategicMerge": {"spec": {target: value}}}}
+
+    found = run(
+        [policy(copying("a", "b"), name="x"), policy(copying("b", "c"), name="y")], pod(a="1")
+    )
+    assert found.object["spec"] == {"a": "1", "b": "1", "c": "1"}
+
+
+def test_one_policy_answers_once_in_each_phase_it_has_rules_for(run, policy, pod):
+    both = policy({**NEEDS_LABEL, "name": "v"}, {**ADD_LABEL, "name": "m"})
+    assert [one.phase for one in run([both], pod()).responses] == [Phase.MUTATE, Phase.VALIDATE]
+
+
+def test_policies_without_anything_to_say_are_not_heard(run, policy, thing):
+    found = run([policy(NEEDS_LABEL), policy(ADD_LABEL, name="m")], thing("Service"))
+    assert found.responses == ()
+
+
+def test_a_mapped_subresource_is_judged_by_rules_for_its_parent(run, policy, thing, verdicts):
+    match = {"any": [{"resources": {"kinds": ["apps/v1/Deployment/scale"]}}]}
+    rules = [policy({**NEEDS_LABEL, "match": match})]
+    scale = thing("Scale", api_version="autoscaling/v1")
+    parent = {"subresource": "scale", "parent_kind": ("apps", "v1", "Deployment")}
+    assert verdicts(run(rules, scale)) == []
+    assert [status for _, status, _ in verdicts(run(rules, scale, **parent))] == ["fail"]
+
+
+def test_validation_of_a_controller_meets_derived_rules(run, policy, thing, verdicts):
+    found = run([policy(NEEDS_LABEL)], thing("Deployment", api_version="apps/v1", spec={}))
+    assert [(name, status) for name, status, _ in verdicts(found)] == [("autogen-r", "fail")]
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+WORDS = st.sampled_from(["a", "b", "c"])
+OBJECTS = st.fixed_dictionaries(
+    {
+        "apiVersion": st.just("v1"),
+        "kind": st.sampled_from(["Pod", "Deployment", "CronJob", "ConfigMap"]),
+        "metadata": st.fixed_dictionaries(
+            {"name": WORDS}, optional={"namespace": WORDS, "labels": st.dictionaries(WORDS, WORDS)}
+        ),
+        "spec": st.fixed_dictionaries(
+            {},
+            optional={
+                "a": WORDS,
+                "n": st.sampled_from([0.0, 1.0, 2.5]),
+                "containers": st.lists(
+                    st.fixed_dictionaries({"name": WORDS}, optional={"image": WORDS}),
+                    max_size=2,
+                    unique_by=lambda one: one["name"],
+                ),
+            },
+        ),
+    }
+)
+A_IS = {"key": "{{ request.object.spec.a }}", "operator": "Equals"}
+EACH = "request.object.spec.containers"
+BODIES = st.sampled_from(
+    [
+        NEEDS_LABEL,
+        {"validate": {"message": "{{ request.object.spec.a }}", "pattern": {"spec": {"n": "<2"}}}},
+        {"validate": {"anyPattern": [{"spec": {"a": "a"}}, LABELLED]}},
+        {"validate": {"deny": {"conditions": {"any": [{**A_IS, "value": "a"}]}}}},
+        {"validate": {"foreach": [{"list": EACH, "pattern": {"image": "a"}}]}},
+        ADD_LABEL,
+        {"mutate": {"patchStrategicMerge": {"spec": {"a": "b"}}}},
+        {"mutate": {"patchesJson6902": "- {op: replace, path: /spec/a, value: c}"}},
+        {
+            "mutate": {
+                "foreach": [
+                    {
+                        "list": EACH,
+                        "patchStrategicMerge": {
+                            "spec": {"containers": [{"name": "{{ element.name }}", "image": "c"}]}
+                        },
+                    }
+                ]
+            }
+        },
+        MAKES_MAP,
+    ]
+)
+MATCHES = st.sampled_from(
+    [{"any": [{"resources": {"kinds": [kind]}}]} for kind in ("Pod", "Deployment", "*o*", "C*")]
+)
+PRECONDITIONS = st.sampled_from([{"all": [{**A_IS, "value": "a"}]}, {"all": []}])
+
+
+@st.composite
+def rules(draw):
+    drawn = {**draw(BODIES), "match": draw(MATCHES)}
+    if draw(st.booleans()):
+        drawn["preconditions"] = draw(PRECONDITIONS)
+    return drawn
+
+
+POLICIES = st.lists(st.lists(rules(), min_size=1, max_size=2), min_size=1, max_size=3)
+
+
+def made(policy, bodies):
+    named = [[{**rule, "name": f"r{i}"} for i, rule in enumerate(one)] for one in bodies]
+    return [policy(*one, name=f"p{number}") for number, one in enumerate(named)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(POLICIES, OBJECTS)
+def test_evaluation_is_pure(compiled, policy, request_for, bodies, obj):
+    policies, request = compiled(*made(policy, bodies)), request_for(obj)
+    kept_object, kept_bodies = deepcopy(obj), deepcopy(bodies)
+    world = World(GivenObjects([obj]))
+    first = evaluate(policies, request, world)
+    assert (obj, bodies) == (kept_object, kept_bodies)
+    assert evaluate(policies, request, world) == first
+    assert (obj, bodies) == (kept_object, kept_bodies)
+
+
+@settings(deadline=None, max_examples=60)
+@given(POLICIES, OBJECTS, st.randoms(use_true_random=False))
+def test_policies_that_change_nothing_may_stand_in_any_order(
+    compiled, policy, request_for, bodies, obj, random
+):
+    checks = [[rule for rule in one if "validate" in rule] for one in bodies]
+    policies = made(policy, [one for one in checks if one])
+    shuffled = random.sample(policies, len(policies))
+    world = World(GivenObjects([obj]))
+
+    def answers(order):
+        found = evaluate(compiled(*order), request_for(obj), world)
+        return {one.policy.name: one.results for one in found.responses}
+
+    assert answers(policies) == answers(shuffled)
+
+
+@settings(deadline=None, max_examples=60)
+@given(POLICIES, OBJECTS)
+def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, obj):
+    indexed = compiled(*made(policy, bodies))
+    # Every policy's own rules for the kind, without a look at the kinds they name.
+    everything = {phase: tuple(every_step(indexed, phase, obj["kind"])) for phase in Phase}
+    unindexed = indexed._replace(by_kind={}, otherwise=everything)
+    world = World(GivenObjects([obj]))
+    request = request_for(obj)
+    assert evaluate(indexed, request, world) == evaluate(unindexed, request, world)
+
+
+def every_step(indexed, phase, kind):
+    for one in indexed.policies:
+        chosen = one.rules
+        if phase is Phase.VALIDATE:
+            chosen = one.validating.get(kind, one.validating_others)
+        yield Step(one, tuple(rule for rule in chosen if rule.phase is phase))

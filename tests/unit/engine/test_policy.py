@@ -1,0 +1,159 @@
+"""One policy in one phase: order, stopping early, old violations, given values."""
+
+import pytest
+
+from kyvsim.model.request import Operation
+from kyvsim.model.values import Values
+
+NODE = "{{ request.object.spec.nodeName }}"
+
+
+def deny(name, key=NODE, value="n1", **validate):
+    condition = {"key": key, "operator": "Equals", "value": value}
+    body = {"message": name, "deny": {"conditions": {"any": [condition]}}, **validate}
+    return {"name": name, "validate": body}
+
+
+def setting(name, **spec):
+    return {"name": name, "mutate": {"patchStrategicMerge": {"spec": spec}}}
+
+
+def found_in(response, verdicts):
+    return [(name, status) for name, status, _ in verdicts(response)]
+
+
+def test_rules_speak_in_the_order_in_which_they_are_written(run, policy, pod, verdicts):
+    found = run([policy(deny("b"), deny("a"), deny("c", value="n2"))], pod(nodeName="n1"))
+    assert found_in(found, verdicts) == [("b", "fail"), ("a", "fail"), ("c", "pass")]
+
+
+@pytest.mark.parametrize(
+    ("first", "heard"),
+    [
+        (deny("a"), [("a", "fail")]),
+        (deny("a", value="n2"), [("a", "pass")]),
+        (deny("a", key="{{ request.object.x }}"), [("a", "error"), ("b", "fail")]),
+        ({**deny("a"), "preconditions": {"any": []}}, [("a", "skip"), ("b", "fail")]),
+    ],
+)
+def test_with_apply_one_the_first_verdict_is_the_last(run, policy, pod, verdicts, first, heard):
+    found = run([policy(first, deny("b"), applyRules="One")], pod(nodeName="n1"))
+    assert found_in(found, verdicts) == heard
+
+
+def test_a_mutate_rule_sees_what_the_one_before_made(run, policy, pod):
+    found = run(
+        [policy(setting("a", x="1"), setting("b", y="{{ request.object.spec.x }}2"))], pod()
+    )
+    assert found.object["spec"] == {"x": "1", "y": "12"}
+    assert [one.changed for one in found.responses] == [True]
+
+
+def test_a_policy_that_changes_nothing_leaves_the_very_object(run, policy, pod):
+    before = pod(x="1")
+    found = run([policy(setting("a", x="1"))], before)
+    assert found.object is before
+    assert [one.changed for one in found.responses] == [False]
+
+
+NAME = "config.data.node"
+UPDATE = {"operation": Operation.UPDATE}
+TOLERATED = ("a", "skip", "skipping the rule evaluation as pre-existing violations are allowed")
+FAILED = ("a", "fail", "a")
+
+
+@pytest.mark.parametrize(
+    ("validate", "spec", "before", "verdict"),
+    [
+        ({"failureAction": "Enforce"}, {}, "n1", TOLERATED),
+        ({"failureAction": "Enforce"}, {}, "n2", FAILED),
+        ({}, {"validationFailureAction": "Enforce"}, "n1", TOLERATED),
+        ({}, {"validationFailureAction": "enforce"}, "n1", TOLERATED),
+        ({"failureAction": "Audit"}, {"validationFailureAction": "Enforce"}, "n1", FAILED),
+        ({}, {}, "n1", FAILED),
+        ({"failureAction": "Enforce", "allowExistingViolations": False}, {}, "n1", FAILED),
+    ],
+)
+def test_an_update_may_keep_a_violation_of_an_enforcing_rule(
+    run, policy, pod, verdicts, validate, spec, before, verdict
+):
+    rules = [policy(deny("a", **validate), **spec)]
+    found = run(rules, pod(nodeName="n1"), old_object=pod(nodeName=before), **UPDATE)
+    assert verdicts(found) == [verdict]
+
+
+def test_a_creation_keeps_no_violation(run, policy, pod, verdicts):
+    found = run([policy(deny("a", failureAction="Enforce"))], pod(nodeName="n1"))
+    assert verdicts(found) == [FAILED]
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        (Values(global_values={NAME: "n1"}), "fail"),
+        (Values(global_values={NAME: "n2"}), "pass"),
+        (Values({NAME: "n2"}, resource_values={("p", "web"): {NAME: "n1"}}), "fail"),
+        (Values({NAME: "n1"}, resource_values={("p", "db"): {NAME: "n2"}}), "fail"),
+        (Values({NAME: "n1"}, rule_values={("p", "a"): {NAME: "n2"}}), "pass"),
+        (Values({NAME: "n1"}, rule_values={("p", "b"): {NAME: "n2"}}), "fail"),
+        (Values({NAME: "n1"}, overrides={NAME: "n2"}), "pass"),
+        (Values({"other": "n1"}), "error"),
+    ],
+)
+def test_given_values_stand_in_for_names(run, policy, pod, verdicts, values, status):
+    context = [{"name": "config", "configMap": {"name": "c", "namespace": "ns"}}]
+    rule = {**deny("a", key="{{ config.data.node }}"), "context": context}
+    assert found_in(run([policy(rule)], pod(), values=values), verdicts) == [("a", status)]
+
+
+def test_given_values_change_the_object_itself(run, policy, pod, verdicts):
+    values = Values({"request.object.spec.nodeName": "n1"})
+    pattern = {"name": "b", "validate": {"pattern": {"spec": {"nodeName": "n1"}}}}
+    found = run([policy(deny("a"), pattern)], pod(nodeName="n2"), values=values)
+    assert found_in(found, verdicts) == [("a", "fail"), ("b", "pass")]
+
+
+def on_operations(*operations):
+    resources = {"kinds": ["Pod"], "operations": list(operations)}
+    return {**deny("a", key="x", value="x"), "match": {"any": [{"resources": resources}]}}
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
+def test_a_given_operation_decides_what_the_request_is(run, policy, pod, verdicts, operation):
+    values = Values({"request.operation": operation})
+    for one in ("CREATE", "UPDATE", "DELETE"):
+        heard = found_in(run([policy(on_operations(one))], pod(), values=values), verdicts)
+        assert heard == ([("a", "fail")] if one == operation else [])
+
+
+def in_namespace(**labels):
+    resources = {"kinds": ["Pod"], "namespaceSelector": {"matchLabels": labels}}
+    return {**deny("a", key="x", value="x"), "match": {"any": [{"resources": resources}]}}
+
+
+def test_namespace_labels_come_from_values_or_else_from_a_given_namespace(
+    run, policy, pod, thing, verdicts
+):
+    rules = [policy(in_namespace(env="prod"))]
+    shop = thing("Namespace", "shop", "", labels={"env": "prod"})
+    assert found_in(run(rules, pod()), verdicts) == []
+    assert found_in(run(rules, pod(), given=[shop]), verdicts) == [("a", "fail")]
+    values = Values(namespaces={"shop": {"metadata": {"labels": {"env": "dev"}}}})
+    assert found_in(run(rules, pod(), given=[shop], values=values), verdicts) == []
+
+
+def generating(name, *, kind="ConfigMap"):
+    target = {"apiVersion": "v1", "kind": kind, "name": "c", "namespace": "shop", "data": {}}
+    return {"name": name, "generate": target}
+
+
+def test_what_exists_already_is_not_generated_again(run, policy, pod):
+    found = run([policy(generating("a"), generating("b"))], pod())
+    generated = [result.generated for result in found.responses[0].results]
+    assert [len(one) for one in generated] == [1, 0]
+
+
+def test_a_trigger_is_not_generated(run, policy, thing):
+    matching = {"match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}}
+    found = run([policy({**generating("a"), **matching})], thing("ConfigMap", "c"))
+    assert [result.generated for result in found.responses[0].results] == [()]
