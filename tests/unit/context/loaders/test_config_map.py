@@ -1,0 +1,73 @@
+"""`configMap` entries: found among the given objects, or left to given values."""
+
+import pytest
+
+from kyvsim.context import JSONContext
+from kyvsim.context.loaders import compile_entries
+from kyvsim.engine import GivenObjects
+from kyvsim.expr import QueryError
+from kyvsim.model.outside import Outside
+
+
+@pytest.fixture
+def ask(environment, thing):
+    given = GivenObjects(
+        [
+            thing("ConfigMap", "c", "shop", data={"a": "1"}),
+            thing("ConfigMap", "c", "default", data={"a": "2"}),
+        ]
+    )
+
+    def run(spec, confined="", **data):
+        scope = JSONContext(dict(data), Outside(given), deleting=False).confined(confined)
+        entries = compile_entries([{"name": "v", "configMap": spec}], environment)
+        return scope.layer({}, entries).root(frozenset({"v"})).get("v")
+
+    return run
+
+
+def test_data_and_metadata_of_the_map_are_there(ask):
+    assert ask({"name": "c", "namespace": "shop"}) == {
+        "data": {"a": "1"},
+        "metadata": {"name": "c", "namespace": "shop"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "confined", "value"),
+    [
+        ({"name": "c"}, "", "2"),
+        ({"name": "c", "namespace": "{{ where }}"}, "", "1"),
+        ({"name": "c"}, "shop", "1"),
+        ({"name": "c", "namespace": "shop"}, "shop", "1"),
+    ],
+)
+def test_the_namespace_is_the_one_that_is_named_or_the_policy_s_or_default(
+    ask, spec, confined, value
+):
+    assert ask(spec, confined, where="shop")["data"] == {"a": value}
+
+
+def test_a_map_that_is_not_given_is_left_to_values(ask):
+    assert ask({"name": "d"}) is None
+    assert ask({"name": "d"}, v={"data": {"a": "3"}}) == {"data": {"a": "3"}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "confined", "message"),
+    [
+        (
+            {"name": "{{ nope }}"},
+            "",
+            (
+                "failed to retrieve config map for context entry v: failed to substitute variables in "
+                "context v configMap: "
+            ),
+        ),
+        ({"name": "c", "namespace": "shop"}, "other", 'different from policy namespace "other"'),
+    ],
+)
+def test_what_cannot_be_asked_for_is_told(ask, spec, confined, message):
+    with pytest.raises(QueryError) as caught:
+        ask(spec, confined)
+    assert message in caught.value.message
