@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
@@ -36,6 +37,8 @@ class CompiledRule(NamedTuple):
     exceptions: tuple[CompiledException, ...]
     weighs_exceptions: bool
     """Whether the body itself says what the exceptions that match change."""
+    concerns: Callable[[Json], bool] | None
+    """Whether an object has anything that the rule looks at; None where every object has."""
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""

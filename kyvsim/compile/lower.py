@@ -12,16 +12,25 @@ from kyvsim.rules import RULE_TYPES
 from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType, skipped
 
 
-def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> CompiledRule | None:
-    """Return the rule as closures, or None where it has no body that any rule type takes.
+def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
+    """Return the rule as closures, once for each phase; () where no rule type takes its body.
 
     Raises `QuerySyntaxError` where an expression of the rule is no JMESPath, and `ValueError` where
     another text of it cannot be read.
     """
     rule_type = next((one for one in RULE_TYPES if one.takes(rule.data)), None)
-    if rule_type is None:
-        return None
+    found: list[CompiledRule] = []
+    while rule_type is not None:
+        found.append(_lower(rule_type, policy, rule, options))
+        rule_type = rule_type.then
+    return tuple(found)
+
+
+def _lower(
+    rule_type: RuleType, policy: Policy, rule: Rule, options: CompileOptions
+) -> CompiledRule:
     data, environment = rule.data, options.environment
+    context = RuleContext(policy, rule, environment)
     preconditions = data.get("preconditions")
     return CompiledRule(
         rule=rule,
@@ -34,8 +43,9 @@ def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> CompiledR
         else None,
         exceptions=attach_exceptions(policy, rule, options),
         weighs_exceptions=rule_type.weighs_exceptions,
-        body=_compile_body(rule_type, RuleContext(policy, rule, environment), options),
-        tolerates_violations=_tolerates_violations(policy, rule),
+        concerns=rule_type.concerns(context) if rule_type.concerns else None,
+        body=_compile_body(rule_type, context, options),
+        tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
     )
 
 

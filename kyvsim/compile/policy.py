@@ -20,8 +20,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     }
 
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
-        found = (lowered[id(rule)] for rule in rules)
-        return tuple(rule for rule in found if rule is not None)
+        return tuple(one for rule in rules for one in lowered[id(rule)])
 
     def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(rule for rule in compiled(rules) if rule.phase is Phase.VALIDATE)

@@ -44,7 +44,7 @@ def _result(
 ) -> RuleResult:
     return RuleResult(
         rule.rule,
-        rule.phase,
+        outcome.phase or rule.phase,
         outcome.status,
         outcome.message,
         _without_known(outcome.generated, given.request.subject, earlier),

@@ -31,6 +31,8 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     if not rule.matches(given.facts):
         return None
     try:
+        if rule.concerns is not None and not rule.concerns(given.object):
+            return None
         if rule.phase is Phase.GENERATE:
             return _excepted(rule, given) or _evaluate(rule, given)
         return _evaluate(rule, given)

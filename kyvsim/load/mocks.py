@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import AS_RESOURCES, read_documents
+from kyvsim.load.image_data import load_image_data
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import CallAnswer, GlobalData, Mocks
 from kyvsim.model.source import Document
@@ -45,7 +46,8 @@ def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
         remarks += problems
         projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
         data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
-    return Mocks(calls, data), tuple(remarks)
+    images = load_image_data(document.data.get("images"))
+    return Mocks(calls, data, images), tuple(remarks)
 
 
 def _call(entry: Json) -> tuple[tuple[str, str], CallAnswer, str]:

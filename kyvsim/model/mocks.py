@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.image_data import ImageData
 
 LAST_GOOD_STATUS = 299
 
@@ -40,6 +41,8 @@ class Mocks(NamedTuple):
     """By method ("" for any) and URL or URL path."""
     global_data: Mapping[str, GlobalData] = MappingProxyType({})
     """By the entry's name."""
+    images: Mapping[str, ImageData] = MappingProxyType({})
+    """By the image's whole reference: with registry, and with digest or tag."""
 
     def answer(self, method: str, url: str) -> CallAnswer | None:
         """Return the answer to a call, or None; one for just this method comes first."""

@@ -23,10 +23,15 @@ class Change(NamedTuple):
 
 
 def mutations(response: EngineResponse) -> list[PolicyResponse]:
-    """Return the answers of the policies that changed the trigger, in order."""
-    return [
-        answer for answer in response.responses if answer.changed and answer.phase is Phase.MUTATE
-    ]
+    """Return the answers of the policies that changed the trigger, in order.
+
+    Images that were only found wanting leave their verdicts in annotations: that is no change.
+    """
+    return [answer for answer in response.responses if answer.changed and _shows(answer)]
+
+
+def _shows(answer: PolicyResponse) -> bool:
+    return answer.phase is Phase.MUTATE or bool(passed_rules(answer))
 
 
 def passed_rules(answer: PolicyResponse) -> list[str]:

@@ -14,6 +14,7 @@ from kyvsim.rules import (
     validate_foreach,
     validate_pattern,
     validate_pod_security,
+    verify_images,
 )
 from kyvsim.rules.protocol import RuleType
 from kyvsim.rules.unsupported import UNSUPPORTED
@@ -31,6 +32,7 @@ RULE_TYPES: tuple[RuleType, ...] = (
     validate_foreach.RULE_TYPE,
     validate_cel.RULE_TYPE,
     generate.RULE_TYPE,
+    verify_images.RULE_TYPE,
 )
 
 __all__ = ["RULE_TYPES"]

@@ -59,6 +59,8 @@ class Outcome(NamedTuple):
     """What a user should know besides upstream's message."""
     further: tuple["Outcome", ...] = ()
     """More results of the same rule: a rule on existing objects has one for each of them."""
+    phase: Phase | None = None
+    """The phase that reports name, where it is not the one in which the rule ran."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
@@ -80,8 +82,15 @@ class RuleType(NamedTuple):
     """Where its specification stands in a rule, such as `("validate", "pattern")`."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
+    tolerant: bool = True
+    """Whether failures that an UPDATE did not bring may be passed over."""
     weighs_exceptions: bool = False
     """Whether the body itself says what the exceptions that match change."""
+    concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
+    """Compiles what says whether an object has anything that the rule looks at; where it has
+    nothing, not even the rule's context is asked."""
+    then: "RuleType | None" = None
+    """What looks at the same rule again, in a later phase."""
 
     def takes(self, rule: Mapping[str, Json]) -> bool:
         """Return whether the rule has this type's field."""

@@ -15,5 +15,4 @@ def _type(*field: str, phase: Phase) -> RuleType:
 
 UNSUPPORTED = (
     _type("validate", "manifests", phase=Phase.VALIDATE),
-    _type("verifyImages", phase=Phase.VERIFY_IMAGES),
 )

@@ -1,0 +1,123 @@
+"""Attestors: whose signatures an image needs, and whether recorded signatures are theirs.
+
+upstream: pkg/engine/internal/imageverifier.go (`verifyAttestorSet`, `buildCosignVerifier`)
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import matches
+from kyvsim.model.image_data import Signature
+
+_PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
+
+Signatures: TypeAlias = Sequence[Signature]
+
+
+class SignatureError(Exception):
+    """Signatures that are missing or of somebody else."""
+
+
+def check_sets(sets: Iterable[Json], entry: Mapping[str, Json], signatures: Signatures) -> None:
+    """Raise `SignatureError`, worded as upstream words it, unless every set is satisfied."""
+    for index, attestors in enumerate(sets):
+        _check_set(attestors, entry, signatures, f".attestors[{index}]")
+
+
+def expand_keys(entries: Iterable[Json]) -> list[Json]:
+    """Return the attestors, one with several public keys as several."""
+    found: list[Json] = []
+    for one in entries:
+        keys = one.get("keys") or {}
+        parts = _PEM.findall(keys.get("publicKeys") or "")
+        if len(parts) > 1:
+            found += [{**one, "keys": {**keys, "publicKeys": part}} for part in parts]
+        else:
+            found.append(one)
+    return found
+
+
+def required_count(attestors: Mapping[str, Json], entries: Sequence[Json]) -> int:
+    """Return how many of a set's attestors have to agree: all where it does not say."""
+    return int(attestors.get("count") or len(entries))
+
+
+def _check_set(
+    attestors: Json, entry: Mapping[str, Json], signatures: Signatures, path: str
+) -> None:
+    entries = expand_keys(attestors.get("entries") or ())
+    missing = required_count(attestors, entries)
+    problems: list[str] = []
+    for index, one in enumerate(entries):
+        place = f"{path}.entries[{index}]"
+        try:
+            if one.get("attestor") is not None:
+                _check_set(one["attestor"], entry, signatures, f"{place}.attestor")
+            elif not signed_by(one, entry, signatures):
+                what = "no matching signatures" if signatures else "no signatures found"
+                problems.append(f"{place}{authority_of(one)}: {what}")
+                continue
+        except SignatureError as error:
+            problems.append(str(error))
+            continue
+        missing -= 1
+        if missing <= 0:
+            return
+    raise SignatureError("; ".join(problems))
+
+
+def authority_of(attestor: Json) -> str:
+    """Return what an attestor is known by, as messages name it: `.keys`, or ""."""
+    named = (name for name in ("keys", "certificates", "keyless") if attestor.get(name) is not None)
+    return next((f".{name}" for name in named), "")
+
+
+def signed_by(attestor: Json, entry: Mapping[str, Json], signatures: Signatures) -> bool:
+    """Return whether one of the signatures is the attestor's."""
+    wanted = attestor.get("annotations") or entry.get("annotations") or {}
+    return any(
+        _is_of(attestor, one) and all(one.annotations.get(k) == v for k, v in wanted.items())
+        for one in signatures
+    )
+
+
+def _is_of(attestor: Json, signature: Signature) -> bool:
+    for name, test in (("keys", _by_key), ("certificates", _by_certificate), ("keyless", _keyless)):
+        spec = attestor.get(name)
+        if spec is not None:
+            return test(spec, signature)
+    return True
+
+
+def _by_key(keys: Json, signature: Signature) -> bool:
+    secret = keys.get("secret") or {}
+    name = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}" if secret else ""
+    return _same(keys.get("publicKeys") or name or keys.get("kms") or "", signature.key)
+
+
+def _by_certificate(spec: Json, signature: Signature) -> bool:
+    known = [text for text in (spec.get("cert"), spec.get("certChain")) if text]
+    return any(_same(text, signature.certificate) for text in known)
+
+
+def _keyless(spec: Json, signature: Signature) -> bool:
+    if not (signature.issuer or signature.subject):
+        return False
+    return _names(spec.get("issuer"), spec.get("issuerRegExp"), signature.issuer) and _names(
+        spec.get("subject"), spec.get("subjectRegExp"), signature.subject
+    )
+
+
+def _names(pattern: str | None, expression: str | None, text: str) -> bool:
+    """Return whether a text is the one meant; a pattern that is not given means any."""
+    if expression:
+        import re2  # noqa: PLC0415 — slow to import, rarely needed
+
+        return re2.search(expression, text) is not None
+    return not pattern or matches(pattern, text)
+
+
+def _same(wanted: str, given: str) -> bool:
+    return bool(wanted) and "".join(wanted.split()) == "".join(given.split())

@@ -1,0 +1,113 @@
+"""The images in an object: of containers, or from where `imageExtractors` point.
+
+upstream: pkg/utils/api/image.go
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.context.images import load_images
+from kyvsim.context.json_context import SKIPPED
+from kyvsim.expr import Environment, Query, QueryError, compile_query
+from kyvsim.kube.image import parse_image
+from kyvsim.kube.objects import Json, text_field
+
+Images: TypeAlias = dict[str, dict[str, Json]]
+"""By group and name: registry, path, tag, digest, reference and jsonPointer."""
+
+ImageReader: TypeAlias = Callable[[Json], Images]
+"""Finds the images of an object; raises `QueryError` where one cannot be read."""
+
+
+class _Extractor(NamedTuple):
+    name: str
+    fields: tuple[str, ...]
+    key: str
+    value: str
+    query: Query | None
+
+
+def compile_reader(rule: Mapping[str, Json], environment: Environment) -> ImageReader:
+    """Return what finds the images that a rule looks at."""
+    configured = rule.get("imageExtractors")
+    by_kind = {
+        kind: tuple(_extractor(one, environment) for one in listed or ())
+        for kind, listed in (configured or {}).items()
+    }
+
+    def read(obj: Json) -> Images:
+        kind = text_field(obj, "kind")
+        if kind not in by_kind:
+            return _of_containers(obj, lenient=configured is None)
+        if not by_kind[kind]:
+            raise QueryError(f"failed to extract images: no extractors found for {kind}")
+        found: Images = {}
+        for extractor in by_kind[kind]:
+            images = dict(_extracted(obj, extractor.fields, "", extractor))
+            if images:
+                found[extractor.name] = images
+        return found
+
+    return read
+
+
+def _of_containers(obj: Json, *, lenient: bool) -> Images:
+    if not obj:
+        return {}
+    try:
+        found = load_images(obj)
+    except QueryError as error:
+        if lenient:
+            return {}
+        raise QueryError(f"failed to extract images: {error.message}") from error
+    return {} if found is SKIPPED else found
+
+
+def _extractor(config: Json, environment: Environment) -> _Extractor:
+    fields = tuple(part.strip(" ") for part in config["path"].split("/") if part.strip(" "))
+    value = config.get("value") or ""
+    if not value:
+        fields, value = fields[:-1], fields[-1] if fields else ""
+    path = config.get("jmesPath")
+    query = compile_query(path, environment) if path else None
+    return _Extractor(config.get("name") or "custom", fields, config.get("key") or "", value, query)
+
+
+def _extracted(
+    node: Json, fields: tuple[str, ...], way: str, extractor: _Extractor
+) -> Iterator[tuple[str, dict[str, Json]]]:
+    if node is None:
+        return
+    if fields and fields[0] == "*":
+        if node.__class__ not in {list, dict}:
+            raise QueryError("failed to extract images: invalid type")
+        members = node.items() if node.__class__ is dict else enumerate(node)
+        for name, member in members:
+            yield from _extracted(member, fields[1:], f"{way}/{name}", extractor)
+        return
+    if node.__class__ is not dict:
+        raise QueryError("failed to extract images: invalid image config")
+    if fields:
+        below = f"{way}/{fields[0]}"
+        yield from _extracted(node.get(fields[0]), fields[1:], below, extractor)
+    else:
+        yield from _image(node, way, extractor)
+
+
+def _image(node: Json, way: str, extractor: _Extractor) -> Iterator[tuple[str, dict[str, Json]]]:
+    pointer = f"{way}/{extractor.value}"
+    key = node.get(extractor.key) if extractor.key else pointer
+    if key.__class__ is not str:
+        raise QueryError("failed to extract images: invalid key")
+    image: Json = text_field(node, extractor.value)
+    if not image.strip():
+        return
+    if extractor.query is not None:
+        image = extractor.query.evaluate(image)
+        if image.__class__ is not str:
+            raise QueryError("failed to extract images: the jmesPath must produce a string")
+    try:
+        yield key, {**parse_image(image).as_variable(), "jsonPointer": pointer}
+    except ValueError as error:
+        text = f"failed to extract images: invalid image '{image}' ({error})"
+        raise QueryError(text) from error
