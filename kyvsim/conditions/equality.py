@@ -8,6 +8,7 @@ upstream: pkg/engine/variables/operator/equal.go and notequal.go.
 from collections.abc import Callable
 
 from kyvsim.conditions.durations import duration_of, duration_pair, in_seconds
+from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
@@ -26,7 +27,7 @@ def equals(key: Json, value: Json) -> bool:
     if kind is int:
         return _int_equals(key, value)
     if kind is dict or kind is list:
-        return _deep_equals(key, value)
+        return deep_equal(key, value)
     return False
 
 
@@ -96,17 +97,3 @@ def _int_equals(key: int, value: Json) -> bool:
     if kind is float:
         return value.is_integer() and to_int64(value) == key
     return kind is str and parse_int(value) == key
-
-
-def _deep_equals(left: Json, right: Json) -> bool:
-    """Return whether both are the same in structure, types and values: 1 is not 1.0."""
-    kind = left.__class__
-    if kind is not right.__class__:
-        return False
-    if kind is dict:
-        return len(left) == len(right) and all(
-            key in right and _deep_equals(value, right[key]) for key, value in left.items()
-        )
-    if kind is list:
-        return len(left) == len(right) and all(map(_deep_equals, left, right))
-    return bool(left == right)

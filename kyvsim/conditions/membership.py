@@ -56,30 +56,6 @@ def all_not_in(key: Json, value: Json) -> bool:
     return _all_not_in(key, _read(value, _among))
 
 
-def any_in_constant(value: Json) -> Test:
-    """Return the test of keys for AnyIn with one value."""
-    choice = _read(value, _among_prepared)
-    return lambda key: _any_in(key, choice)
-
-
-def all_in_constant(value: Json) -> Test:
-    """Return the test of keys for AllIn with one value."""
-    choice = _read(value, _among_prepared)
-    return lambda key: _all_in(key, choice)
-
-
-def any_not_in_constant(value: Json) -> Test:
-    """Return the test of keys for AnyNotIn with one value."""
-    choice = _read(value, _among_prepared)
-    return lambda key: _any_not_in(key, choice)
-
-
-def all_not_in_constant(value: Json) -> Test:
-    """Return the test of keys for AllNotIn with one value."""
-    choice = _read(value, _among_prepared)
-    return lambda key: _all_not_in(key, choice)
-
-
 # ---------------------------------------------------------------------------- keys
 
 
@@ -119,6 +95,22 @@ def _all_not_in(key: Json, choice: Choice) -> bool:
     if choice.holds is None or choice.is_single or _is_just(texts, choice):
         return False
     return not any(map(choice.holds, texts))
+
+
+def _with_one_value(decide: Callable[[Json, Choice], bool]) -> Callable[[Json], Test]:
+    """Return what makes tests of keys: a value is read once and its patterns are compiled."""
+
+    def test_for(value: Json) -> Test:
+        choice = _read(value, _among_prepared)
+        return lambda key: decide(key, choice)
+
+    return test_for
+
+
+any_in_constant: Final = _with_one_value(_any_in)
+all_in_constant: Final = _with_one_value(_all_in)
+any_not_in_constant: Final = _with_one_value(_any_not_in)
+all_not_in_constant: Final = _with_one_value(_all_not_in)
 
 
 def _scalar_is(key: Json, choice: Choice, *, wanted: bool) -> bool:

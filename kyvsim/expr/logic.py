@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.expr.closures import Run
-from kyvsim.expr.semantics import NUMERIC, Missing, equal
+from kyvsim.expr.semantics import NUMERIC, Missing
+from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.objects import Json
 
 
@@ -17,7 +18,7 @@ def equals(left: Run, right: Run) -> Run:
 
     def run(value: Json) -> Json:
         one, other = left(value), right(value)
-        return equal(
+        return deep_equal(
             None if one.__class__ is Missing else one,
             None if other.__class__ is Missing else other,
         )

@@ -111,11 +111,6 @@ def _projection(tree: Tree, around: Surroundings) -> Run:
     return closures.project(left, lower(right, around))
 
 
-def _value_projection(tree: Tree, around: Surroundings) -> Run:
-    left, right = _children(tree, around)
-    return closures.project_values(left, right)
-
-
 def _flatten(tree: Tree, around: Surroundings) -> Run:
     return closures.flatten(lower(tree["children"][0], around))
 
@@ -151,23 +146,18 @@ def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
     return logic.equals(left, lower(right, around))
 
 
-def _either(tree: Tree, around: Surroundings) -> Run:
-    left, right = _children(tree, around)
-    return logic.either(left, right)
+def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], Run]:
+    """Return the lowering of a node that joins the closures of its two children."""
 
+    def lowering(tree: Tree, around: Surroundings) -> Run:
+        left, right = _children(tree, around)
+        return join(left, right)
 
-def _both(tree: Tree, around: Surroundings) -> Run:
-    left, right = _children(tree, around)
-    return logic.both(left, right)
+    return lowering
 
 
 def _negation(tree: Tree, around: Surroundings) -> Run:
     return logic.negate(lower(tree["children"][0], around))
-
-
-def _pipe(tree: Tree, around: Surroundings) -> Run:
-    left, right = _children(tree, around)
-    return closures.pipe(left, right)
 
 
 def _list(tree: Tree, around: Surroundings) -> Run:
@@ -199,7 +189,7 @@ def _stray_reference(_: Tree, __: Surroundings) -> Run:
 
 _LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingProxyType(
     {
-        "and_expression": _both,
+        "and_expression": _of_two(logic.both),
         "comparator": _comparator,
         "current": _identity,
         "empty": _empty,
@@ -216,11 +206,11 @@ _LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingPr
         "multi_select_list": _list,
         "nameless_call": _nameless_call,
         "not_expression": _negation,
-        "or_expression": _either,
-        "pipe": _pipe,
+        "or_expression": _of_two(logic.either),
+        "pipe": _of_two(closures.pipe),
         "projection": _projection,
         "slice": _slice,
         "subexpression": _chain,
-        "value_projection": _value_projection,
+        "value_projection": _of_two(closures.project_values),
     }
 )

@@ -1,4 +1,4 @@
-"""Truth, equality and type names as upstream's evaluator has them.
+"""Truth and type names as upstream's evaluator has them.
 
 upstream: kyverno/go-jmespath `util.go` and `functions.go`.
 """
@@ -6,7 +6,6 @@ upstream: kyverno/go-jmespath `util.go` and `functions.go`.
 from collections.abc import Callable
 from typing import Final
 
-from kyvsim.expr.functions.record import EXPREF
 from kyvsim.kube.objects import Json
 
 
@@ -25,32 +24,10 @@ class Missing:
 NUMERIC: Final = frozenset({int, float})
 """Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
 
-_CONTAINERS: Final = frozenset({dict, list})
-
 
 def is_true(value: Json) -> bool:
     """Tell truth: all but None, False, "", [], {} and a missing field; 0 is true."""
     return bool(value) or value.__class__ in NUMERIC
-
-
-def equal(left: Json, right: Json) -> bool:
-    """Tell deep equality; an int never equals a float, a bool never a number."""
-    kind = left.__class__
-    if kind is not right.__class__ or left != right:
-        return False
-    return kind not in _CONTAINERS or _same_kinds(left, right)
-
-
-def _same_kinds(left: Json, right: Json) -> bool:
-    """Tell whether two values that Python holds equal have the same classes throughout."""
-    kind = left.__class__
-    if kind is not right.__class__:
-        return False
-    if kind is list:
-        return all(map(_same_kinds, left, right))
-    if kind is dict:
-        return all(_same_kinds(value, right[key]) for key, value in left.items())
-    return True
 
 
 def _is_numbers(value: Json) -> bool:
@@ -81,8 +58,3 @@ def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
     if len(checks) == 1:
         return checks[0]
     return lambda value: any(check(value) for check in checks)
-
-
-def takes_reference(types: tuple[str, ...]) -> bool:
-    """Tell whether an argument of these types is an expression (`&key`)."""
-    return types == EXPREF

@@ -1,6 +1,13 @@
-"""Numbers of plain data after a trip through JSON text."""
+"""Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints."""
 
+from collections.abc import Callable
+
+from kyvsim.kube.go_text import format_float
 from kyvsim.kube.objects import Json
+
+_EXACT = 2.0**53
+_PLAIN_BELOW = 1e21
+_INT64 = range(-(2**63), 2**63)
 
 
 def with_floats(value: Json) -> Json:
@@ -8,13 +15,40 @@ def with_floats(value: Json) -> Json:
 
     That is what Go's decoder makes of numbers where no type is asked for.
     """
+    return _with_numbers(value, int, float)
+
+
+def with_whole_numbers(value: Json) -> Json:
+    """Return `value` with whole floats as ints; parts without any are shared, not copied.
+
+    That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
+    writes without fraction and exponent and that fits.
+    """
+    return _with_numbers(value, float, _whole)
+
+
+def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) -> Json:
+    """Return `value` with `change` made of every number of one class."""
     kind = value.__class__
-    if kind is int:
-        return float(value)
+    if kind is numbers:
+        return change(value)
     if kind is dict:
-        changed = {key: with_floats(item) for key, item in value.items()}
-        return changed if any(changed[key] is not value[key] for key in value) else value
+        changed = {}
+        for key, item in value.items():
+            if (new := _with_numbers(item, numbers, change)) is not item:
+                changed[key] = new
+        return {**value, **changed} if changed else value
     if kind is list:
-        items = [with_floats(item) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        items = [_with_numbers(item, numbers, change) for item in value]
+        same = all(new is old for new, old in zip(items, value, strict=True))
+        return value if same else items
     return value
+
+
+def _whole(number: float) -> int | float:
+    if not number.is_integer() or abs(number) >= _PLAIN_BELOW:
+        return number
+    if abs(number) < _EXACT:
+        return int(number)
+    written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
+    return written if written in _INT64 else number

@@ -3,7 +3,7 @@
 from kyvsim.patch.errors import PatchError, UnreadableObjectError
 from kyvsim.patch.json_operations import parse_json_patch
 from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch
-from kyvsim.patch.read_back import read_back, with_whole_numbers
+from kyvsim.patch.read_back import read_back
 from kyvsim.patch.strategic_merge import apply_strategic_merge, compile_strategic_merge
 
 __all__ = [
@@ -15,5 +15,4 @@ __all__ = [
     "compile_strategic_merge",
     "parse_json_patch",
     "read_back",
-    "with_whole_numbers",
 ]
