@@ -1,14 +1,17 @@
-"""The parameter objects of a CEL rule.
+"""The parameter objects of a CEL rule, among the objects given to the command.
 
-Source of the rules: upstream pkg/admissionpolicy (CollectParams).
+Source of the rules: upstream pkg/admissionpolicy (CollectParams). Offline it takes every kind for
+cluster-scoped: a parameter asked for by name must have no namespace, and a selector looks into all
+namespaces.
 """
 
 from collections.abc import Callable, Sequence
 
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import kind_of_plural, plural
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.labels import compile_selector
-from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json, labels
+from kyvsim.model.ports import ClusterView
 from kyvsim.rules.protocol import Evaluation
 
 
@@ -16,41 +19,67 @@ class ParamsError(Exception):
     """There are no parameters, or it cannot be told where they are."""
 
 
-def compile_params(cel: Json) -> Callable[[Evaluation], Sequence[Json]]:
-    """Return what finds the parameter objects for a request; that raises `ParamsError`."""
-    kind, reference = cel["paramKind"], cel["paramRef"]
-    api_version, kind_name = kind.get("apiVersion") or "", kind.get("kind") or ""
-    group, _ = split_api_version(api_version)
-    namespaced = is_namespaced(group, kind_name)
-    selector = reference.get("selector")
-    selects = compile_selector(selector) if selector is not None else None
+_Find = Callable[[Evaluation], Sequence[Json]]
 
-    def find(evaluation: Evaluation) -> Sequence[Json]:
+
+def compile_params(cel: Json) -> _Find:
+    """Return what finds the parameter objects for a request; that raises `ParamsError`."""
+    reference = cel["paramRef"]
+    api_version = cel["paramKind"].get("apiVersion") or ""
+    kind = cel["paramKind"].get("kind") or ""
+    look_up = _by_name if reference.get("name") else _by_selector
+    find = look_up(reference, api_version, kind)
+    group, _ = split_api_version(api_version)
+    builtin = kind_of_plural(group, plural(group, kind)) == kind
+
+    def checked(evaluation: Evaluation) -> Sequence[Json]:
+        if api_version.count("/") > 1:
+            raise ParamsError("can't parse the parameter resource group version")
         cluster = evaluation.scope.outside.cluster
-        namespace = _namespace(reference, evaluation, namespaced=namespaced)
-        if name := reference.get("name"):
-            found = cluster.get(api_version, kind_name, namespace, name)
-            if found is None:
-                raise ParamsError(f"{kind_name} {name} not found")
-            return (found,)
-        objects = cluster.list(api_version, kind_name, namespace) if selects else ()
-        params = [one for one in objects if selects is not None and selects(labels(one))]
-        if not params and reference.get("parameterNotFoundAction") == "Deny":
-            raise ParamsError("no params found")
-        return params
+        if not builtin and not cluster.list(api_version, kind, ""):
+            raise ParamsError("failed to check if resource is namespaced or not (not found)")
+        if reference.get("namespace"):
+            raise ParamsError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        return find(cluster)
+
+    return checked
+
+
+def _by_name(reference: Json, api_version: str, kind: str) -> Callable[[ClusterView], list[Json]]:
+    name = reference["name"]
+    group, _ = split_api_version(api_version)
+    resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
+
+    def find(cluster: ClusterView) -> list[Json]:
+        found = cluster.get(api_version, kind, "", name)
+        if found is None:
+            raise ParamsError(f'{resource} "{name}" not found')
+        return [found]
 
     return find
 
 
-def _namespace(reference: Json, evaluation: Evaluation, *, namespaced: bool) -> str:
-    given: str = reference.get("namespace") or ""
-    if not namespaced:
-        if given:
-            raise ParamsError(
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
-            )
-        return ""
-    namespace = given or object_key(evaluation.request.subject).namespace
-    if not namespace:
-        raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
-    return namespace
+def _by_selector(
+    reference: Json, api_version: str, kind: str
+) -> Callable[[ClusterView], list[Json]]:
+    selector = reference.get("selector")
+    try:
+        selects = compile_selector(selector) if selector is not None else None
+    except SelectorError as error:
+        problem = str(error)
+
+        def refuse(_: ClusterView) -> list[Json]:
+            raise ParamsError(problem)
+
+        return refuse
+
+    def find(cluster: ClusterView) -> list[Json]:
+        found = cluster.list(api_version, kind, "") if selects is not None else ()
+        chosen = [one for one in found if selects is not None and selects(labels(one))]
+        if not chosen and reference.get("parameterNotFoundAction") == "Deny":
+            raise ParamsError("no params found")
+        return chosen
+
+    return find

@@ -13,4 +13,4 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_cel(context)
 
 
-RULE_TYPE = RuleType(("validate", "cel"), Phase.VALIDATE, _compile)
+RULE_TYPE = RuleType(("validate", "cel"), Phase.VALIDATE, _compile, tolerant=False)
