@@ -1,6 +1,5 @@
 """`kyvsim apply`: policies over resources."""
 
-import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,7 @@ from kyvsim.api import Application, ApplyInputs, open_application
 from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options
 from kyvsim.cli.outcome import exit_status
 from kyvsim.cli.output_files import ObjectFiles
-from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.progress import with_progress
@@ -184,9 +183,7 @@ def _stdin(options: Mapping[str, Any]) -> bytes | None:
     """Return all of standard input where an argument asks for it."""
     if "-" not in (*options["policies"], *options["resource"], *options["target_resource"]):
         return None
-    with contextlib.suppress(AttributeError, ValueError):
-        return sys.stdin.buffer.read()
-    raise click.UsageError("- asks for standard input, but it is closed")
+    return read_stdin()
 
 
 def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[EngineResponse]:

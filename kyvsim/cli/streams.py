@@ -1,4 +1,4 @@
-"""Writing to standard output and standard error."""
+"""Reading standard input, writing to standard output and standard error."""
 
 import contextlib
 import errno
@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import IO
+
+import click
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""
@@ -20,6 +22,13 @@ def say(text: str) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
+
+
+def read_stdin() -> bytes:
+    """Return all of standard input; raise UsageError where it is closed."""
+    with contextlib.suppress(AttributeError, ValueError):
+        return sys.stdin.buffer.read()
+    raise click.UsageError("- asks for standard input, but it is closed")
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

@@ -78,19 +78,35 @@ def compute_rules(policy: Policy) -> ComputedRules:
     return ComputedRules(policy.rules, derived, frozenset(wanted))
 
 
+def hindrance(rule: Rule) -> str:
+    """Return why a rule switches derivation off for its whole policy, or ""."""
+    mutate = rule.data.get("mutate") or {}
+    patches = [mutate, *(mutate.get("foreach") or ())]
+    if rule.data.get("generate"):
+        return "it generates objects"
+    if any(patch.get("patchesJson6902") for patch in patches):
+        return "it has a JSON patch"
+    for block in _blocks(rule.data):
+        kinds = block.get("kinds") or []
+        if _names_objects(block):
+            return "it selects by name, labels or annotations"
+        if len(kinds) > 1 and _contains_pod(kinds):
+            return "it names other kinds beside Pod"
+    return ""
+
+
 def _can_derive(rules: Iterable[Rule]) -> bool:
     needed = False
     for rule in rules:
-        mutate = rule.data.get("mutate") or {}
-        patches = [mutate, *(mutate.get("foreach") or ())]
-        if rule.data.get("generate") or any(patch.get("patchesJson6902") for patch in patches):
+        if hindrance(rule):
             return False
-        for block in _blocks(rule.data):
-            kinds = block.get("kinds") or []
-            if _names_objects(block) or (len(kinds) > 1 and _contains_pod(kinds)):
-                return False
-            needed = needed or not _POD_KINDS.isdisjoint(kinds)
+        needed = needed or selects_pods(rule)
     return needed
+
+
+def selects_pods(rule: Rule) -> bool:
+    """Return whether a rule names Pods or their controllers by their bare kinds."""
+    return any(not _POD_KINDS.isdisjoint(one.get("kinds") or ()) for one in _blocks(rule.data))
 
 
 def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:

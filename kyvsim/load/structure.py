@@ -114,6 +114,51 @@ def show_path(path: Path) -> str:
     return text.removeprefix(".") or "the document"
 
 
+def unknown_field(path: Path, known: Iterable[str]) -> Problem:
+    """Return that a field is none of the known ones, with its likely spelling."""
+    hint = suggestion(str(path[-1]), known)
+    return Problem("KV012", path, f"unknown field `{show_path(path)}`{hint}")
+
+
+def wrong_type(path: Path, expected: str, data: Json) -> Problem:
+    """Return that data is not of the type that a schema names."""
+    wanted, found = _TYPES[expected], _NAMES[data.__class__]
+    return Problem("KV013", path, f"`{show_path(path)}` must be {wanted}, not {found}")
+
+
+def wrong_choice(path: Path, allowed: Iterable[Json], data: Json) -> Problem:
+    """Return that data is none of the values allowed."""
+    listed = ", ".join(f"`{value}`" for value in allowed)
+    return Problem("KV014", path, f"`{show_path(path)}` must be one of {listed}, not `{data}`")
+
+
+def missing_field(path: Path, name: str) -> Problem:
+    """Return that the mapping at `path` lacks a field."""
+    return Problem("KV015", path, f"`{show_path((*path, name))}` is required")
+
+
+def bad_key(path: Path) -> Problem:
+    """Return that the last step of `path` is a key of a wrong form."""
+    return Problem("KV016", path, f"`{path[-1]}` is no valid key in `{show_path(path[:-1])}`")
+
+
+def wrong_form(path: Path, pattern: str, data: Json) -> Problem:
+    """Return that text does not fit an expression."""
+    return Problem("KV016", path, f"`{show_path(path)}`: `{data}` does not fit `{pattern}`")
+
+
+def not_one_of(path: Path, names: Iterable[str]) -> Problem:
+    """Return that the mapping at `path` has none or too many of some fields."""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return Problem("KV017", path, f"`{show_path(path)}` must have exactly one of {listed}")
+
+
+def not_together(path: Path, names: Iterable[str]) -> Problem:
+    """Return that the mapping at `path` has fields that exclude each other."""
+    listed = " and ".join(f"`{name}`" for name in names)
+    return Problem("KV017", path, f"`{show_path(path)}` must not have both {listed}")
+
+
 def _resolve(walk: _Walk, ref: SchemaRef) -> Mapping[str, Json]:
     return walk.shared[ref] if isinstance(ref, int) else ref
 
@@ -125,8 +170,7 @@ def _visit(walk: _Walk, ref: SchemaRef, data: Json, path: Path) -> Json:
     if kind is None or (data is None and "nullable" in schema):
         return data
     if not _FITS[kind](data):
-        expected, found = _TYPES[kind], _NAMES[data.__class__]
-        walk.report("KV013", path, f"`{show_path(path)}` must be {expected}, not {found}")
+        walk.problems.append(wrong_type(path, kind, data))
         return data
     if kind == "object":
         return _visit_mapping(walk, schema, data, path)
@@ -167,11 +211,10 @@ def _further_key(walk: _Walk, schema: Mapping[str, Json], path: Path) -> SchemaR
     child: SchemaRef | None = schema.get("more")
     if child is None:
         if "open" not in schema:
-            hint = suggestion(name, schema.get("properties", ()))
-            walk.report("KV012", path, f"unknown field `{show_path(path)}`{hint}")
+            walk.problems.append(unknown_field(path, schema.get("properties", ())))
         return None
     if "keys" in schema and (len(name) > _LONGEST_KEY or not re.fullmatch(schema["keys"], name)):
-        walk.report("KV016", path, f"`{name}` is no valid key in `{show_path(path[:-1])}`")
+        walk.problems.append(bad_key(path))
     return child
 
 
@@ -180,16 +223,11 @@ def _check_members(
 ) -> None:
     for name in schema.get("required", ()):
         if name not in data:
-            walk.report("KV015", path, f"`{show_path((*path, name))}` is required")
-    if "oneOf" in schema:
-        present = [name for name in schema["oneOf"] if name in data]
-        if len(present) != 1:
-            names = ", ".join(f"`{name}`" for name in schema["oneOf"])
-            text = f"`{show_path(path)}` must have exactly one of {names}"
-            walk.report("KV017", path, text)
+            walk.problems.append(missing_field(path, name))
+    if "oneOf" in schema and sum(name in data for name in schema["oneOf"]) != 1:
+        walk.problems.append(not_one_of(path, schema["oneOf"]))
     if "notAll" in schema and all(name in data for name in schema["notAll"]):
-        names = " and ".join(f"`{name}`" for name in schema["notAll"])
-        walk.report("KV017", path, f"`{show_path(path)}` must not have both {names}")
+        walk.problems.append(not_together(path, schema["notAll"]))
 
 
 def _visit_list(walk: _Walk, schema: Mapping[str, Json], data: list[Json], path: Path) -> Json:
@@ -204,9 +242,7 @@ def _visit_list(walk: _Walk, schema: Mapping[str, Json], data: list[Json], path:
 
 def _check_scalar(walk: _Walk, schema: Mapping[str, Json], data: Json, path: Path) -> None:
     if "enum" in schema and data not in schema["enum"]:
-        allowed = ", ".join(f"`{value}`" for value in schema["enum"])
-        text = f"`{show_path(path)}` must be one of {allowed}, not `{data}`"
-        walk.report("KV014", path, text)
+        walk.problems.append(wrong_choice(path, schema["enum"], data))
     if data.__class__ is not str:
         if "minimum" in schema and data < schema["minimum"]:
             walk.report("KV016", path, f"`{show_path(path)}` must be at least {schema['minimum']}")
@@ -219,8 +255,7 @@ def _check_scalar(walk: _Walk, schema: Mapping[str, Json], data: Json, path: Pat
     elif length < schema.get("minLength", 0):
         walk.report("KV016", path, f"`{show_path(path)}` must not be empty")
     elif "pattern" in schema and not re.fullmatch(schema["pattern"], data):
-        text = f"`{show_path(path)}`: `{data}` does not fit `{schema['pattern']}`"
-        walk.report("KV016", path, text)
+        walk.problems.append(wrong_form(path, schema["pattern"], data))
 
 
 def _is_whole(data: Json) -> bool:

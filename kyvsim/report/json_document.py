@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
+from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Run
@@ -38,7 +38,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
             between = ",\n  "
     yield "]"
     objects["references"] = [to_json(_need(need, ledger)) for need in needs]
-    objects["diagnostics"] = [to_json(_diagnostic(entry)) for entry in run.diagnostics]
+    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.diagnostics]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
@@ -92,16 +92,4 @@ def _need(need: Need, ledger: Ledger) -> Json:
         "optional": need.reference.optional,
         "metBy": ledger.met_by(need),
         "hint": need.hint,
-    }
-
-
-def _diagnostic(entry: Diagnostic) -> Json:
-    place = entry.location
-    return {
-        "code": entry.code,
-        "severity": entry.severity.value,
-        "message": entry.message,
-        "file": place.file if place else "",
-        "line": place.line if place else 0,
-        "column": place.column if place else 0,
     }

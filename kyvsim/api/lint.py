@@ -1,0 +1,59 @@
+"""`lint`: everything that can be said of policy files, without resources."""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.api.system import system_environment
+from kyvsim.compile import CompileOptions
+from kyvsim.compile.advice.documents import deprecated_versions, duplicate_names
+from kyvsim.compile.lint import lint_policy
+from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.policy import load_policies
+from kyvsim.load.shape import has_known_shape, shape_diagnostics
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Document
+from kyvsim.report.findings import Findings
+
+_NOT_EVALUATED = frozenset({"KV018", "KV019"})
+"""What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
+
+
+def lint(paths: Iterable[str], stdin: bytes | None = None) -> Findings:
+    """Return every remark about the policy documents that `paths` lead to, file by file.
+
+    `stdin` holds the bytes that the path `-` stands for. Documents of kinds that no CRD of Kyverno
+    describes are told as `apply` tells them.
+    """
+    documents, remarks = read_documents(paths, stdin, STRICT)
+    options = CompileOptions(system_environment())
+    found = [*remarks]
+    for document in documents:
+        found += _remarks(document, options)
+    known = tuple(one for one in documents if has_known_shape(one))
+    found += [*deprecated_versions(known), *duplicate_names(known)]
+    return Findings(_in_order(found), len(known))
+
+
+def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
+    policies, loaded = load_policies([document])
+    if has_known_shape(document):
+        yield from shape_diagnostics(document)
+        loaded = tuple(one for one in loaded if one.code not in _NOT_EVALUATED)
+    yield from loaded
+    for policy in policies:
+        yield from lint_policy(policy, options)
+
+
+def _in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return each remark once, by file as first named, then by line and column."""
+    once = tuple(dict.fromkeys(found))
+    files = {file: index for index, file in reversed([*enumerate(map(_file_of, once))])}
+    return tuple(sorted(once, key=lambda one: (files[_file_of(one)], _position(one))))
+
+
+def _file_of(remark: Diagnostic) -> str:
+    return remark.location.file if remark.location else ""
+
+
+def _position(remark: Diagnostic) -> tuple[int, int, str]:
+    place = remark.location
+    return (place.line, place.column, remark.code) if place else (0, 0, remark.code)

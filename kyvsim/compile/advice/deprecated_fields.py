@@ -1,0 +1,73 @@
+"""Fields of a policy that another field has replaced.
+
+Looks at the document as written: what defaults fill in is nobody's choice. What Kyverno refuses by
+now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated`
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.compile.advice.remark import warn
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
+
+_ANY = "criteria under `any` or `all`"
+_SPEC = (
+    ("validationFailureAction", "`validate.failureAction` of each rule"),
+    ("validationFailureActionOverrides", "`validate.failureActionOverrides` of each rule"),
+    ("failurePolicy", "`spec.webhookConfiguration.failurePolicy`"),
+    ("webhookTimeoutSeconds", "`spec.webhookConfiguration.timeoutSeconds`"),
+    ("mutateExistingOnPolicyUpdate", "`mutate.mutateExistingOnPolicyUpdate` of each rule"),
+    ("generateExisting", "`generate.generateExisting` of each rule"),
+    ("schemaValidation", ""),
+)
+_BLOCK = tuple((name, _ANY) for name in ("resources", "subjects", "roles", "clusterRoles"))
+_RESOURCES = (("name", "`names`"),)
+_IMAGE = (
+    ("image", "`imageReferences`"),
+    ("key", "`attestors` with `keys`"),
+    ("roots", "`attestors` with `keyless`"),
+    ("subject", "`attestors` with `keyless`"),
+    ("issuer", "`attestors` with `keyless`"),
+    ("additionalExtensions", "`attestors` with `keyless`"),
+    ("annotations", "`annotations` of each attestor"),
+)
+_ATTESTATION = (("predicateType", "`type`"),)
+
+_Fields = tuple[tuple[str, str], ...]
+
+
+def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
+    """KV202: a field that still works and has been replaced, or has no effect any more."""
+    spec = policy.document.data["spec"]
+    for data, path, fields in _places(spec):
+        for name, successor in fields:
+            if data.get(name) is not None:
+                remedy = f"use {successor}" if successor else "leave it out"
+                text = f"field `{name}` is deprecated: {remedy}"
+                yield warn(policy.document, "KV202", text, (*path, name))
+
+
+def _places(spec: Json) -> Iterator[tuple[Json, Path, _Fields]]:
+    """Yield the mappings in which deprecated fields may stand, with their paths."""
+    yield spec, ("spec",), _SPEC
+    for index, rule in enumerate(spec.get("rules") or ()):
+        path: Path = ("spec", "rules", index)
+        for block in ("match", "exclude"):
+            data = rule.get(block) or {}
+            yield data, (*path, block), _BLOCK
+            yield from _resources(data, (*path, block))
+        for at, image in enumerate(rule.get("verifyImages") or ()):
+            place = (*path, "verifyImages", at)
+            yield image, place, _IMAGE
+            for one, attestation in enumerate(image.get("attestations") or ()):
+                yield attestation, (*place, "attestations", one), _ATTESTATION
+
+
+def _resources(block: Json, path: Path) -> Iterator[tuple[Json, Path, _Fields]]:
+    yield block.get("resources") or {}, (*path, "resources"), _RESOURCES
+    for group in ("any", "all"):
+        for index, one in enumerate(block.get(group) or ()):
+            place = (*path, group, index, "resources")
+            yield one.get("resources") or {}, place, _RESOURCES

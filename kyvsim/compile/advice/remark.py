@@ -1,0 +1,56 @@
+"""What advice shares: how a warning is made, and ways through a rule."""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Path
+
+_FREE = frozenset(
+    {"pattern", "anyPattern", "patchStrategicMerge", "data", "cel", "manifests", "value", "default"}
+)
+"""Fields that hold data of the user's, in which no field of a rule stands."""
+
+
+def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagnostic:
+    """Return a warning about the node at `path` of a document."""
+    return Diagnostic(code, Severity.WARNING, message, document.locate(path))
+
+
+def is_free(path: Path) -> bool:
+    """Return whether a path of a rule leads into data of the user's."""
+    return not _FREE.isdisjoint(path)
+
+
+def nodes(data: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """Yield everything in `data` with its path, in the order of the text.
+
+    Goes down without recursion: documents may be deep.
+    """
+    pending: list[tuple[Path, Json]] = [(path, data)]
+    while pending:
+        place, value = pending.pop()
+        yield place, value
+        children: Iterable[tuple[str | int, Json]] = ()
+        if value.__class__ is dict:
+            children = value.items()
+        elif value.__class__ is list:
+            children = enumerate(value)
+        pending += reversed([((*place, step), child) for step, child in children])
+
+
+def texts(data: Json) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every key and text in `data`; a key has its mapping's path."""
+    for path, value in nodes(data):
+        if value.__class__ is str:
+            yield path, value
+        elif value.__class__ is dict:
+            yield from ((path, key) for key in value)
+
+
+def is_query(path: Path) -> bool:
+    """Return whether the text at a path of a rule is a JMESPath expression as a whole."""
+    if is_free(path[:-1]):
+        return False
+    loop = len(path) > 2 and path[-3] == "foreach"
+    return path[-1:] == ("jmesPath",) or (loop and path[-1] == "list")

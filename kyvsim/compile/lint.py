@@ -1,0 +1,72 @@
+"""Everything that can be said of one policy: refusals, texts that do not compile, advice."""
+
+from collections.abc import Iterator
+
+from kyvsim.compile.advice import ADVICE
+from kyvsim.compile.checks import check_policy
+from kyvsim.compile.lower import lower_rule
+from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.policy import compile_policy
+from kyvsim.expr import QuerySyntaxError
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
+
+
+def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
+    """Return all remarks about a policy whose shape is right.
+
+    What cannot be compiled is told only where no refusal says it already.
+    """
+    problems = check_policy(policy) or tuple(_uncompiled(policy, options))
+    advice = (remark for give in ADVICE for remark in give(policy))
+    return (*problems, *advice)
+
+
+def _uncompiled(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:
+    """Yield one error for each rule that cannot be compiled, at the text that is to blame."""
+    told = False
+    for rule in policy.rules:
+        try:
+            lower_rule(policy, rule, options)
+        except (QuerySyntaxError, ValueError) as error:
+            told = True
+            yield _refused(policy, rule, error)
+    if told:
+        return
+    try:
+        compile_policy(policy, options)
+    except (QuerySyntaxError, ValueError) as error:
+        yield _error(policy, ("spec",), f"policy `{policy.key}` can't be compiled: {error}")
+
+
+def _refused(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
+    path: Path = ()
+    if isinstance(error, QuerySyntaxError):
+        path = _path_of(rule.data, error.expression)
+    return _error(policy, (*rule.path, *path), f"rule `{rule.name}` can't be compiled: {error}")
+
+
+def _error(policy: Policy, path: Path, message: str) -> Diagnostic:
+    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(path))
+
+
+def _path_of(data: Json, expression: str) -> Path:
+    """Return the way to the first text that holds an expression; () where none does."""
+    pending: list[tuple[Path, Json]] = [((), data)]
+    while pending:
+        path, value = pending.pop()
+        if value.__class__ is str:
+            if expression in value:
+                return path
+            continue
+        steps = (
+            value.items()
+            if value.__class__ is dict
+            else enumerate(value)
+            if value.__class__ is list
+            else ()
+        )
+        pending += reversed([((*path, step), child) for step, child in steps])
+    return ()

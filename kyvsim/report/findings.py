@@ -1,0 +1,35 @@
+"""What `lint` found, and its figures."""
+
+from typing import NamedTuple
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+
+
+class Findings(NamedTuple):
+    """Every remark in the order of the files, and how many policy documents were looked at."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    policies: int
+
+    @property
+    def errors(self) -> int:
+        """How many remarks say that something could not be used."""
+        return self._count(Severity.ERROR)
+
+    @property
+    def warnings(self) -> int:
+        """How many remarks are advice."""
+        return self._count(Severity.WARNING)
+
+    def __str__(self) -> str:
+        """Return the figures as one line."""
+        found = f"{_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
+        noun = "policy document" if self.policies == 1 else "policy documents"
+        return f"{found} in {self.policies} {noun}"
+
+    def _count(self, severity: Severity) -> int:
+        return sum(one.severity is severity for one in self.diagnostics)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,19 @@
+"""Findings as one JSON document."""
+
+from collections.abc import Iterator
+
+from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.findings import Findings
+from kyvsim.report.json_text import to_json
+
+
+def render(findings: Findings) -> Iterator[str]:
+    """Yield the document: `diagnostics`, then `summary` with the figures."""
+    listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)
+    yield '{"diagnostics": [' + (f"\n  {listed}" if listed else "") + "]"
+    figures = {
+        "errors": findings.errors,
+        "warnings": findings.warnings,
+        "policies": findings.policies,
+    }
+    yield f',\n"summary": {to_json(figures)}}}\n'
