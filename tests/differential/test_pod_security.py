@@ -1,0 +1,56 @@
+"""Rules on Pod security against the recorded answers of Kyverno 1.19.0 (own cases).
+
+`record_pod_security.py` asks again. Violations come in any order there once something is excluded.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.kube.numbers import with_floats
+from kyvsim.model.policy import Rule
+from kyvsim.rules.pod_security import CONTROLS
+from kyvsim.rules.pod_security.exclusions import compile_exclusions
+from kyvsim.rules.protocol import Evaluation, MatchedException, RuleContext
+from kyvsim.rules.validate_pod_security import RULE_TYPE
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("pod_security.jsonl").read_text("utf-8").splitlines()
+]
+START = "(Forbidden reason: "
+
+
+def answer(row):
+    rule = Rule(row["rule"], {"validate": {"podSecurity": row["podSecurity"]}}, ())
+    body = RULE_TYPE.compile(RuleContext(None, rule, None))
+    exceptions = tuple(
+        MatchedException(f"x/e{at}", compile_exclusions(controls))
+        for at, controls in enumerate(row.get("exceptions", ()))
+    )
+    outcome = body(Evaluation(None, None, with_floats(row["object"]), exceptions=exceptions))
+    return outcome.status.value, told(row, outcome.message)
+
+
+def told(row, message):
+    in_order = not row["podSecurity"].get("exclude") and not row.get("exceptions")
+    return message if in_order else sorted(message.split(START))
+
+
+def test_recorded_answers():
+    wanted = [(row["result"], told(row, row["message"])) for row in ROWS]
+    answers = [answer(row) for row in ROWS]
+    pairs = zip(ROWS, wanted, answers, strict=True)
+    assert [(row, given) for row, want, given in pairs if want != given] == []
+
+
+@pytest.mark.parametrize("result", ["pass", "fail", "error", "skip"])
+def test_every_result_is_recorded(result):
+    assert sum(row["result"] == result for row in ROWS) >= 5
+
+
+@pytest.mark.parametrize("name", sorted({control.name for control in CONTROLS} - {""}))
+def test_every_control_is_excluded_in_some_row(name):
+    entries = [entry for row in ROWS for entry in row["podSecurity"].get("exclude", ())]
+    assert name in {entry["controlName"] for entry in entries}
