@@ -174,8 +174,8 @@ def test_element_scope_of_a_scalar_is_an_error(run, pod, verdicts):
             "r",
             "error",
             (
-                "failed to process foreach: cannot use elementScope=true foreach rules for elements "
-                "that are not maps, expected type=map got type=string"
+                "failed to process foreach: cannot use elementScope=true foreach rules for "
+                "elements that are not maps, expected type=map got type=string"
             ),
         )
     ]

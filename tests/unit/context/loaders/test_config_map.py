@@ -60,8 +60,8 @@ def test_a_map_that_is_not_given_is_left_to_values(ask):
             {"name": "{{ nope }}"},
             "",
             (
-                "failed to retrieve config map for context entry v: failed to substitute variables in "
-                "context v configMap: "
+                "failed to retrieve config map for context entry v: "
+                "failed to substitute variables in context v configMap: "
             ),
         ),
         ({"name": "c", "namespace": "shop"}, "other", 'different from policy namespace "other"'),

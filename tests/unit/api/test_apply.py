@@ -1,0 +1,139 @@
+"""From paths to responses: what is counted, what is told, what is evaluated all the same."""
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: %s}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: "{{ request.namespace }}"
+      deny: {conditions: {any: [{key: "{{ request.name || 'x' }}", operator: Equals, value: x}]}}
+"""
+POD = "{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: shop}}"
+EXCEPTION = """
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: x, namespace: ex}
+spec:
+  exceptions: [{policyName: p, ruleNames: [r]}]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+"""
+VALUES = """
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+metadata: {name: v}
+globalValues: {request.name: web}
+"""
+SCALED = """
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+metadata: {name: v}
+subresources:
+- subresource: {name: pods/resize, kind: Resize, group: example.com, version: v1}
+  parentResource: {name: pods, kind: Pod, group: "", version: v1}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def one(name, *documents):
+        path = tmp_path / name
+        path.write_text("\n---\n".join(documents))
+        return str(path)
+
+    return one
+
+
+@pytest.fixture
+def inputs(write):
+    return ApplyInputs((write("p.yaml", POLICY % "p"),), (write("r.yaml", POD % "web"),))
+
+
+def heard(application):
+    return [
+        (response.trigger["metadata"]["name"], result.status.value, result.message)
+        for response in application.responses
+        for one in response.responses
+        for result in one.results
+    ]
+
+
+def codes(application):
+    return [remark.code for remark in application.diagnostics]
+
+
+def test_every_resource_gets_a_response_in_input_order(write, inputs):
+    resources = (write("r.yaml", POD % "b", POD % "a"), write("s.yaml", POD % "c"))
+    found = open_application(inputs._replace(resources=resources))
+    assert (found.resource_count, found.rule_count, found.exception_count) == (3, 3, 0)
+    assert [name for name, *_ in heard(found)] == ["b", "a", "c"]
+
+
+def test_a_response_knows_its_document(inputs):
+    (response,) = open_application(inputs).responses
+    assert response.document.file == inputs.resources[0]
+
+
+def test_what_comes_by_standard_input(inputs):
+    found = open_application(inputs._replace(resources=("-",)), (POD % "piped").encode())
+    assert heard(found) == [("piped", "fail", "shop")]
+
+
+def test_a_bad_policy_is_told_and_the_good_ones_go_on(write, inputs):
+    bad = write("bad.yaml", (POLICY % "bad").replace("||", "|||"))
+    found = open_application(inputs._replace(policies=(*inputs.policies, bad)))
+    assert [policy.name for policy in found.policies] == ["p"]
+    assert len(codes(found)) == 1
+    assert len(heard(found)) == 1
+
+
+def test_values_and_settings_reach_the_rules(write, inputs):
+    by_file = inputs._replace(values_file=write("v.yaml", VALUES))
+    assert [status for _, status, _ in heard(open_application(by_file))] == ["pass"]
+    by_setting = inputs._replace(set_values=("request.name=web",))
+    assert [status for _, status, _ in heard(open_application(by_setting))] == ["pass"]
+
+
+def test_exceptions_come_from_their_own_files_or_from_among_the_others(write, inputs):
+    skipped = [("web", "skip", "rule is skipped due to policy exceptionsex/x")]
+    own = inputs._replace(exceptions=(write("x.yaml", EXCEPTION),))
+    found = open_application(own)
+    assert (found.exception_count, heard(found)) == (1, skipped)
+    with_policies = write("both.yaml", POLICY % "p", EXCEPTION)
+    beside = inputs._replace(policies=(with_policies,))
+    assert heard(open_application(beside)) == [("web", "fail", "shop")]
+    assert heard(open_application(beside._replace(exceptions_within_policies=True))) == skipped
+    with_resources = inputs._replace(resources=(write("r.yaml", POD % "web", EXCEPTION),))
+    assert heard(open_application(with_resources)) == [("web", "fail", "shop")]
+    assert (
+        heard(open_application(with_resources._replace(exceptions_with_resources=True))) == skipped
+    )
+
+
+def test_a_mapped_subresource_is_sent_to_its_parent(write, inputs):
+    resize = "{apiVersion: example.com/v1, kind: Resize, metadata: {name: web, namespace: shop}}"
+    policy = (POLICY % "p").replace("kinds: [Pod]", "kinds: [Pod/resize]")
+    mapped = inputs._replace(
+        policies=(write("p.yaml", policy),),
+        resources=(write("r.yaml", resize),),
+        values_file=write("v.yaml", SCALED),
+    )
+    assert heard(open_application(mapped)) == [("web", "fail", "shop")]
+    assert heard(open_application(mapped._replace(values_file=""))) == []
+
+
+@pytest.mark.parametrize("field", ["values_file", "userinfo"])
+@pytest.mark.parametrize("documents", [(), (VALUES, VALUES), ("{kind: Odd}",)])
+def test_nothing_is_evaluated_with_a_file_that_every_verdict_depends_on(
+    write, inputs, field, documents
+):
+    found = open_application(inputs._replace(**{field: write("f.yaml", *documents)}))
+    assert codes(found)
+    assert list(found.responses) == []

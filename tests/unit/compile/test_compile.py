@@ -1,0 +1,95 @@
+"""Policies → compiled: refusals, phases, who is bound to a namespace, which model is followed."""
+
+import pytest
+
+from kyvsim.compile import CompileOptions, Model, compile_policies
+from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.result import Phase
+
+DENY = {"validate": {"message": "no", "deny": {}}}
+MERGE = {"mutate": {"patchStrategicMerge": {"spec": {"a": "b"}}}}
+MAKES = {
+    "generate": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "n",
+        "namespace": "ns",
+        "data": {},
+    }
+}
+BROKEN = {
+    "validate": {
+        "deny": {"conditions": {"any": [{"key": "{{ a..b }}", "operator": "Equals", "value": 1}]}}
+    }
+}
+
+
+def test_an_unsound_policy_does_not_stop_the_sound_ones(policy, environment):
+    good, bad = policy(DENY, name="good"), policy(BROKEN, name="bad")
+    found, remarks = compile_policies([bad, good], CompileOptions(environment))
+    assert [one.policy.name for one in found.policies] == ["good"]
+    assert remarks
+    assert {remark.severity for remark in remarks} == {Severity.ERROR}
+    assert all(remark.location.file == "p.yaml" for remark in remarks)
+
+
+def test_policies_keep_their_order(policy, compiled):
+    names = ["c", "a", "b"]
+    found = compiled(*(policy(DENY, name=name) for name in names))
+    assert [one.policy.name for one in found.policies] == names
+
+
+@pytest.mark.parametrize(
+    ("rule", "phase"),
+    [(DENY, Phase.VALIDATE), (MERGE, Phase.MUTATE), (MAKES, Phase.GENERATE)],
+)
+def test_a_body_decides_the_phase_of_its_rule(policy, compiled, rule, phase):
+    (found,) = compiled(policy(rule)).policies
+    assert [one.phase for one in found.rules if one.rule.name == "r"] == [phase]
+
+
+def test_derived_rules_are_compiled_with_the_written_ones(policy, compiled):
+    (found,) = compiled(policy(DENY)).policies
+    assert [one.rule.name for one in found.rules] == ["r", "autogen-r", "autogen-cronjob-r"]
+    assert [one.rule.name for one in found.validating["Job"]] == ["r", "autogen-r"]
+    assert [one.rule.name for one in found.validating["CronJob"]] == ["r", "autogen-cronjob-r"]
+    assert [one.rule.name for one in found.validating_others] == ["r"]
+
+
+def test_rules_of_other_phases_are_no_rules_of_validation(policy, compiled):
+    (found,) = compiled(policy({**MERGE, "name": "m"}, {**DENY, "name": "v"})).policies
+    assert [one.rule.name for one in found.validating_others] == ["v"]
+
+
+@pytest.mark.parametrize(("namespace", "heard"), [("shop", ["r"]), ("other", [])])
+def test_a_namespaced_policy_concerns_its_own_namespace(
+    run, policy, pod, verdicts, namespace, heard
+):
+    found = run([policy(DENY, namespace=namespace)], pod())
+    assert [name for name, *_ in verdicts(found)] == heard
+
+
+@pytest.mark.parametrize(
+    ("model", "background", "status"),
+    [
+        (Model.KYVERNO, True, "pass"),
+        (Model.KYVERNO, False, "pass"),
+        (Model.BACKGROUND_GATES_GENERATE, True, "pass"),
+        (Model.BACKGROUND_GATES_GENERATE, False, "skip"),
+    ],
+)
+def test_the_model_says_whether_background_gates_generation(
+    compiled, policy, pod, request_for, verdicts, model, background, status
+):
+    policies = compiled(policy(MAKES, background=background), model=model)
+    found = evaluate(policies, request_for(pod()), World(GivenObjects([])))
+    ((_, said, message),) = verdicts(found)
+    assert said == status
+    assert (model.value in message) is (status == "skip")
+
+
+def test_the_model_gates_nothing_but_generation(compiled, policy, pod, request_for, verdicts):
+    policies = compiled(policy(DENY, background=False), model=Model.BACKGROUND_GATES_GENERATE)
+    found = evaluate(policies, request_for(pod()), World(GivenObjects([])))
+    assert verdicts(found) == [("r", "fail", "no")]

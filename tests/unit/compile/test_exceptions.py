@@ -1,0 +1,50 @@
+"""Which rules an exception names."""
+
+import pytest
+
+DENY = {"validate": {"message": "no", "deny": {}}}
+
+
+def keys(compiled, policy, exceptions):
+    (found,) = compiled(policy, exceptions=exceptions).policies
+    return {one.rule.name: [given.key for given in one.exceptions] for one in found.rules}
+
+
+@pytest.mark.parametrize(
+    ("named", "covered"),
+    [
+        ("r", ["r"]),
+        ("*", ["r", "autogen-r", "autogen-cronjob-r"]),
+        ("*r", ["r", "autogen-r", "autogen-cronjob-r"]),
+        ("autogen-?", ["autogen-r"]),
+        ("R", []),
+        ("s", []),
+    ],
+)
+def test_rules_are_named_by_wildcards_and_derived_ones_by_their_own_names(
+    compiled, policy, exception, named, covered
+):
+    found = keys(compiled, policy(DENY), [exception("p", named)])
+    assert [name for name, given in found.items() if given] == covered
+
+
+@pytest.mark.parametrize(
+    ("namespace", "named", "attached"),
+    [
+        ("", "p", True),
+        ("", "q", False),
+        ("", "p*", False),
+        ("ns", "ns/p", True),
+        ("ns", "p", False),
+    ],
+)
+def test_a_policy_is_named_by_its_whole_key(
+    compiled, policy, exception, namespace, named, attached
+):
+    found = keys(compiled, policy(DENY, namespace=namespace), [exception(named, "r")])
+    assert bool(found["r"]) is attached
+
+
+def test_exceptions_keep_the_order_in_which_they_were_given(compiled, policy, exception):
+    given = [exception("p", "r", name=name) for name in ("b", "a", "c")]
+    assert keys(compiled, policy(DENY), given)["r"] == ["ex/b", "ex/a", "ex/c"]
