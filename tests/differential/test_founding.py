@@ -10,6 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CASES = json.loads(Path(__file__).with_name("founding.json").read_text(encoding="utf-8"))
+ANSWERED_HERE = {"menagerie, no values": {"config-map", "autogen-config-map"}}
+"""Rules that read a ConfigMap among the given resources, where the reference knows of none.
+
+docs/decisions/009-where-kyvsim-differs.md
+"""
 
 
 def apply(args):
@@ -75,12 +80,17 @@ def test_answers_are_kyvernos(case):
     done = apply(case["args"])
     assert done.stdout, done.stderr
     answer = json.loads(done.stdout)
+    skipped = ANSWERED_HERE.get(case["name"], set())
+    here = [row for row in answer["results"] if row["rule"] in skipped]
+    assert {row["result"] for row in here} <= {"pass", "fail"}
+    answer["results"] = [row for row in answer["results"] if row["rule"] not in skipped]
+    case = {**case, "results": [row for row in case["results"] if row["rule"] not in skipped]}
 
     wanted = recorded_verdicts(case)
     silent = {tuple(key) for *key, message in wanted if not message}
     assert without_silent_messages(verdicts(answer["results"]), silent) == wanted
     assert answer["summary"] == {
-        status: sum(row["result"] == status for row in case["results"])
+        status: sum(row["result"] == status for row in (*case["results"], *here))
         for status in ("pass", "fail", "warn", "error", "skip")
     }
     assert objects(answer["mutated"], "resource") == objects(case["mutated"], "resource")
