@@ -52,8 +52,12 @@ CASES = [
     ("seLinuxOptions", pod(selinux(type="container_engine_t")), None),
     (
         "seLinuxOptions",
-        pod({}, selinux(type="spc_t", user="u", role="")),
-        [(f"{FIRST}seLinuxOptions.type", "spc_t"), (f"{FIRST}seLinuxOptions.user", "u")],
+        pod({}, selinux(type="spc_t", user="u", role="r")),
+        [
+            (f"{FIRST}seLinuxOptions.type", "spc_t"),
+            (f"{FIRST}seLinuxOptions.user", "u"),
+            (f"{FIRST}seLinuxOptions.role", "r"),
+        ],
     ),
 ]
 
