@@ -28,25 +28,9 @@ def path(slot: int, fields: tuple[str, ...]) -> Run:
         return value
 
     if len(fields) == 1:
-        (only,) = fields
-
-        def one(frame: list[Any]) -> Any:
-            try:
-                return frame[slot][only]
-            except (KeyError, TypeError):
-                return slowly(frame)
-
-        return one
+        return _field(slot, fields[0], slowly)
     if len(fields) == 2:
-        first, second = fields
-
-        def two(frame: list[Any]) -> Any:
-            try:
-                return frame[slot][first][second]
-            except (KeyError, TypeError):
-                return slowly(frame)
-
-        return two
+        return _field_of_field(slot, fields, slowly)
 
     def many(frame: list[Any]) -> Any:
         value = frame[slot]
@@ -58,6 +42,28 @@ def path(slot: int, fields: tuple[str, ...]) -> Run:
         return value
 
     return many
+
+
+def _field(slot: int, field: str, slowly: Run) -> Run:
+    def run(frame: list[Any]) -> Any:
+        try:
+            return frame[slot][field]
+        except (KeyError, TypeError):
+            return slowly(frame)
+
+    return run
+
+
+def _field_of_field(slot: int, fields: tuple[str, ...], slowly: Run) -> Run:
+    first, second = fields
+
+    def run(frame: list[Any]) -> Any:
+        try:
+            return frame[slot][first][second]
+        except (KeyError, TypeError):
+            return slowly(frame)
+
+    return run
 
 
 def selected(operand: Run, field: str) -> Run:

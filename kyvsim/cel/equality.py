@@ -42,7 +42,7 @@ def differs(left: Any, right: Any) -> bool:
     return not equals(left, right)
 
 
-def compare_numbers(left: float, right: float) -> int:
+def compare_numbers(left: Any, right: Any) -> int:
     """Return a number below, at or above 0; a NaN is above everything.
 
     As upstream, an int meets a double as a double.

@@ -11,23 +11,30 @@ from kyvsim.cel.values import UInt
 _ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u(.{4})|U(.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _SIMPLE = MappingProxyType(dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True)))
 _LIMIT = 1 << 63
+_MAX_DIGITS = 400
 
 
 def read_int(text: str) -> int:
     """Return the int that a token writes; raises ValueError where it is no int64."""
     negative = text.startswith("-")
     digits = text[1:] if negative else text
-    number = int(digits[2:], 16) if digits.startswith("0x") else int(digits)
+    number = _digits(digits)
     number = -number if negative else number
     if not -_LIMIT <= number < _LIMIT:
         raise ValueError("invalid int literal")
     return number
 
 
+def _digits(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        return 2 * _LIMIT
+    return int(text, 16 if text.startswith("0x") else 10)
+
+
 def read_uint(text: str) -> UInt:
     """Return the uint that a token writes; raises ValueError where it is no uint64."""
     digits = text[:-1]
-    number = int(digits[2:], 16) if digits.startswith("0x") else int(digits)
+    number = _digits(digits)
     if number >= 2 * _LIMIT:
         raise ValueError("invalid uint literal")
     return UInt(number)

@@ -19,7 +19,7 @@ def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:
     if len(terms) == 2:
         return _junction_of_two(*terms, decides=decides)
 
-    def run(frame: list[Any]) -> bool:
+    def run(frame: list[Any]) -> Any:
         fault: CelError | None = None
         for term in terms:
             try:
@@ -41,7 +41,7 @@ def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:
 def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:
     other = not decides
 
-    def run(frame: list[Any]) -> bool:
+    def run(frame: list[Any]) -> Any:
         try:
             found = left(frame)
         except CelError as error:
@@ -52,10 +52,10 @@ def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:
             return absorb(frame, no_such_overload())
         found = right(frame)
         if found.__class__ is bool:
-            return bool(found)
+            return found
         raise no_such_overload()
 
-    def absorb(frame: list[Any], fault: CelError) -> bool:
+    def absorb(frame: list[Any], fault: CelError) -> Any:
         try:
             found = right(frame)
         except CelError:

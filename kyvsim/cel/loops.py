@@ -49,7 +49,8 @@ def spend(frame: list[Any], steps: int) -> None:
 
 def _elements(value: Any) -> Iterable[Any]:
     if value.__class__ is list or isinstance(value, dict):
-        return value  # type: ignore[no-any-return] — a list or the keys of a map
+        found: Iterable[Any] = value
+        return found
     raise CelError(f"got '{_go_name(value)}', expected iterable type")
 
 
@@ -92,7 +93,7 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
         return _quantifier_of_one(parts, decides=decides)
     rounds, test = _rounds(parts), parts.test
 
-    def run(frame: list[Any]) -> bool:
+    def run(frame: list[Any]) -> Any:
         fault: CelError | None = None
         for _ in rounds(frame):
             try:
@@ -114,7 +115,7 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
 def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
     source, slot, test, step = parts.source, parts.slot, parts.test, parts.step
 
-    def run(frame: list[Any]) -> bool:
+    def run(frame: list[Any]) -> Any:
         fault: CelError | None = None
         for element in _elements(source(frame)):
             frame[0] -= step

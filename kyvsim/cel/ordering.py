@@ -18,13 +18,13 @@ def compare(left: Any, right: Any) -> int:
     """Return a number below, at or above 0; raises CelError where the values have no order."""
     kind = left.__class__
     if kind is right.__class__ and kind in _PLAIN:
-        return (left > right) - (left < right)
+        return int(left > right) - int(left < right)
     if kind in NUMBERS and right.__class__ in NUMBERS:
         if left != left or right != right:  # noqa: PLR0124 — only a NaN differs from itself
             raise CelError("NaN values cannot be ordered")
         return compare_numbers(left, right)
     if kind is right.__class__ and kind in {Duration, Timestamp}:
-        return (left.nanoseconds > right.nanoseconds) - (left.nanoseconds < right.nanoseconds)
+        return compare(left.nanoseconds, right.nanoseconds)
     raise no_such_overload()
 
 

@@ -174,7 +174,7 @@ def _scientific(number: float, precision: int) -> str:
     digits, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
     raised = "".join(_SUPERSCRIPTS[char] for char in f"{sign}{exponent[1:]}")
-    return f"{digits}×10{raised}".rjust(precision)
+    return f"{digits}\u00d710{raised}".rjust(precision)
 
 
 _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)))

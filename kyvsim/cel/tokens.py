@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from kyvsim.cel.errors import Issue
 
-_TEXT_BODY = r"(?:\\[abfnrtv\"'\\?`]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-3][0-7]{2}"
+_TEXT_BODY = (
+    r"(?:\\[abfnrtv\"'\\?`]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}"
+    r"|\\[0-3][0-7]{2}"
+)
 _STRING = (
     rf'"""{_TEXT_BODY}|[^\\])*?"""'
     rf"|'''{_TEXT_BODY}|[^\\])*?'''"

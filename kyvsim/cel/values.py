@@ -1,7 +1,7 @@
 """Values of expressions that Python has no type for, and what type a value is of.
 
 `int` is CEL's int, `float` its double; `str`, `bytes`, `bool`, `None`, `list` and `dict` are what
-they look like. Libraries add classes with a `CEL_TYPE`.
+they look like. Libraries add classes with a `cel_type`.
 """
 
 from types import MappingProxyType
@@ -64,10 +64,8 @@ def runtime_type(value: Any) -> CelType:
     found = _TYPES.get(value.__class__)
     if found is not None:
         return found
-    declared = getattr(value, "CEL_TYPE", None)
-    if declared.__class__ is CelType:
-        return declared  # type: ignore[return-value] — its class was looked at
-    return _TYPES[dict]
+    declared = getattr(value, "cel_type", None)
+    return declared if isinstance(declared, CelType) else _TYPES[dict]
 
 
 def type_name(value: Any) -> str:

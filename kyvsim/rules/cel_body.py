@@ -25,8 +25,8 @@ from kyvsim.cel.kubernetes import (
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.rules.cel_request import namespace_object, request_value
 from kyvsim.rules.cel_params import ParamsError, compile_params
+from kyvsim.rules.cel_request import namespace_object, request_value
 from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
@@ -42,7 +42,7 @@ _LONGEST_MESSAGE = 5 * 1024
 _UNMET = skipped("cel preconditions not met")
 
 
-class _Fault(Exception):
+class _FaultError(Exception):
     """An expression could not be compiled or evaluated; the message is the rule's."""
 
 
@@ -54,13 +54,13 @@ class _Expression(NamedTuple):
     problem: str = ""
 
     def value(self, values: Sequence[Any]) -> Any:
-        """Return the expression's value; raises `_Fault`."""
+        """Return the expression's value; raises `_FaultError`."""
         if self.program is None:
-            raise _Fault(f"compilation error: {self.problem}")
+            raise _FaultError(f"compilation error: {self.problem}")
         try:
             return self.program.evaluate(values)
         except (CelError, BudgetError) as error:
-            raise _Fault(f"expression '{self.text}' resulted in error: {error}") from None
+            raise _FaultError(f"expression '{self.text}' resulted in error: {error}") from None
 
 
 class _Validation(NamedTuple):
@@ -75,7 +75,7 @@ class _Validation(NamedTuple):
         try:
             if self.test.value(values) is True:
                 return None
-        except _Fault as fault:
+        except _FaultError as fault:
             return str(fault)
         return (
             self._computed(values) or self.message or f"failed expression: {self.test.text.strip()}"
@@ -86,7 +86,7 @@ class _Validation(NamedTuple):
             return ""
         try:
             found = self.message_expression.value(values)
-        except _Fault:
+        except _FaultError:
             return ""
         text = found.strip() if found.__class__ is str else ""
         return "" if "\n" in text or len(text.encode()) > _LONGEST_MESSAGE else text
@@ -226,7 +226,7 @@ def _unmet(preconditions: Iterable[_Expression], values: list[Any]) -> Outcome |
         try:
             if precondition.value(without_namespace) is False:
                 return _UNMET
-        except _Fault as fault:
+        except _FaultError as fault:
             faults[str(fault)] = None
     if not faults:
         return None

@@ -1,7 +1,8 @@
 """What CEL expressions see of the request and of the namespace.
 
 Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go and k8s.io/apiserver
-pkg/admission/plugin/cel/condition.go. Empty texts are left out where the API's JSON leaves them out.
+pkg/admission/plugin/cel/condition.go. Empty texts are left out where
+the API's JSON leaves them out.
 """
 
 from kyvsim.kube.gvk import split_api_version

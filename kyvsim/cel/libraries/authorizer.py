@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import struct
+from kyvsim.cel.types import CelType, struct
 
 AUTHORIZER = struct("kubernetes.authorization.Authorizer")
 PATH_CHECK = struct("kubernetes.authorization.PathCheck")
@@ -22,31 +22,46 @@ _CHECK_COST = 350_000
 class Authorizer(NamedTuple):
     """Who is asked."""
 
-    CEL_TYPE = AUTHORIZER
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return AUTHORIZER
 
 
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
 
-    CEL_TYPE = PATH_CHECK
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return PATH_CHECK
 
 
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
-    CEL_TYPE = GROUP_CHECK
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return GROUP_CHECK
 
 
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
-    CEL_TYPE = RESOURCE_CHECK
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return RESOURCE_CHECK
 
 
 class Decision(NamedTuple):
     """The answer."""
 
-    CEL_TYPE = DECISION
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return DECISION
 
 
 def _path(_: Authorizer, path: str) -> PathCheck:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.libraries.go_url import UrlError, parse_request_uri
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import struct
+from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional
-from kyvsim.kube.go_time import TimeError, parse_time
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_time import parse_time
 
 _TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]
@@ -24,7 +25,11 @@ class Format(NamedTuple):
     """A format as a value of expressions."""
 
     name: str
-    CEL_TYPE = _TYPE
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
 
 
 class _Shape(NamedTuple):
@@ -58,7 +63,8 @@ _NAME_PATTERN = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL = _Shape(
     _LABEL_PATTERN,
     63,
-    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_EDGES}",
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    f"{_EDGES}",
     ("my-name", "123-abc"),
 )
 _SUBDOMAIN = _Shape(
@@ -118,10 +124,8 @@ def _label(text: str) -> list[str]:
 def _qualified_name(text: str) -> list[str]:
     parts = text.split("/")
     if len(parts) > 2:
-        return [
-            f"a valid label key {_NAME.explanation()} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]
+        form = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_NAME.explanation()} {form}"]
     found: list[str] = []
     if len(parts) == 2:
         prefix = parts[0]

@@ -57,7 +57,10 @@ class GoUrl(NamedTuple):
         return "".join(chr(byte) if byte in _UNESCAPED else f"%{byte:02X}" for byte in path)
 
     def query(self) -> dict[str, list[str]]:
-        """Return the query's values by name, in the order written; what cannot be read is left out."""
+        """Return the query's values by name, in the order written.
+
+        What cannot be read is left out.
+        """
         found: dict[str, list[str]] = {}
         for part in self.raw_query.split("&"):
             if not part or ";" in part or _BAD_ESCAPE.search(part):

@@ -1,10 +1,12 @@
 """Functions on lists.
 
-Source of the rules: upstream cel-go ext/lists.go, version 3; k8s.io/apiserver pkg/cel/library/lists.go.
+Source of the rules: upstream cel-go ext/lists.go, version 3, and k8s.io/apiserver
+pkg/cel/library/lists.go.
 """
 
 from collections.abc import Callable
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 from kyvsim.cel.arithmetic import add
@@ -78,14 +80,16 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         raise CelError("list elements must be comparable")
     if any(key.__class__ is not kind for key in keys):
         raise CelError("list elements must have the same type")
-    order = sorted(
-        range(len(keys)), key=cmp_to_key(lambda one, other: compare(keys[one], keys[other]))
-    )
+
+    def by_key(one: int, other: int) -> int:
+        return compare(keys[one], keys[other])
+
+    order = sorted(range(len(keys)), key=cmp_to_key(by_key))
     return [values[place] for place in order]
 
 
 def _is_sorted(values: list[Any]) -> bool:
-    return all(compare(one, other) <= 0 for one, other in zip(values, values[1:], strict=False))
+    return all(compare(one, other) <= 0 for one, other in pairwise(values))
 
 
 def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import opaque
+from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_text import quote
 
 if TYPE_CHECKING:
@@ -26,7 +26,11 @@ class Ip(NamedTuple):
     """An address as a value of expressions."""
 
     address: _Address
-    CEL_TYPE = _IP
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _IP
 
     def __str__(self) -> str:
         """Return the address in its shortest form."""
@@ -38,7 +42,11 @@ class Cidr(NamedTuple):
 
     address: _Address
     bits: int
-    CEL_TYPE = _CIDR
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _CIDR
 
     def __str__(self) -> str:
         """Return the address and its bits, as `10.0.0.0/8`."""
@@ -86,8 +94,8 @@ def _go_problem_of_v4(text: str) -> str:
     fields = text.split(".")
     for place, field in enumerate(fields):
         if not field:
-            rest = ".".join(fields[place:])
-            return f"IPv4 field must have at least one digit (at {quote('.' + rest if place else rest)})"
+            rest = quote(("." if place else "") + ".".join(fields[place:]))
+            return f"IPv4 field must have at least one digit (at {rest})"
         if len(field) > 1 and field[0] == "0":
             return "IPv4 field has octet with leading zero"
         if int(field) > 255:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import struct
+from kyvsim.cel.types import CelType, struct
 from kyvsim.kube import quantity as kube
 from kyvsim.kube.quantity import parse_quantity
 
@@ -23,7 +23,11 @@ class Quantity(NamedTuple):
     """A quantity as a value of expressions."""
 
     amount: kube.Quantity
-    CEL_TYPE = _TYPE
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
 
 
 def _quantity(text: str) -> Quantity:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import struct
+from kyvsim.cel.types import CelType, struct
 from kyvsim.kube.semver import Version, read_version
 
 _TYPE = struct("kubernetes.Semver")
@@ -18,7 +18,11 @@ class Semver(NamedTuple):
     """A version as a value of expressions."""
 
     version: Version
-    CEL_TYPE = _TYPE
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
 
 
 def _semver(text: str, normalize: bool = False) -> Semver:

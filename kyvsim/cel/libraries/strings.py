@@ -13,12 +13,15 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.string_format import format_text
 from kyvsim.cel.text import show_value
 
-_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_GO_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 _LOWER = MappingProxyType({code: code + 32 for code in range(ord("A"), ord("Z") + 1)})
 _UPPER = MappingProxyType({code + 32: code for code in range(ord("A"), ord("Z") + 1)})
 _ESCAPES = MappingProxyType(
     {ord(char): f"\\{shown}" for char, shown in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)}
-    | {code: "\ufffd" for code in range(0xD800, 0xE000)}
+    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 
 

@@ -48,10 +48,10 @@ def _zone(name: str) -> Any:
 def _named_offset(name: str, seconds: int) -> int:
     if name in {"", "UTC"}:
         return 0
-    from datetime import datetime, timezone  # noqa: PLC0415 — rarely needed
+    from datetime import UTC, datetime  # noqa: PLC0415 — rarely needed
 
     zone = _zone(name)
-    offset = datetime.fromtimestamp(seconds, timezone.utc).astimezone(zone).utcoffset()
+    offset = datetime.fromtimestamp(seconds, UTC).astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
 
 

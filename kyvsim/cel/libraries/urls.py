@@ -9,7 +9,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.types import struct
+from kyvsim.cel.types import CelType, struct
 
 _TYPE = struct("kubernetes.URL")
 
@@ -18,7 +18,11 @@ class Url(NamedTuple):
     """A URL as a value of expressions."""
 
     parts: GoUrl
-    CEL_TYPE = _TYPE
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
 
 
 def _url(text: str) -> Url:
