@@ -47,9 +47,15 @@ def compile_expression(text: str, env: Environment) -> Program:
     upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
     """
     try:
-        root = parse(text, env.macros)
+        return _compile(text, env)
     except ExpressionSyntaxError as found:
         raise CompileError(f"compilation failed: {describe(text, found.issues)}") from None
+    except RecursionError:
+        raise CompileError("compilation failed: the expression is nested too deeply") from None
+
+
+def _compile(text: str, env: Environment) -> Program:
+    root = parse(text, env.macros)
     checked = check(root, env)
     issues = checked.issues or check_literals(root, checked)
     if issues:
