@@ -137,3 +137,10 @@ def test_nothing_is_evaluated_with_a_file_that_every_verdict_depends_on(
     found = open_application(inputs._replace(**{field: write("f.yaml", *documents)}))
     assert codes(found)
     assert list(found.responses) == []
+
+
+def test_data_for_policies_that_are_not_evaluated_is_told(write, inputs):
+    context = write("c.yaml", "{apiVersion: cli.kyverno.io/v1alpha1, kind: Context}")
+    found = open_application(inputs._replace(context_file=context))
+    assert [(one.code, one.severity.value) for one in found.diagnostics] == [("KV035", "warning")]
+    assert len(heard(found)) == 1

@@ -48,3 +48,13 @@ def test_a_policy_is_named_by_its_whole_key(
 def test_exceptions_keep_the_order_in_which_they_were_given(compiled, policy, exception):
     given = [exception("p", "r", name=name) for name in ("b", "a", "c")]
     assert keys(compiled, policy(DENY), given)["r"] == ["ex/b", "ex/a", "ex/c"]
+
+
+def test_an_exception_to_controls_lets_only_them_pass(run, pod, exception, verdicts):
+    rule = {"validate": {"podSecurity": {"level": "baseline", "version": "latest"}}}
+    hosts = exception("p", "r", podSecurity=[{"controlName": "Host Namespaces"}])
+    statuses = [
+        [status for _, status, _ in verdicts(run(rule, pod(**spec), exceptions=[hosts]))]
+        for spec in ({"hostPID": True}, {"hostPID": True, "volumes": [{"hostPath": {"path": "/"}}]})
+    ]
+    assert statuses == [["skip"], ["fail"]]

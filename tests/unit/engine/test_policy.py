@@ -157,3 +157,15 @@ def test_a_trigger_is_not_generated(run, policy, thing):
     matching = {"match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}}
     found = run([policy({**generating("a"), **matching})], thing("ConfigMap", "c"))
     assert [result.generated for result in found.responses[0].results] == [()]
+
+
+def test_a_mutate_rule_that_fails_leaves_the_object_to_those_behind_it(run, policy, pod, verdicts):
+    failing = setting("a", x="{{ request.object.spec.missing }}")
+    found = run([policy(failing, setting("b", z="1"))], pod())
+    assert found_in(found, verdicts) == [("a", "error"), ("b", "pass")]
+    assert found.object["spec"] == {"z": "1"}
+
+
+def test_where_values_take_the_object_away_there_is_nothing_to_say(run, policy, pod):
+    rules = [policy(deny("a", key="x", value="x"))]
+    assert run(rules, pod(), values=Values({"request.object": None})).responses == ()
