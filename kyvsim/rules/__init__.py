@@ -12,15 +12,15 @@ from kyvsim.rules import (
     validate_cel,
     validate_deny,
     validate_foreach,
+    validate_manifests,
     validate_pattern,
     validate_pod_security,
     verify_images,
 )
 from kyvsim.rules.protocol import RuleType
-from kyvsim.rules.unsupported import UNSUPPORTED
 
 RULE_TYPES: tuple[RuleType, ...] = (
-    *UNSUPPORTED,
+    validate_manifests.RULE_TYPE,
     validate_pod_security.RULE_TYPE,
     mutate_existing.RULE_TYPE,
     mutate_foreach.RULE_TYPE,
