@@ -17,11 +17,13 @@ from kyvsim.model.source import Path
 def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
     """Return all remarks about a policy whose shape is right.
 
-    What cannot be compiled is told only where no refusal says it already.
+    What cannot be compiled is told only where no refusal says it already, and there is no advice
+    on a place that is in error.
     """
     problems = check_policy(policy) or tuple(_uncompiled(policy, options))
+    wrong = {problem.location for problem in problems}
     advice = (remark for give in ADVICE for remark in give(policy))
-    return (*problems, *advice)
+    return (*problems, *(remark for remark in advice if remark.location not in wrong))
 
 
 def _uncompiled(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:

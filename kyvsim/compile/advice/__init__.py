@@ -11,6 +11,7 @@ from kyvsim.compile.advice.deprecated_fields import deprecated_fields
 from kyvsim.compile.advice.deprecated_operators import deprecated_operators
 from kyvsim.compile.advice.function_calls import impossible_calls
 from kyvsim.compile.advice.never_matches import never_matches
+from kyvsim.compile.advice.query_syntax import unreadable_queries
 from kyvsim.compile.advice.unread_entries import unread_entries
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -21,6 +22,7 @@ ADVICE: tuple[Advice, ...] = (
     deprecated_fields,
     deprecated_operators,
     unread_entries,
+    unreadable_queries,
     impossible_calls,
     never_matches,
     autogen_off,

@@ -1,0 +1,39 @@
+"""Policies made by hand, and the remarks about them as code and path."""
+
+import pytest
+
+from kyvsim.load.policy import load_policies
+from kyvsim.model.source import Document, Location
+
+PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+
+
+def located(path):
+    return Location("/".join(map(str, path)))
+
+
+def policy_of(*rules, annotations=None, **spec):
+    named = [{"name": f"r{n}", "match": PODS, **rule} for n, rule in enumerate(rules)]
+    for rule in named:
+        if not rule.keys() & {"mutate", "generate", "validate", "verifyImages"}:
+            rule["validate"] = {"deny": {}}
+    data = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p", "annotations": annotations or {}},
+        "spec": {"rules": named, **spec},
+    }
+    (policy,), remarks = load_policies([Document(data, "p.yaml", 0, located)])
+    assert remarks == ()
+    return policy
+
+
+@pytest.fixture
+def remarks():
+    """A function that returns code and path of what an advice says of rules."""
+
+    def ask(give, *rules, **spec):
+        policy = policy_of(*rules, **spec)
+        return [(one.code, one.location.file, one.message) for one in give(policy)]
+
+    return ask

@@ -1,0 +1,111 @@
+import json
+
+import pytest
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+from kyvsim.report.findings import Findings
+from kyvsim.report.lint_formats import FORMATS
+
+ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))
+WARNING = Diagnostic("KV201", Severity.WARNING, "old: ü", Location("/p/q r.yaml", 2, 1))
+INFO = Diagnostic("KV012", Severity.INFO, "note", Location("./f.yaml"))
+NOWHERE = Diagnostic("KV001", Severity.ERROR, "nothing")
+ALL = Findings((ERROR, WARNING, INFO, NOWHERE), 2)
+
+
+def shown(name, findings=ALL):
+    return "".join(FORMATS[name](findings))
+
+
+def test_text():
+    assert shown("text").splitlines() == [
+        r"a,b:c.yaml:3:5: error KV012: unknown `x`,\n50% \x1b",
+        "/p/q r.yaml:2:1: warning KV201: old: ü",
+        "./f.yaml: info KV012: note",
+        "error KV001: nothing",
+    ]
+
+
+def test_json():
+    document = json.loads(shown("json"))
+    assert document["summary"] == {"errors": 2, "warnings": 1, "policies": 2}
+    assert document["diagnostics"][1] == {
+        "code": "KV201",
+        "severity": "warning",
+        "message": "old: ü",
+        "file": "/p/q r.yaml",
+        "line": 2,
+        "column": 1,
+    }
+    assert document["diagnostics"][3]["file"] == ""
+
+
+def test_github():
+    assert shown("github").splitlines() == [
+        r"::error file=a%2Cb%3Ac.yaml,line=3,col=5,title=KV012::unknown `x`,%0A50%25 \x1b",
+        "::warning file=/p/q r.yaml,line=2,col=1,title=KV201::old: ü",
+        "::notice file=./f.yaml,title=KV012::note",
+        "::error title=KV001::nothing",
+    ]
+
+
+def check_sarif(log):
+    """Hold a log against what SARIF 2.1.0 demands of the parts that are used here."""
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    for run in log["runs"]:
+        driver = run["tool"]["driver"]
+        assert driver["name"]
+        ids = [rule["id"] for rule in driver["rules"]]
+        assert len(set(ids)) == len(ids)
+        for result in run["results"]:
+            assert isinstance(result["message"]["text"], str)
+            assert result["level"] in {"none", "note", "warning", "error"}
+            assert ids[result["ruleIndex"]] == result["ruleId"]
+            for location in result.get("locations", ()):
+                place = location["physicalLocation"]
+                assert place["artifactLocation"]["uri"].isascii()
+                assert " " not in place["artifactLocation"]["uri"]
+                assert all(number >= 1 for number in place.get("region", {}).values())
+
+
+@pytest.mark.parametrize("findings", [ALL, Findings((), 0)])
+def test_sarif_is_sarif(findings):
+    log = json.loads(shown("sarif", findings))
+    check_sarif(log)
+    assert len(log["runs"][0]["results"]) == len(findings.diagnostics)
+
+
+def test_sarif_places():
+    results = json.loads(shown("sarif"))["runs"][0]["results"]
+    assert [result["level"] for result in results] == ["error", "warning", "note", "error"]
+    places = [result["locations"][0]["physicalLocation"] for result in results[:3]]
+    assert places == [
+        {
+            "artifactLocation": {"uri": "a%2Cb%3Ac.yaml"},
+            "region": {"startLine": 3, "startColumn": 5},
+        },
+        {
+            "artifactLocation": {"uri": "file:///p/q%20r.yaml"},
+            "region": {"startLine": 2, "startColumn": 1},
+        },
+        {"artifactLocation": {"uri": "f.yaml"}},
+    ]
+    assert "locations" not in results[3]
+
+
+@pytest.mark.parametrize(
+    ("findings", "text"),
+    [
+        (ALL, "2 errors, 1 warning in 2 policy documents"),
+        (Findings((ERROR,), 1), "1 error, 0 warnings in 1 policy document"),
+    ],
+)
+def test_figures(findings, text):
+    assert str(findings) == text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_of_nothing(name):
+    assert shown(name, Findings((), 0)) == "" or json.loads(shown(name, Findings((), 0)))
