@@ -69,6 +69,12 @@ def test_an_inner_entry_shadows_an_outer_one():
     assert asked(scope, "a") == {"a": 2.0}
 
 
+def test_a_value_above_a_loaded_entry_is_not_loaded_over():
+    scope = context().layer({}, [("a", lambda _: 1.0)])
+    assert asked(scope, "a") == {"a": 1.0}
+    assert asked(scope.layer({"a": 2.0}), "a") == {"a": 2.0}
+
+
 def test_a_skipped_entry_leaves_its_name_to_given_values():
     skipping = [("a", lambda _: SKIPPED)]
     assert asked(context().layer({}, skipping), "a") == {}

@@ -35,6 +35,7 @@ def sources(thing):
         thing("ConfigMap", "a", "src", labels={"copy": "me"}, data={"k": "1"}),
         thing("ConfigMap", "b", "src", data={"k": "2"}),
         thing("Secret", "s", "src", labels={"copy": "me"}),
+        thing("ConfigMap", "there", "other", data={"k": "3"}),
     ]
 
 
