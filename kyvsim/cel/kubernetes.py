@@ -82,6 +82,6 @@ def declared_type(found: CelType) -> CelType:
     return found if found.kind in _KEPT else types.DYN
 
 
-def authorizer_values() -> tuple[Authorizer, ResourceCheck]:
-    """Return the values of `authorizer` and `authorizer.requestResource`."""
-    return Authorizer(), ResourceCheck()
+def authorizer_values(user: str) -> tuple[Authorizer, ResourceCheck]:
+    """Return the values of `authorizer` and `authorizer.requestResource` for a user."""
+    return Authorizer(user), ResourceCheck(user)

@@ -11,7 +11,7 @@ from kyvsim.cel.loops import Run
 from kyvsim.cel.lower import lower
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
-from kyvsim.cel.types import CelType
+from kyvsim.cel.types import DYN, CelType
 
 
 class Program(NamedTuple):
@@ -41,27 +41,32 @@ class Program(NamedTuple):
         return found
 
 
-def compile_expression(text: str, env: Environment) -> Program:
+def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Program:
     """Return the program for an expression; raises CompileError with upstream's message.
+
+    `wanted` is the type that its value must have; DYN takes any.
 
     upstream: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
     """
     try:
-        return _compile(text, env)
+        return _compile(text, env, wanted)
     except ExpressionSyntaxError as found:
         raise CompileError(f"compilation failed: {describe(text, found.issues)}") from None
     except RecursionError:
         raise CompileError("compilation failed: the expression is nested too deeply") from None
 
 
-def _compile(text: str, env: Environment) -> Program:
+def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
     issues = checked.issues or check_literals(root, checked)
     if issues:
         raise CompileError(f"compilation failed: {describe(text, issues)}")
+    found = checked.types[root.id]
+    if wanted not in {DYN, found}:
+        raise CompileError(f"must evaluate to {wanted} but got {found}")
     try:
         code, slots = lower(root, checked, env)
     except CelError as error:
         raise CompileError(f"program instantiation failed: {error}") from None
-    return Program(text, checked.types[root.id], code.run, slots)
+    return Program(text, found, code.run, slots)

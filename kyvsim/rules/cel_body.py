@@ -181,12 +181,9 @@ def _validation(entry: Json, own_message: str, env: Environment, plain: Environm
 
 def _expression(text: str, env: Environment, wanted: CelType = DYN) -> _Expression:
     try:
-        program = compile_expression(text, env)
+        return _Expression(text, compile_expression(text, env, wanted))
     except CompileError as error:
         return _Expression(text, None, str(error))
-    if wanted not in {DYN, program.type}:
-        return _Expression(text, None, f"must evaluate to {wanted} but got {program.type}")
-    return _Expression(text, program)
 
 
 def _values(rule: _Rule, evaluation: Evaluation, *params: Json) -> list[Any]:
@@ -199,7 +196,7 @@ def _values(rule: _Rule, evaluation: Evaluation, *params: Json) -> list[Any]:
         request_value(request),
         None,
         *params,
-        *authorizer_values(),
+        *authorizer_values(request.user.username if request.user else ""),
     ]
     values[4] = _Variables(rule.variables, values)
     return values

@@ -22,6 +22,8 @@ _CHECK_COST = 350_000
 class Authorizer(NamedTuple):
     """Who is asked."""
 
+    user: str = ""
+
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
@@ -30,6 +32,8 @@ class Authorizer(NamedTuple):
 
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
+
+    user: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -40,6 +44,8 @@ class PathCheck(NamedTuple):
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
+    user: str = ""
+
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
@@ -49,6 +55,8 @@ class GroupCheck(NamedTuple):
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
+    user: str = ""
+
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
@@ -56,7 +64,9 @@ class ResourceCheck(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The answer."""
+    """The answer: always no."""
+
+    error: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -64,10 +74,10 @@ class Decision(NamedTuple):
         return DECISION
 
 
-def _path(_: Authorizer, path: str) -> PathCheck:
+def _path(asked: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
-    return PathCheck()
+    return PathCheck(asked.user)
 
 
 def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer:
@@ -77,21 +87,25 @@ def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer
         raise CelError("Invalid service account name")
     if not is_label(namespace):
         raise CelError("Invalid service account namespace")
-    return asked
+    return asked._replace(user=f"system:serviceaccount:{namespace}:{name}")
 
 
-def _resource(_: GroupCheck, resource: str) -> ResourceCheck:
+def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
-    return ResourceCheck()
+    return ResourceCheck(check.user)
 
 
 def _narrowed(check: ResourceCheck, _: str) -> ResourceCheck:
     return check
 
 
-def _decide(_check: object, _verb: str) -> Decision:
-    return Decision()
+def _group(asked: Authorizer, _: str) -> GroupCheck:
+    return GroupCheck(asked.user)
+
+
+def _decide(check: PathCheck | ResourceCheck, _: str) -> Decision:
+    return Decision("" if check.user else "no service account provided")
 
 
 _NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
@@ -109,9 +123,7 @@ AUTHORIZATION = Library(
     "authorizer",
     (
         function("path", way(_a("{Authorizer}.(string) -> {PathCheck}"), _path)),
-        function(
-            "group", way(_a("{Authorizer}.(string) -> {GroupCheck}"), lambda *_: GroupCheck())
-        ),
+        function("group", way(_a("{Authorizer}.(string) -> {GroupCheck}"), _group)),
         function(
             "serviceAccount",
             way(_a("{Authorizer}.(string, string) -> {Authorizer}"), _service_account),
@@ -126,8 +138,10 @@ AUTHORIZATION = Library(
             way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
             way(_a("{ResourceCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
         ),
-        function("errored", way(_a("{Decision}.() -> bool"), lambda _: False)),
-        function("error", way(_a("{Decision}.() -> string"), lambda _: "")),
+        function(
+            "errored", way(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
+        ),
+        function("error", way(_a("{Decision}.() -> string"), lambda decision: decision.error)),
         function("allowed", way(_a("{Decision}.() -> bool"), lambda _: False)),
         function("reason", way(_a("{Decision}.() -> string"), lambda _: "")),
     ),
