@@ -27,6 +27,7 @@ _CONTROLLERS = MappingProxyType(
     }
 )
 _CRON_JOB_SELECTOR = "batch/v1/CronJob"
+_SELECTORS = MappingProxyType({**_CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Pod": "v1/Pod"})
 _POD_KINDS = frozenset({"Pod", CRON_JOB, *_CONTROLLERS})
 _MAX_NAME = 63
 _PREFIX = "autogen-"
@@ -147,7 +148,7 @@ def _for_controllers(rule: Rule, wanted: list[str]) -> Rule | None:
     if excluded and not _contains_pod(excluded):
         return None
     kinds = sorted(kind for kind in wanted if kind in _CONTROLLERS) or sorted(wanted)
-    selectors = [_CONTROLLERS.get(kind, kind) for kind in kinds]
+    selectors = [_SELECTORS.get(kind, kind) for kind in kinds]
 
     def with_kinds(block: Json) -> Json:
         resources = block.get("resources") or {}
