@@ -30,7 +30,8 @@ def compile_call(
         if len(fitting) > 1:
             run = _dispatch(function, len(arguments), classes, fault)
         else:
-            return _guarded_call(fitting[0], arguments, classes, fault)
+            call = _guarded_call(fitting[0], arguments, classes, fault)
+            return _costly(call, fitting[0].cost) if fitting[0].cost > 1 else call
     return _plain_call(run, arguments)
 
 
@@ -56,9 +57,6 @@ def _guarded_call(
 ) -> Run:
     run = overload.run
     plain = [_plain_class(kind, classes) for kind in overload.arguments]
-    if overload.cost > 1:
-        run = _costly(overload)
-        return lambda frame: run(frame, *[one(frame) for one in arguments])
     if len(arguments) == 1 and plain[0] is not None:
         return _class_guarded_unary(run, arguments[0], plain[0], fault)
     if len(arguments) == 2 and plain[0] is not None and plain[1] is not None:
@@ -75,10 +73,10 @@ def _guarded_call(
     return call
 
 
-def _costly(overload: Overload) -> Callable[..., Any]:
-    def run(frame: list[Any], *given: Any) -> Any:
-        spend(frame, overload.cost)
-        return overload.run(*given)
+def _costly(call: Run, cost: int) -> Run:
+    def run(frame: list[Any]) -> Any:
+        spend(frame, cost)
+        return call(frame)
 
     return run
 

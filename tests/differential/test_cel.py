@@ -1,0 +1,39 @@
+"""CEL expressions of our own against the recorded answers of Kyverno 1.19.0.
+
+Each is the test of a rule and, as text, its message: an answer is its value or its error.
+`record_cel.py` asks again.
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.kube.numbers import with_floats
+from kyvsim.model.policy import Rule
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.rules.protocol import Evaluation, RuleContext
+from kyvsim.rules.validate_cel import RULE_TYPE
+
+HERE = Path(__file__)
+ROWS = [json.loads(line) for line in HERE.with_name("cel.jsonl").read_text("utf-8").splitlines()]
+
+
+def recorder():
+    spec = importlib.util.spec_from_file_location("record_cel", HERE.with_name("record_cel.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RECORDER = recorder()
+POD = with_floats(RECORDER.POD)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["expression"] for row in ROWS])
+def test_expression_has_the_recorded_value_or_error(row):
+    rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, ())
+    body = RULE_TYPE.compile(RuleContext(None, rule, None))
+    request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
+    assert body(Evaluation(None, request, POD)).message == row["message"]
