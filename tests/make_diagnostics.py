@@ -18,6 +18,7 @@ GROUPS = (
     ("KV02", "Resources"),
     ("KV03", "Values, users and context data"),
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
+    ("KV2", "What `kyvsim lint` warns of"),
     ("KV", "Others"),
 )
 
@@ -122,7 +123,9 @@ def about(code, path, tree):
         told = re.search(rf"{code}:? ([^,.]*)[,.]", docstring)
         if told:
             return told[1]
-    one_check_a_file = path.parent.name == "checks" and path.name != "policy_settings.py"
+    one_check_a_file = (
+        path.parent.name in {"checks", "advice"} and path.name != "policy_settings.py"
+    )
     return first_sentence(docstrings[0]) if one_check_a_file else ""
 
 
