@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kyvsim.compile import CompiledRule, Step
 from kyvsim.context import JSONContext, request_context
+from kyvsim.engine.known_objects import split_known
 from kyvsim.engine.mocked_request import with_given_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
@@ -42,15 +43,16 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
 def _result(
     rule: CompiledRule, outcome: Outcome, given: RuleInput, earlier: list[RuleResult]
 ) -> RuleResult:
+    generated, overlaps = split_known(outcome.generated, given.request.subject, earlier)
     return RuleResult(
         rule.rule,
         outcome.phase or rule.phase,
         outcome.status,
         outcome.message,
-        _without_known(outcome.generated, given.request.subject, earlier),
+        generated,
         outcome.targets,
         outcome.path,
-        outcome.note,
+        "; ".join(filter(None, (outcome.note, *overlaps))),
     )
 
 
@@ -96,16 +98,3 @@ def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -
 
 def _as_created(request: AdmissionRequest) -> AdmissionRequest:
     return request._replace(operation=Operation.CREATE, object=request.old_object, old_object=None)
-
-
-def _without_known(
-    generated: tuple[Json, ...], trigger: Json, results: list[RuleResult]
-) -> tuple[Json, ...]:
-    """Leave out objects that exist already: the trigger, and what earlier rules generated."""
-    if not generated:
-        return ()
-    known = {
-        object_key(trigger),
-        *(object_key(one) for result in results for one in result.generated),
-    }
-    return tuple(one for one in generated if object_key(one) not in known)

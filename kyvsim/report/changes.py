@@ -1,11 +1,14 @@
 """The objects that a response changed or created, each with the rule that did it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+
+_SETTINGS = ("synchronize", "orphanDownstreamOnPolicyDelete")
 
 
 class Change(NamedTuple):
@@ -15,6 +18,8 @@ class Change(NamedTuple):
     rule: str
     object: Json
     before: Json = None
+    settings: Mapping[str, Json] = MappingProxyType({})
+    """What the rule says about later changes of a generated object."""
 
     @property
     def author(self) -> str:
@@ -42,8 +47,16 @@ def passed_rules(answer: PolicyResponse) -> list[str]:
 def generated(response: EngineResponse) -> Iterator[Change]:
     """Yield the objects created for the trigger."""
     for policy, result in _results(response):
+        settings = _settings(policy, result) if result.generated else {}
         for obj in result.generated:
-            yield Change(policy, result.rule.name, obj)
+            yield Change(policy, result.rule.name, obj, settings=settings)
+
+
+def _settings(policy: Policy, result: RuleResult) -> dict[str, Json]:
+    rule = result.rule.data.get("generate") or {}
+    of_policy = {"useServerSideApply": policy.spec.get("useServerSideApply")}
+    said = {**{name: rule.get(name) for name in _SETTINGS}, **of_policy}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def patched_targets(response: EngineResponse) -> Iterator[Change]:

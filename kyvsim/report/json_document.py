@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
+from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
@@ -23,12 +24,14 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     row_text = _compile_row_text()
     ledger = Ledger()
+    collisions = Collisions()
     needs: list[Need] = []
     objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
     yield '{"results": ['
     between = "\n  "
     for response in run.responses:
         ledger.add(response)
+        collisions.add(response)
         needs += needs_of(response)
         texts = [row_text(row) for row in rows_of(response)]
         for key, entry in _objects(response):
@@ -38,6 +41,9 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
             between = ",\n  "
     yield "]"
     objects["references"] = [to_json(_need(need, ledger)) for need in needs]
+    told = [to_json(collision_entry(one)) for one in collisions.found()]
+    if told:
+        objects["collisions"] = told
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.diagnostics]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
@@ -80,7 +86,7 @@ def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
     for key, found in changes:
         for change in found:
             about = {"policy": change.policy.key, "rule": change.rule, "trigger": trigger}
-            yield key, {**about, "object": change.object}
+            yield key, {**about, **change.settings, "object": change.object}
 
 
 def _need(need: Need, ledger: Ledger) -> Json:

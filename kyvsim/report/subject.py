@@ -1,6 +1,6 @@
 """Names of objects as reports show them."""
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 
 
 def title(obj: Json) -> str:
@@ -18,7 +18,11 @@ def short_title(obj: Json) -> str:
 
 def identity(obj: Json) -> dict[str, str]:
     """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
-    key = object_key(obj)
+    return identity_of(object_key(obj))
+
+
+def identity_of(key: ObjectKey) -> dict[str, str]:
+    """Return the same of an object's key."""
     return {
         "apiVersion": key.api_version,
         "kind": key.kind,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import Paint, painter
@@ -21,14 +22,24 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
     """Yield the view a piece at a time, counting every result in `tally`; the last line counts."""
     paint = painter(colours=look.colours)
     yield f"{paint('title', header(run))}\n\n"
-    ledger = Ledger()
+    ledger, collisions = Ledger(), Collisions()
     late: list[Need] = []
+    run = run._replace(responses=_noting(run.responses, collisions))
     yield from _in_order(_pieces(run, tally, look, ledger), ledger, late, paint)
     if late:
         yield paint("title", "Injected references that stood open above") + "\n"
         yield from (need_line(need, ledger.met_by(need), paint, owner=True) for need in late)
         yield "\n"
+    yield from collision_lines(collisions, paint)
     yield f"{tally.summary()}\n"
+
+
+def _noting(
+    responses: Iterator[EngineResponse], collisions: Collisions
+) -> Iterator[EngineResponse]:
+    for response in responses:
+        collisions.add(response)
+        yield response
 
 
 def header(run: Run) -> str:

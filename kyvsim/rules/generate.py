@@ -16,6 +16,7 @@ from kyvsim.rules.downstream import GenerateError, with_owner_labels
 from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
+from kyvsim.rules.generated_names import name_problems
 from kyvsim.rules.loops import compile_elements, compile_list
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, RuleContext, RuleType
 
@@ -72,7 +73,7 @@ def _compile(context: RuleContext) -> CompiledBody:
             return Outcome(RuleStatus.PASS, "", note=f"nothing is generated: {error}")
         trigger = evaluation.request.subject
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in made)
-        return Outcome(RuleStatus.PASS, "", generated=owned)
+        return Outcome(RuleStatus.PASS, "", generated=owned, note="; ".join(name_problems(owned)))
 
     return evaluate
 
