@@ -3,21 +3,24 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
 from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options
 from kyvsim.cli.outcome import exit_status
-from kyvsim.cli.output_files import ObjectFiles
 from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document, manifests, policy_report, table, text
+from kyvsim.report.idempotence import Unstable
 from kyvsim.report.progress import with_progress
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.summary import Tally
+
+if TYPE_CHECKING:
+    from kyvsim.cli.output_files import ObjectFiles
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 
@@ -87,6 +90,11 @@ POLICY is a file, a folder or - for standard input.
 @click.option(
     "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
 )
+@click.option(
+    "--check-idempotent",
+    is_flag=True,
+    help="Run the mutate rules twice; what changes again counts as a failure.",
+)
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @click.option(
@@ -104,7 +112,7 @@ POLICY is a file, a folder or - for standard input.
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     _check(ctx, options)
-    files = ObjectFiles(options["output"]) if options["output"] else None
+    files = _object_files(options["output"])
     try:
         status = _apply(options, files)
         if files:
@@ -115,17 +123,26 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return status
 
 
-def _apply(options: Mapping[str, Any], files: ObjectFiles | None) -> int:
+def _object_files(path: str) -> "ObjectFiles | None":
+    if not path:
+        return None
+    from kyvsim.cli.output_files import ObjectFiles  # noqa: PLC0415 — slow, seldom asked for
+
+    return ObjectFiles(path)
+
+
+def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
     application = open_application(_inputs(options), _stdin(options))
     for entry in application.diagnostics:
         say(safe_line(str(entry)))
     responses = _watched(application, options)
     if files:
         responses = files.saving(responses)
-    tally = Tally()
+    tally, unstable = Tally(), Unstable()
+    responses = unstable.watching(responses)
     write_out(_render(_run_of(application, responses, options), tally, options))
     return exit_status(
-        tally.summary(),
+        tally.summary()._replace(failed=tally.summary().failed + unstable.count),
         application.diagnostics,
         warn_exit_code=options["warn_exit_code"],
         warn_no_pass=options["warn_no_pass"],
@@ -176,6 +193,7 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         exceptions_with_resources=options["exceptions_with_resources"],
         exceptions_within_policies=options["exceptions_within_policies"],
         continue_on_fail=options["continue_on_fail"],
+        check_idempotent=options["check_idempotent"],
     )
 
 
@@ -205,6 +223,7 @@ def _run_of(
         diagnostics=application.diagnostics,
         responses=responses,
         audit_warn=options["audit_warn"],
+        checks_idempotence=options["check_idempotent"],
     )
 
 

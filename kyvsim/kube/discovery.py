@@ -4,14 +4,13 @@ The table is package data (`builtin_kinds.json`), read on first use. Custom reso
 extend it: every function takes the kinds that `crd_kinds` finds as `extra`.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.package_data import read_table
 
 
 class KindFacts(NamedTuple):
@@ -29,11 +28,11 @@ NO_KINDS: KindTable = MappingProxyType({})
 
 @lru_cache(maxsize=1)
 def _builtin_kinds() -> KindTable:
-    text = Path(__file__).with_name("builtin_kinds.json").read_text(encoding="utf-8")
+    table = read_table(__file__, "builtin_kinds.json")
     return MappingProxyType(
         {
             (group, kind): KindFacts(plural, bool(namespaced))
-            for group, kinds in json.loads(text).items()
+            for group, kinds in table.items()
             for kind, (plural, namespaced) in kinds.items()
         }
     )

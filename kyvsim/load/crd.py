@@ -4,10 +4,8 @@ The schemas are JSON Schema, made from the CRDs. What differs from it is the API
 a null counts as a missing field, and `uniqueBy` names what tells the items of a list apart.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -15,6 +13,7 @@ from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json
+from kyvsim.kube.package_data import read_table
 from kyvsim.load.structure import (
     Problem,
     bad_key,
@@ -39,8 +38,7 @@ _MANY = frozenset({"oneOf", "anyOf", "allOf"})
 @cache
 def _schemas() -> Mapping[str, Json]:
     """Return the package data: `kinds` by apiVersion/kind, and `$defs` that they share."""
-    file = FilePath(__file__).with_name("schemas") / "crd.json"
-    return MappingProxyType(json.loads(file.read_bytes()))
+    return MappingProxyType(read_table(__file__, "schemas", "crd.json"))
 
 
 def has_crd(name: str) -> bool:

@@ -5,12 +5,9 @@ KV005 not UTF-8.
 """
 
 import codecs
-import difflib
-import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -48,7 +45,7 @@ def _error(code: str, message: str, location: Location) -> Diagnostic:
 
 def _read_path(path: str) -> Iterator[Source | Diagnostic]:
     try:
-        mode = Path(path).stat().st_mode
+        mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         yield from _read_glob(path)
     except (OSError, ValueError) as error:
@@ -64,28 +61,16 @@ def _read_path(path: str) -> Iterator[Source | Diagnostic]:
 
 
 def _read_glob(path: str) -> Iterator[Source | Diagnostic]:
-    found = sorted(glob.iglob(path, recursive=True)) if glob.has_magic(path) else []  # noqa: PTH207 — Path.glob takes no absolute pattern
-    wanted = [one for one in found if one.endswith(_SUFFIXES) or Path(one).is_dir()]
+    from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
+
+    found = globs.find(path)
+    wanted = [one for one in found if one.endswith(_SUFFIXES) or os.path.isdir(one)]
     for one in wanted:
         yield from _read_path(one)
     if found and not wanted:
         yield _error("KV002", "no YAML or JSON file among what the pattern finds", Location(path))
     elif not found:
-        yield _error("KV001", _missing(path), Location(path))
-
-
-def _missing(path: str) -> str:
-    if "://" in path:
-        return "no such file: only local files are read"
-    given = Path(path)
-    try:
-        names = sorted(entry.name for entry in given.parent.iterdir())
-    except (OSError, ValueError):
-        return "no such file or folder"
-    close = difflib.get_close_matches(given.name, names, n=1)
-    return "no such file or folder" + (
-        f": did you mean `{given.parent / close[0]}`?" if close else ""
-    )
+        yield _error("KV001", globs.explain_missing(path), Location(path))
 
 
 def _unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
@@ -105,7 +90,7 @@ def _read_folder(path: str) -> Iterator[Source | Diagnostic]:
         for name in sorted(names):
             if name.endswith(_SUFFIXES) and not name.startswith("."):
                 count += 1
-                yield from _read_path(os.path.join(folder, name))  # noqa: PTH118 — keeps `./` as given
+                yield from _read_path(os.path.join(folder, name))
     yield from problems
     if not count and not problems:
         yield _error("KV002", "no YAML or JSON file in this folder", Location(path))
@@ -113,7 +98,8 @@ def _read_folder(path: str) -> Iterator[Source | Diagnostic]:
 
 def _read_file(path: str) -> Source | Diagnostic:
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError as error:
         return _unreadable(path, error)
     return _decode(path, data)

@@ -4,8 +4,8 @@ Codes: KV033 an entry that cannot be used, KV034 a second entry for the same cal
 upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/test.go and store/gctx_load.go, gctx_resolve.go
 """
 
+import os
 from collections.abc import Iterator
-from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import AS_RESOURCES, read_documents
@@ -74,6 +74,6 @@ def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, .
 
 
 def _files(entry: Json, document: Document) -> Iterator[str]:
-    folder = FilePath(document.file).parent
+    folder = os.path.dirname(document.file)
     for name in entry["resourceFiles"]:
-        yield str(folder / name)
+        yield os.path.join(folder, name)

@@ -8,14 +8,13 @@ stand an index into the shared ones. The rules are those of the Kubernetes API s
 resources.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.kube.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 
@@ -73,8 +72,7 @@ _TYPES = MappingProxyType(
 
 def load_schemas(file_name: str) -> Mapping[str, Schema]:
     """Return the schemas of a file in `load/schemas`, by apiVersion/kind."""
-    file = FilePath(__file__).with_name("schemas") / file_name
-    data = json.loads(file.read_bytes())
+    data = read_table(__file__, "schemas", file_name)
     shared = data.get("shared", ())
     return {name: Schema(root, shared) for name, root in data["kinds"].items()}
 

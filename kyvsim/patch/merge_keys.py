@@ -4,14 +4,13 @@ upstream: kyaml merges by a built-in OpenAPI schema of Kubernetes v1.21.2, whate
 the cluster; `merge_keys.json` holds its facts (made by tests/package_data/make_merge_keys.py).
 """
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.kube.package_data import read_table
 
 
 class Field(NamedTuple):
@@ -34,7 +33,7 @@ def find_type(api_version: str, kind: str) -> Field | None:
 
 @lru_cache(maxsize=1)
 def _types() -> Mapping[str, Field]:
-    table = json.loads(Path(__file__).with_name("merge_keys.json").read_bytes())
+    table = read_table(__file__, "merge_keys.json")
     types: list[Mapping[str, Field]] = []
     for entry in table["types"]:  # a type stands after those that it names
         types.append({name: _field(way, types) for name, way in entry.items()})

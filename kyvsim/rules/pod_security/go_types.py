@@ -4,12 +4,12 @@ upstream: encoding/json reads the object into the structs of k8s.io/api v0.36.3;
 holds their fields (made by tests/package_data/make_pod_types.py).
 """
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+from kyvsim.kube.package_data import read_table
 
 _SCALARS: Mapping[str, type | range] = MappingProxyType(
     {
@@ -52,9 +52,7 @@ class GoField(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, str | dict[str, str]]:
-    table: dict[str, str | dict[str, str]] = json.loads(
-        Path(__file__).with_name("pod_types.json").read_bytes()
-    )
+    table: dict[str, str | dict[str, str]] = read_table(__file__, "pod_types.json")
     return table
 
 
