@@ -2,6 +2,7 @@
 
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.requests import creation_of
 from kyvsim.engine.world import World
 
-__all__ = ["GivenObjects", "World", "evaluate"]
+__all__ = ["GivenObjects", "World", "creation_of", "evaluate"]

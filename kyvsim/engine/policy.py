@@ -79,7 +79,9 @@ def _read_back(request: AdmissionRequest, scope: JSONContext) -> AdmissionReques
 
 def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
     given = world.values.namespace_labels(namespace) if world.values else None
-    return given or world.cluster.namespace_labels(namespace)
+    if given or not world.answers_calls:
+        return given or {}
+    return world.cluster.namespace_labels(namespace)
 
 
 def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:

@@ -14,10 +14,12 @@ class World(NamedTuple):
     cluster: ClusterView
     values: Values | None = None
     answers_calls: bool = True
-    """Whether `cluster` answers API calls, as it does for `apply`."""
+    """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
+    sources: ClusterView | None = None
+    """The objects that generate rules may copy; None for those of `cluster`."""
 
     @property
     def outside(self) -> Outside:
         """What context entries and rules can ask."""
         mocks = self.values.mocks if self.values else NO_MOCKS
-        return Outside(self.cluster, mocks, self.answers_calls)
+        return Outside(self.cluster, mocks, self.answers_calls, self.sources)

@@ -12,4 +12,7 @@ class Outside(NamedTuple):
     cluster: ClusterView
     mocks: Mocks = NO_MOCKS
     answers_calls: bool = True
-    """Whether `cluster` answers API calls; if not, what no mock answers stays undefined."""
+    """Whether `cluster` answers API calls and lookups of ConfigMaps; if not, what no mock answers
+    stays undefined."""
+    sources: ClusterView | None = None
+    """The objects that generate rules may copy; None for those of `cluster`."""

@@ -32,7 +32,8 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
-        return list(_source_of(filled)(filled, scope.outside.cluster))
+        sources = scope.outside.sources or scope.outside.cluster
+        return list(_source_of(filled)(filled, sources))
 
     return make
 

@@ -15,6 +15,8 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
     )
 
     def load(scope: JSONContext) -> Json:
+        if not scope.outside.answers_calls:
+            return SKIPPED
         try:
             wanted = template.value if template.constant else template.render(scope)
         except QueryError as error:

@@ -1,0 +1,20 @@
+"""From an object to the request that brings it."""
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.values import KindKey, Values
+
+
+def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> AdmissionRequest:
+    """Return the request that creates an object, or sends it to the subresource it stands for.
+
+    upstream: cmd/cli/kubectl-kyverno/processor/policy_processor.go
+    """
+    key = object_key(obj)
+    request = AdmissionRequest(Operation.CREATE, obj, namespace=key.namespace, user=user)
+    kind = KindKey(*split_api_version(key.api_version), key.kind)
+    found = values.subresource_of(kind) if values else None
+    if found is None:
+        return request
+    return request._replace(subresource=found.name, parent_kind=found.parent)

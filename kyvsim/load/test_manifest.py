@@ -1,0 +1,158 @@
+"""Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.
+
+Codes: KV040 a deprecated shape, KV041 a path that leads to no manifest, KV042 an entry that cannot
+mean what it says. upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.load.documents import AS_RESOURCES, read_documents
+from kyvsim.load.values import check_cli_document, cli_schemas
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.test_suite import ExpectedRow, ResourceSpec, TestManifest
+
+_FOR_CEL = ("context", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
+
+
+def find_manifests(path: str, file_name: str) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return the manifests in and below a folder, in order, and what is wrong with the path.
+
+    Hidden folders count; links to folders are not followed. A file stands for itself.
+    """
+    if "://" in path:
+        text = "kyvsim works offline: fetch the repository yourself and pass its folder"
+        return (), (Diagnostic("KV041", Severity.ERROR, text, Location(path)),)
+    if FilePath(path).is_file():
+        return (path,), ()
+    try:
+        return tuple(_walk(path, file_name)), ()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        place = Location(str(error.filename or path))
+        return (), (Diagnostic("KV041", Severity.ERROR, f"cannot be read: {reason}", place),)
+
+
+def _walk(folder: str, file_name: str) -> Iterator[str]:
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path, file_name)
+        elif entry.name == file_name:
+            yield os.path.normpath(entry.path)
+
+
+def read_manifests(file: str) -> tuple[tuple[TestManifest, ...], tuple[Diagnostic, ...]]:
+    """Return the manifests in a file, and what is wrong with the other documents in it."""
+    documents, remarks = read_documents((file,), None, AS_RESOURCES._replace(strict=True))
+    manifests: list[TestManifest] = []
+    problems = list(remarks)
+    for document in documents:
+        manifest, found = load_test_manifest(document)
+        problems += found
+        if manifest:
+            manifests.append(manifest)
+    return tuple(manifests), tuple(problems)
+
+
+def load_test_manifest(
+    document: Document,
+) -> tuple[TestManifest | None, tuple[Diagnostic, ...]]:
+    """Return what a document of kind Test says, or None and what is wrong with it.
+
+    Names of fields count in any spelling of their letters' case, as in Go's reader; it is told.
+    """
+    spelled, told = _in_known_spelling(document)
+    data, remarks = check_cli_document(spelled, "Test")
+    if not remarks and text_field(data, "name"):
+        text = "`name` is deprecated: use `metadata.name`"
+        remarks = (Diagnostic("KV040", Severity.ERROR, text, document.locate(("name",))),)
+    if remarks:
+        return None, (*told, *remarks)
+    return _build(data, spelled), (*told, *_odd_rows(data, spelled))
+
+
+def _build(data: Json, document: Document) -> TestManifest:
+    def paths(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(data.get(name, ())))
+
+    return TestManifest(
+        document=document._replace(data=data),
+        policies=paths("policies"),
+        resources=paths("resources"),
+        targets=paths("targetResources"),
+        params=paths("paramResources"),
+        exceptions=paths("exceptions"),
+        cluster_resources=paths("clusterResources"),
+        values_file=data.get("variables", ""),
+        userinfo=data.get("userinfo", ""),
+        unread=tuple(name for name in _FOR_CEL if data.get(name)),
+        rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
+    )
+
+
+def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
+    single = entry.get("generatedResource", "")
+    resources = entry.get("resources")
+    return ExpectedRow(
+        policy=entry["policy"],
+        rule=entry.get("rule", ""),
+        result=entry["result"],
+        resources=None if resources is None else tuple(resources),
+        specs=tuple(_spec(spec) for spec in entry.get("resourceSpecs", ())),
+        kind=entry.get("kind", ""),
+        operation=entry.get("operation", ""),
+        patched=entry.get("patchedResources", ""),
+        generated=tuple(entry.get("generatedResources") or ([single] if single else [])),
+        clone_source=entry.get("cloneSourceResource", ""),
+        fails_on_missing=entry.get("failOnMissingResources", False),
+        path=("results", index),
+    )
+
+
+def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
+    api_version = "/".join(filter(None, (spec.get("group", ""), spec.get("version", ""))))
+    return ResourceSpec(api_version, spec.get("namespace", ""), spec.get("name", ""))
+
+
+def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:
+    for index, entry in enumerate(data.get("results", ())):
+        if entry.get("operation") and entry.get("isDeletingPolicy"):
+            text = "`operation` has no meaning for a deleting policy"
+            place = document.locate(("results", index, "operation"))
+            yield Diagnostic("KV042", Severity.ERROR, text, place)
+
+
+def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return the document with the fields of it and of its rows spelled as they are known."""
+    known = cli_schemas()["Test"].root
+    data = document.data
+    if data.__class__ is not dict or isinstance(known, int):
+        return document, ()
+    told: list[Diagnostic] = []
+
+    def respelled(fields: Json, names: Mapping[str, Json], path: Path) -> Json:
+        if fields.__class__ is not dict or fields.keys() <= names.keys():
+            return fields
+        by_lower = {name.lower(): name for name in names}
+        found = {}
+        for key, value in fields.items():
+            name = key if key in names else by_lower.get(key.lower(), key)
+            if name != key:
+                text = f"`{key}` is read as `{name}`"
+                place = document.locate((*path, key))
+                told.append(Diagnostic("KV042", Severity.WARNING, text, place))
+            found[name] = value
+        return found
+
+    data = respelled(data, known["properties"], ())
+    rows = data.get("results")
+    if rows.__class__ is list:
+        names = known["properties"]["results"]["items"]["properties"]
+        new = [respelled(row, names, ("results", index)) for index, row in enumerate(rows)]
+        data = {**data, "results": new}
+    return document._replace(data=data), tuple(told)

@@ -1,0 +1,117 @@
+"""Test manifests: what is tested, what is expected, and what came of it."""
+
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Document, Location, Path
+
+
+class ResourceSpec(NamedTuple):
+    """A resource named by its parts."""
+
+    api_version: str
+    namespace: str
+    name: str
+
+
+class ExpectedRow(NamedTuple):
+    """One entry under `results`: the policy, rule and resources meant, and what is expected."""
+
+    policy: str
+    """A name, or `namespace/name`."""
+    rule: str
+    """"" for every rule."""
+    result: str
+    resources: tuple[str, ...] | None
+    """Names, or `namespace/name`; None for every resource."""
+    specs: tuple[ResourceSpec, ...]
+    kind: str
+    operation: str
+    """"" for the one that the values name, CREATE by default."""
+    patched: str
+    """The file with the expected patched resources, as the manifest names it."""
+    generated: tuple[str, ...]
+    clone_source: str
+    fails_on_missing: bool
+    path: Path
+    """Where the entry stands in the manifest."""
+
+
+class TestManifest(NamedTuple):
+    """One document of kind Test; paths are as written, relative to the manifest's folder."""
+
+    document: Document
+    policies: tuple[str, ...]
+    resources: tuple[str, ...]
+    targets: tuple[str, ...]
+    params: tuple[str, ...]
+    exceptions: tuple[str, ...]
+    cluster_resources: tuple[str, ...]
+    values_file: str
+    userinfo: str
+    unread: tuple[str, ...]
+    """Fields that only CEL policies make use of."""
+    rows: tuple[ExpectedRow, ...]
+
+
+class Difference(NamedTuple):
+    """An object that is not as a file expects it."""
+
+    file: str
+    expected: Json
+    actual: Json
+
+
+class RowOutcome(NamedTuple):
+    """What came of one expected row for one resource; plain data that crosses processes."""
+
+    policy: str
+    rule: str
+    resource: str
+    """`apiVersion/Kind/namespace/name`."""
+    result: str
+    """`Pass`, `Fail`, or `Skip` where the policy is invalid."""
+    reason: str
+    message: str = ""
+    skip: str = ""
+    """The kind of skip where one was expected: no match, excluded, precondition, exception …"""
+    location: Location | None = None
+    """Where the expected row stands; only known for failed rows."""
+    difference: Difference | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the row counts as failed."""
+        return self.result == "Fail"
+
+
+class ManifestOutcome(NamedTuple):
+    """What came of one manifest, or of a file that holds none that can be used."""
+
+    file: str
+    rows: tuple[RowOutcome, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    policy_count: int = 0
+    resource_count: int = 0
+    exception_count: int = 0
+    selected: bool = True
+    """Whether the selector left any row of it."""
+
+
+class SuiteOutcome(NamedTuple):
+    """What came of all manifests, in order."""
+
+    manifests: tuple[ManifestOutcome, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    """What is wrong besides the manifests: paths, the selector."""
+
+    @property
+    def failed(self) -> int:
+        """How many rows failed."""
+        return sum(row.failed for one in self.manifests for row in one.rows)
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return sum(len(one.rows) for one in self.manifests)
