@@ -6,14 +6,11 @@ from typing import NamedTuple
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet, compile_policies
-from kyvsim.engine import GivenObjects, World, evaluate
-from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import EngineResponse
-from kyvsim.model.values import KindKey
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
 
 
 class Application(NamedTuple):
@@ -41,28 +38,29 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     return Application(
         policies=tuple(one.policy for one in policies.policies),
         resource_count=len(read.resources),
-        rule_count=sum(len(one.rules) for one in policies.policies),
+        rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=len(read.exceptions),
         diagnostics=(*read.diagnostics, *refused),
-        responses=iter(()) if read.unusable else _responses(policies, read),
+        responses=iter(()) if read.unusable else _responses(policies, read, inputs),
     )
 
 
-def _responses(policies: PolicySet, read: ReadInputs) -> Iterator[EngineResponse]:
+def _responses(
+    policies: PolicySet, read: ReadInputs, inputs: ApplyInputs
+) -> Iterator[EngineResponse]:
     cluster = GivenObjects(objects_of((*read.resources, *read.targets, *read.shared_data)))
     world = World(cluster, read.values)
     for document in read.resources:
-        response = evaluate(policies, _creation_of(document.data, read), world)
+        request = creation_of(document.data, read.user, read.values)
+        response = evaluate(policies, request, world)
+        if inputs.check_idempotent and response.object is not None:
+            again = creation_of(response.object, read.user, read.values)
+            response = response._replace(repeated=_changes_again(policies, again, world))
         yield response._replace(document=document)
 
 
-def _creation_of(obj: Json, read: ReadInputs) -> AdmissionRequest:
-    """Return the request that creates an object, or sends it to the subresource it stands for."""
-    request = AdmissionRequest(
-        Operation.CREATE, obj, namespace=object_key(obj).namespace, user=read.user
-    )
-    kind = KindKey(*split_api_version(object_key(obj).api_version), object_key(obj).kind)
-    found = read.values.subresource_of(kind) if read.values else None
-    if found is None:
-        return request
-    return request._replace(subresource=found.name, parent_kind=found.parent)
+def _changes_again(
+    policies: PolicySet, request: AdmissionRequest, world: World
+) -> tuple[PolicyResponse, ...]:
+    second = evaluate(policies, request, world, (Phase.MUTATE,))
+    return tuple(answer for answer in second.responses if answer.changed)

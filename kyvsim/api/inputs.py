@@ -37,6 +37,8 @@ class ApplyInputs(NamedTuple):
     exceptions_with_resources: bool = False
     exceptions_within_policies: bool = False
     continue_on_fail: bool = False
+    check_idempotent: bool = False
+    """Whether to run the mutate rules a second time."""
 
 
 class ReadInputs(NamedTuple):
@@ -79,7 +81,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     resources = tuple(one for one in resources if not _is_shared_data(one.data))
     before = len(said)
     values = keep(_read_values(inputs))
-    user = keep(_read_one(inputs.userinfo, "UserInfo", load_userinfo))
+    user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo))
     unusable = any(one.severity is Severity.ERROR for one in said[before:])
     said.extend(_read_context_file(inputs.context_file))
     return ReadInputs(
@@ -96,10 +98,10 @@ def _read_values(inputs: ApplyInputs) -> tuple[Values | None, tuple[Diagnostic, 
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
         return Values(overrides=overrides), remarks
-    return _read_one(inputs.values_file, "Values", load_values)
+    return read_one(inputs.values_file, "Values", load_values)
 
 
-def _read_one(
+def read_one(
     path: str,
     kind: str,
     load: Callable[[Document], tuple[_Read | None, tuple[Diagnostic, ...]]],

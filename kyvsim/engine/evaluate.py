@@ -1,15 +1,22 @@
 """A request through all phases: the one path that every command takes."""
 
+from collections.abc import Iterable
+
 from kyvsim.compile import PolicySet
 from kyvsim.engine.phases import PHASES
 from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, PolicyResponse
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
 
 
-def evaluate(policies: PolicySet, request: AdmissionRequest, world: World) -> EngineResponse:
+def evaluate(
+    policies: PolicySet,
+    request: AdmissionRequest,
+    world: World,
+    phases: Iterable[Phase] = PHASES,
+) -> EngineResponse:
     """Return what the policies say about a request, and the object as they leave it.
 
     A pure function: the same arguments give the same response.
@@ -17,7 +24,7 @@ def evaluate(policies: PolicySet, request: AdmissionRequest, world: World) -> En
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
     current, given = request, None
-    for phase in PHASES:
+    for phase in phases:
         for step in policies.steps(phase, kind):
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:

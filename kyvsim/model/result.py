@@ -76,3 +76,5 @@ class EngineResponse(NamedTuple):
     """Where the trigger was read from."""
     namespace_labels: Mapping[str, Json] | None = None
     """The labels known for the trigger's namespace."""
+    repeated: tuple[PolicyResponse, ...] = ()
+    """What changes the object again when all mutate rules run a second time, if that is asked."""

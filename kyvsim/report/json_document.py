@@ -12,6 +12,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Run
@@ -25,6 +26,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     row_text = _compile_row_text()
     ledger = Ledger()
     collisions = Collisions()
+    repeated: list[str] = []
     needs: list[Need] = []
     objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
     yield '{"results": ['
@@ -34,6 +36,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
         collisions.add(response)
         needs += needs_of(response)
         texts = [row_text(row) for row in rows_of(response)]
+        repeated += map(to_json, repeat_entries(response))
         for key, entry in _objects(response):
             objects[key].append(to_json(entry))
         if texts:
@@ -41,6 +44,8 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
             between = ",\n  "
     yield "]"
     objects["references"] = [to_json(_need(need, ledger)) for need in needs]
+    if run.checks_idempotence:
+        objects["notIdempotent"] = repeated
     told = [to_json(collision_entry(one)) for one in collisions.found()]
     if told:
         objects["collisions"] = told

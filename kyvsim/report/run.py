@@ -18,6 +18,8 @@ class Run(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     responses: Iterator[EngineResponse]
     audit_warn: bool = False
+    checks_idempotence: bool = False
+    """Whether the responses say what changes an object again."""
 
 
 class Look(NamedTuple):

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.collisions import Collisions, collision_lines
+from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import Paint, painter
@@ -77,6 +78,7 @@ def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Pi
         yield from needs_of(response)
         yield "\n"
     yield from others
+    yield from repeat_blocks(response, paint)
 
 
 def _in_order(

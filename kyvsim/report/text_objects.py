@@ -34,18 +34,18 @@ def object_blocks(response: EngineResponse, paint: Paint, look: Look) -> tuple[s
 def _mutated(trigger: Json, answers: list[PolicyResponse], paint: Paint, look: Look) -> str:
     """Return the object as all policies left it, or with `look.diff` what each of them changed."""
     if not look.diff or not look.objects:
-        head = _head("mutated", "; ".join(map(_author, answers)), paint)
+        head = _head("mutated", "; ".join(map(author_of, answers)), paint)
         return head + _comparison(trigger, answers[-1].object, paint, look)
     texts = []
     before = trigger
     for answer in answers:
-        texts.append(_head("mutated", _author(answer), paint))
+        texts.append(_head("mutated", author_of(answer), paint))
         texts.append(_comparison(before, answer.object, paint, look))
         before = answer.object
     return "".join(texts)
 
 
-def _author(answer: PolicyResponse) -> str:
+def author_of(answer: PolicyResponse) -> str:
     """Return the policy and those of its rules that passed."""
     rules = passed_rules(answer)
     return f"policy {answer.policy.key}, rule{'s' * (len(rules) != 1)} {', '.join(rules)}"
@@ -62,7 +62,7 @@ def _generated(change: Change, paint: Paint, look: Look) -> str:
     if not look.objects:
         return f"{head}\n"
     lines = ((" ", line) for line in yaml_lines(change.object))
-    return f"{head}{''.join(_guttered(lines, paint))}\n"
+    return f"{head}{''.join(guttered(lines, paint))}\n"
 
 
 def _head(what: str, author: str, paint: Paint) -> str:
@@ -73,10 +73,11 @@ def _comparison(before: Json, after: Json, paint: Paint, look: Look) -> str:
     if not look.objects:
         return ""
     lines = marked_yaml(before, after)
-    return "".join(_guttered(hunks(lines) if look.diff else lines, paint))
+    return "".join(guttered(hunks(lines) if look.diff else lines, paint))
 
 
-def _guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
+def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
+    """Yield marked lines as text, each with its mark in the margin."""
     for mark, line in lines:
         text = f"{_GUTTER[mark]}{safe_text(line)}"
         yield f"{paint(_PAINTS[mark], text) if mark in _PAINTS else text}\n"

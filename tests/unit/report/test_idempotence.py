@@ -1,0 +1,46 @@
+"""What changes again: counted, told as a block, and as entries of the JSON document."""
+
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report.idempotence import Unstable, repeat_blocks, repeat_entries
+from kyvsim.report.style import painter
+
+POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None)
+
+
+def pod(*arguments):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "args": list(arguments)}
+
+
+def answer(obj, rule):
+    result = RuleResult(Rule(rule, {}, ()), Phase.MUTATE, RuleStatus.PASS, "")
+    return PolicyResponse(POLICY, Phase.MUTATE, obj, (result,), changed=True)
+
+
+STABLE = EngineResponse(pod(), pod("x"), ())
+GROWS = STABLE._replace(
+    repeated=(answer(pod("x", "b"), "first"), answer(pod("x", "b", "c"), "second"))
+)
+
+
+def test_a_stable_object_is_not_told():
+    assert list(repeat_entries(STABLE)) == []
+    assert list(repeat_blocks(STABLE, painter(colours=False))) == []
+
+
+def test_each_policy_is_told_with_its_own_change():
+    told = list(repeat_entries(GROWS))
+    assert [(one["rules"], one["diff"]) for one in told] == [
+        (["first"], ["+- b"]),
+        (["second"], ["+- c"]),
+    ]
+    first, second = repeat_blocks(GROWS, painter(colours=False))
+    assert "changed again by policy p, rule first\n" in first
+    assert "+ - b\n" in first
+    assert "+ - c\n" in second
+
+
+def test_changes_are_counted_while_responses_pass_by():
+    unstable = Unstable()
+    assert list(unstable.watching([STABLE, GROWS])) == [STABLE, GROWS]
+    assert unstable.count == 2
