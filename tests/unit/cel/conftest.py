@@ -1,0 +1,33 @@
+"""What the tests of expressions share: evaluate a text in the API server's environment."""
+
+import pytest
+
+from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel.kubernetes import authorizer_values, kubernetes_environment
+
+ENVIRONMENT = kubernetes_environment(authorizer=True)
+REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"}}
+
+
+def _value_of(text, obj=None):
+    """Return the value of an expression, or `error: …` or `refused: …`."""
+    try:
+        program = compile_expression(text, ENVIRONMENT)
+    except CompileError as error:
+        lines = str(error).splitlines()
+        return f"refused: {lines[0].removeprefix('compilation failed: ERROR: <input>:')}"
+    values = [obj, None, {"metadata": {"name": "ns"}}, REQUEST, {}, *authorizer_values("jane")]
+    try:
+        return program.evaluate(values)
+    except (CelError, BudgetError) as error:
+        return f"error: {error}"
+
+
+@pytest.fixture(scope="session")
+def value_of():
+    return _value_of
+
+
+@pytest.fixture(scope="session")
+def environment():
+    return ENVIRONMENT

@@ -1,0 +1,155 @@
+"""The functions of each library, one table each."""
+
+import pytest
+
+TABLES = {
+    "strings": [
+        ("'abc'.charAt(1) + 'abc'.charAt(3)", "b"),
+        ("'abc'.charAt(4)", "error: index out of range: 4"),
+        ("'tacocat'.indexOf('c', 3)", 4),
+        ("'abc'.indexOf('', 9)", 3),
+        ("'abcabc'.lastIndexOf('b', 3)", 1),
+        ("'abc'.lastIndexOf('z')", -1),
+        ("'aÀB'.lowerAscii() + 'bÀß'.upperAscii()", "aÀbBÀß"),
+        ("'aaa'.replace('a', 'b', 2)", "bba"),
+        ("'aaa'.replace('a', 'b', -1)", "bbb"),
+        ("'a,b,c'.split(',', 2)", ["a", "b,c"]),
+        ("'a,b'.split(',', 0)", []),
+        ("'abc'.split('')", ["a", "b", "c"]),
+        ("''.split(',')", [""]),
+        ("'abcd'.substring(1, 3)", "bc"),
+        ("'abc'.substring(2, 1)", "error: invalid substring range. start: 2, end: 1"),
+        ("' \\t a '.trim()", "a"),
+        ("['a', 'b'].join('-')", "a-b"),
+        ("[dyn('a'), dyn(1)].join()", "error: join: invalid input: 1"),
+        ("strings.quote('a\"\\n')", '"a\\"\\n"'),
+        ("dyn(1).trim()", "error: no such overload: trim(int)"),
+    ],
+    "lists": [
+        ("[1, 2, 3].slice(1, 2)", [2]),
+        ("[1].slice(0, 5)", "error: cannot slice(0, 5), list is length 1"),
+        ("[[[1], [2]]].flatten(2)", [1, 2]),
+        ("['b', 'a'].sort()", ["a", "b"]),
+        ("[dyn(1), dyn('a')].sort()", "error: list elements must have the same type"),
+        ("lists.range(3).reverse()", [2, 1, 0]),
+        ("[dyn(1), dyn(1.0), dyn(2)].distinct()", [1, 2]),
+        ("[1, 2].isSorted() && !['b', 'a'].isSorted()", True),
+        ("[1.5, 2.5].sum()", 4.0),
+        ("[1, 3, 2].max() - [1, 3, 2].min()", 2),
+        ("[object].filter(x, false).min()", "error: min called on empty list"),
+        ("[1, 2, 2].lastIndexOf(2) + [1].indexOf(7)", 1),
+    ],
+    "sets": [
+        ("sets.contains([1, 2], [1])", True),
+        ("sets.equivalent([1, 1], [1])", True),
+        ("sets.intersects([1], [2])", False),
+    ],
+    "regex": [
+        ("'abc 123'.find('[0-9]+')", "123"),
+        ("'abc'.find('z')", ""),
+        ("'12 a 34'.findAll('[0-9]+')", ["12", "34"]),
+        ("'12 a 34'.findAll('[0-9]+', 1)", ["12"]),
+        ("'aab'.findAll('a*')", ["aa", ""]),
+        (
+            "'a'.find('[')",
+            "refused: program instantiation failed: error parsing regexp: missing closing ]: `[`",
+        ),
+    ],
+    "urls": [
+        ("url('https://u:p@Example.com:80/a b?k=1&k=c+d#f').getHost()", "Example.com:80"),
+        ("url('https://[::1]:80/').getHostname() + url('https://[::1]:80/').getPort()", "::180"),
+        ("url('https://a/b c').getEscapedPath()", "/b%20c"),
+        ("url('https://a/?k=1&k=c+d').getQuery()", {"k": ["1", "c d"]}),
+        ("url('HTTP://a').getScheme()", "http"),
+        ("isURL('a') || isURL('https://a:x/')", False),
+        (
+            "url('a')",
+            'error: URL parse error during conversion from string: parse "a": invalid URI for request',  # noqa: E501 — one message
+        ),
+    ],
+    "networks": [
+        ("ip('::1').isLoopback() && ip('::1').family() == 6", True),
+        ("string(ip('2001:DB8::0:1'))", "2001:db8::1"),
+        ("ip.isCanonical('::0001')", False),
+        ("ip('224.0.0.1').isLinkLocalMulticast() && ip('fe80::1').isLinkLocalUnicast()", True),
+        ("ip('255.255.255.255').isGlobalUnicast() || ip('127.0.0.1').isGlobalUnicast()", False),
+        ("isIP('::ffff:1.2.3.4') || isIP('1.2.3')", False),
+        (
+            "cidr('10.0.0.0/8').containsIP('10.1.1.1') && cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')",  # noqa: E501 — one message
+            True,
+        ),
+        (
+            "string(cidr('10.1.2.3/8').masked()) + string(cidr('10.1.2.3/8').prefixLength())",
+            "10.0.0.0/88",
+        ),
+        ("isCIDR('10.0.0.0/33')", False),
+        (
+            "ip('256.1.1.1')",
+            'error: IP Address "256.1.1.1" parse error during conversion from string: ParseAddr("256.1.1.1"): IPv4 field has value >255',  # noqa: E501 — one message
+        ),
+    ],
+    "quantities": [
+        ("quantity('1.5Gi').isGreaterThan(quantity('1Gi'))", True),
+        ("quantity('1') == quantity('1000m')", True),
+        ("quantity('500m').isInteger() || !quantity('5k').isInteger()", False),
+        ("quantity('500m').asInteger()", "error: cannot convert value to integer"),
+        ("quantity('1').add(2).sub(quantity('1')).asInteger()", 2),
+        ("sign(quantity('-1'))", -1),
+        ("quantity('100m').asApproximateFloat()", 0.1),
+        ("isQuantity('1GiB')", False),
+        ("quantity(object)", "error: no such overload: quantity(double)"),
+    ],
+    "semvers": [
+        ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
+        ("semver('v1.2', true).minor() + semver('1.2.3').patch()", 5),
+        ("semver('1.0.0-a').compareTo(semver('1.0.0'))", -1),
+        ("isSemver('1.2') || !isSemver('v01.2', true)", False),
+        ("semver('1.2')", "error: No Major.Minor.Patch elements found"),
+    ],
+    "formats": [
+        ("format.dns1123Label().validate('a-b').hasValue()", False),
+        ("format.dns1123Label().validate('a.b').value()", ["must not contain dots"]),
+        ("format.named('nope').hasValue()", False),
+        ("format.uuid().validate('x').value()", ["does not match the UUID format"]),
+        ("format.date().validate('2021-13-01').value()", ["invalid date"]),
+        ("format.qualifiedName().validate('a/').value()[0]", "name part must be non-empty"),
+        ("format.labelValue().validate('').hasValue()", False),
+    ],
+    "times": [
+        ("timestamp('2023-07-14T10:30:45.123Z').getMonth()", 6),
+        ("timestamp('2023-07-14T10:30:45.123Z').getDayOfYear()", 194),
+        ("timestamp('2023-07-14T10:30:45.123Z').getDayOfWeek()", 5),
+        ("timestamp('2023-07-14T10:30:45.123Z').getHours('America/Los_Angeles')", 3),
+        ("timestamp('2023-07-14T10:30:45.123Z').getMinutes('-01:15')", 15),
+        ("timestamp('2023-07-14T10:30:45.123Z').getMilliseconds()", 123),
+        (
+            "timestamp('2023-07-14T10:30:45.123Z').getHours('Nowhere')",
+            "error: unknown time zone Nowhere",
+        ),
+        ("duration('-90m').getHours()", -1),
+    ],
+    "optionals": [
+        ("optional.ofNonZeroValue('').hasValue()", False),
+        ("optional.ofNonZeroValue([1]).value()", [1]),
+        ("[optional.of(1), optional.none()].unwrapOpt()", [1]),
+        ("[1, 2].first().value() + [1, 2].last().value()", 3),
+        ("[1].filter(x, false).first().hasValue()", False),
+        ("optional.of(1) == optional.of(1)", True),
+    ],
+    "authorizer": [
+        ("authorizer.group('').resource('pods').name('x').check('get').allowed()", False),
+        ("authorizer.requestResource.check('get').errored()", False),
+        ("authorizer.path(' ')", "error: path must not be empty"),
+        ("authorizer.serviceAccount('a', 'B')", "error: Invalid service account name"),
+        (
+            " || ".join(["authorizer.group('').resource('p').check('v').allowed()"] * 3),
+            "error: operation cancelled: actual cost limit exceeded",
+        ),
+    ],
+}
+ROWS = [(library, *row) for library, rows in TABLES.items() for row in rows]
+
+
+@pytest.mark.parametrize(("library", "text", "expected"), ROWS)
+def test_function(value_of, library, text, expected):
+    assert value_of(text, 1.5) == expected, library

@@ -1,0 +1,48 @@
+"""Fields and elements, there or not."""
+
+import pytest
+
+OBJ = {"m": {"a": 1.0}, "l": [1.0, 2.0], "s": "text", "n": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("object.m.a", 1.0),
+        ("object.m.b", "error: no such key: b"),
+        ("object.s.b", "error: no such key: b"),
+        ("object.n.b", "error: no such key: b"),
+        ("object.l.b", "error: unsupported index type 'string' in list"),
+        ("object.l[1]", 2.0),
+        ("object.l[1.0]", 2.0),
+        ("object.l[2]", "error: index out of bounds: 2"),
+        ("object.l[-1]", "error: index out of bounds: -1"),
+        ("object.l[dyn(0.5)]", "error: unsupported index value 0.5 in list"),
+        ("object.l['a']", "error: unsupported index type 'string' in list"),
+        ("object['m']['a']", 1.0),
+        ("object.s[0]", "error: no such key: 0"),
+        ("has(object.m.a)", True),
+        ("has(object.m.b)", False),
+        ("has(object.n)", True),
+        ("has(object.s.x)", False),
+        ("has(object.x.y)", "error: no such key: x"),
+        ("has(object.l.x)", "error: unsupported index type 'string' in list"),
+        ("object.?m.?a.hasValue()", True),
+        ("object.?x.?a.hasValue()", False),
+        ("object.?m.a.value()", 1.0),
+        ("object.?x.a.hasValue()", False),
+        ("object.?l[0].value()", 1.0),
+        ("object.?l[9].hasValue()", False),
+        ("object.l[?9].hasValue()", False),
+        ("object.m[?'a'].value()", 1.0),
+        ("object.?x.value()", "error: optional.none() dereference"),
+        ("{1: 'a'}[dyn(1.0)]", "a"),
+        ("{1: 'a'}[dyn(1u)]", "a"),
+        ("{1: 'a'}[dyn(true)]", "error: no such key: true"),
+        ("{1: 'a'}[2]", "error: no such key: 2"),
+        ("[?object.?m.?a, ?object.?x]", [1.0]),
+        ("{?'a': object.?s, ?'b': object.?x}", {"a": "text"}),
+    ],
+)
+def test_access(value_of, text, expected):
+    assert value_of(text, OBJ) == expected

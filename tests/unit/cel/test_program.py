@@ -1,0 +1,85 @@
+"""Expressions from text to value."""
+
+import pytest
+
+from kyvsim.cel import BudgetError, CompileError, compile_expression, types
+
+POD = {
+    "metadata": {"name": "web", "labels": {"app": "shop"}},
+    "spec": {"replicas": 3.0, "containers": [{"name": "a", "image": "nginx:1"}, {"name": "b"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("object.metadata.name == 'web'", True),
+        ("object.spec.replicas == 3", True),
+        ("object.spec.replicas > 2 && object.spec.replicas < 3.5", True),
+        ("object.spec.replicas in [1, 3]", True),
+        ("object.spec.replicas % 2", "error: no such overload: _%_"),
+        ("object.spec.nope", "error: no such key: nope"),
+        ("object.?spec.?nope.orValue(7)", 7),
+        ("object.metadata.name.orValue('x')", "web"),
+        ("object.spec.containers.filter(c, has(c.image)).map(c, c.name)", ["a"]),
+        ("object.spec.containers.all(c, c.image == 'nginx:1')", "error: no such key: image"),
+        ("request.kind.kind + '/' + namespaceObject.metadata.name", "Pod/ns"),
+        (".object.metadata.name", "web"),
+        ("object.metadata.labels.`app`", "shop"),
+    ],
+)
+def test_expression_over_an_object(value_of, text, expected):
+    assert value_of(text, POD) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "refused"),
+    [
+        (types.BOOL, "true", None),
+        (types.BOOL, "'a'", "must evaluate to bool but got string"),
+        (types.STRING, "object.name", "must evaluate to string but got dyn"),
+        # The type is looked at before constants are evaluated.
+        (types.BOOL, "int('x')", "must evaluate to bool but got int"),
+        (
+            types.INT,
+            "int('x')",
+            "program instantiation failed: type conversion error from 'string' to 'int'",
+        ),
+    ],
+)
+def test_type_of_the_value_is_asked_for(environment, wanted, text, refused):
+    if refused is None:
+        assert compile_expression(text, environment, wanted).type == wanted
+        return
+    with pytest.raises(CompileError) as caught:
+        compile_expression(text, environment, wanted)
+    assert str(caught.value) == refused
+
+
+def test_loops_within_loops_run_out_of_steps(environment):
+    text = "true"
+    for name in "abcdef":
+        text = f"lists.range(10).all({name}, {text})"
+    program = compile_expression(text, environment)
+    with pytest.raises(BudgetError, match="actual cost limit exceeded"):
+        program.evaluate([None] * 7)
+
+
+def test_nothing_absorbs_the_end_of_the_steps(environment):
+    text = "true || " + "lists.range(9).all(x, x >= 0)"
+    assert compile_expression(text, environment).evaluate([None] * 7, limit=1) is True
+    text = "lists.range(9).all(x, x >= 0) || true"
+    with pytest.raises(BudgetError):
+        compile_expression(text, environment).evaluate([None] * 7, limit=1)
+
+
+def test_a_program_keeps_nothing_of_an_evaluation(environment):
+    program = compile_expression("object.map(x, x + 1)", environment)
+    first = program.evaluate([[1], None, None, None, None, None, None])
+    assert program.evaluate([[5], None, None, None, None, None, None]) == [6]
+    assert first == [2]
+
+
+def test_text_that_is_nested_too_deeply_is_refused(environment):
+    with pytest.raises(CompileError, match="compilation failed"):
+        compile_expression("(" * 5000 + "1" + ")" * 5000, environment)
