@@ -38,7 +38,7 @@ SLOW_OR_UNUSED = ("rich", "jsonschema", "jmespath", "yaml", "re2", "hypothesis",
 PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protocol", "NamedTuple"}
 PLAIN_BASES |= {"Generic", "int", "dict"}  # CEL: an unsigned number, variables of a rule
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
-TOO_LONG = {"kyvsim/expr/functions/standard.py": 421, "kyvsim/cel/parse.py": 417}
+TOO_LONG: dict[str, int] = {}
 """Files over the bound, which may only shrink."""
 MUTABLE_CONSTANTS = {
     "kyvsim/report/text_objects.py": {"_GUTTER", "_PAINTS"},
@@ -234,7 +234,7 @@ def test_suppressions_have_a_reason(path):
 
 
 OUTSIDE = {"time", "random", "secrets", "uuid", "os", "socket", "subprocess", "tempfile", "http"}
-ROOMS_THAT_REACH_OUT = {"cli", "load", "api", "report/progress.py"}
+ROOMS_THAT_REACH_OUT = {"cli", "load", "api", "report/progress.py", "kube/package_data.py"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -75,7 +75,7 @@ def _load_policy(document: Document) -> tuple[Policy | None, tuple[Diagnostic, .
     if not data["spec"].get("rules"):
         text = "the policy has no rules"
         place = document.locate(("spec",))
-        return _build(data, document), (Diagnostic("KV020", Severity.WARNING, text, place),)
+        return _build(data, document), (Diagnostic("KV023", Severity.WARNING, text, place),)
     return _build(data, document), ()
 
 

@@ -78,7 +78,7 @@ def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Di
 
 
 def _ignored(setting: str, reason: str) -> Diagnostic:
-    return Diagnostic("KV030", Severity.WARNING, f"`--set {setting}` is ignored: {reason}")
+    return Diagnostic("KV036", Severity.WARNING, f"`--set {setting}` is ignored: {reason}")
 
 
 def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:

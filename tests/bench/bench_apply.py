@@ -1,4 +1,4 @@
-"""How long `kyvsim apply` takes: one, 1,000 and 10,000 Pods × 20 policies, as whole processes.
+"""How long `kyvsim apply` takes: one, 1,000 and 10,000 Pods x 20 policies, as whole processes.
 
 Run it as `python tests/bench/bench_apply.py`. The first figure to look at is a ratio: one Pod
 against the bare interpreter, both measured in turn in this run.
@@ -39,11 +39,11 @@ def main() -> None:
         )  # writes the .pyc files
         bare, one = _in_turn(lambda: _run("-c", "pass"), apply(1), 11)
         print(f"bare interpreter        {bare * 1000:8.0f} ms")
-        print(f"1 Pod × 20 policies     {one * 1000:8.0f} ms  = {one / bare:.1f} × the bare start")
+        print(f"1 Pod x 20 policies     {one * 1000:8.0f} ms  = {one / bare:.1f} x the bare start")
         for count, runs in ((1_000, 3), (10_000, 1)):
             seconds = statistics.median(_timed(apply(count)) for _ in range(runs))
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-            print(f"{count:6,} Pods × 20        {seconds:8.2f} s   (peak {peak:.0f} MiB)")
+            print(f"{count:6,} Pods x 20        {seconds:8.2f} s   (peak {peak:.0f} MiB)")
 
 
 def _write_pods(folder: Path, count: int) -> Path:

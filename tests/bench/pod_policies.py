@@ -79,7 +79,7 @@ def _at_pod_or_each(field: str, value: Any) -> list[dict[str, Any]]:
 
 
 def _deny(name: str, path: str, allowed: tuple[str, ...]) -> dict[str, Any]:
-    key = "{{ %s%s }}" % (_EVERY_CONTAINER, path)
+    key = f"{{{{ {_EVERY_CONTAINER}{path} }}}}"
     condition = {"key": key, "operator": "AnyNotIn", "value": list(allowed)}
     return _policy(name, {"deny": {"conditions": {"all": [condition]}}})
 

@@ -30,9 +30,7 @@ def ask(kyverno, expression, data):
 def main():
     rows = map(json.loads, ROWS.read_text("utf-8").splitlines())
     answers = [ask(sys.argv[1], row["expr"], row["input"]) for row in rows]
-    ROWS.write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers), "utf-8"
-    )
+    ROWS.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers), "utf-8")
 
 
 if __name__ == "__main__":

@@ -95,10 +95,10 @@ def test_what_cannot_be_read(folder, name, code, text):
 
 
 def test_a_file_without_permission(folder, monkeypatch):
-    def refuse(self):
-        raise PermissionError(13, "Permission denied", str(self))
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
     found = problem(f"{folder}/b.yaml")
     assert (found.code, found.message) == ("KV003", "cannot be read: permission denied")
 

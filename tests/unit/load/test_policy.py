@@ -125,7 +125,7 @@ def test_a_bad_policy_does_not_stop_the_good_ones():
 def test_a_policy_without_rules_is_mentioned(spec):
     (found,), remarks = load(policy(spec=spec))
     assert found.rules == ()
-    assert [(remark.code, remark.severity) for remark in remarks] == [("KV020", Severity.WARNING)]
+    assert [(remark.code, remark.severity) for remark in remarks] == [("KV023", Severity.WARNING)]
 
 
 def test_empty_documents_are_no_fault():

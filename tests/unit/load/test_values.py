@@ -121,4 +121,4 @@ def test_settings_are_split_at_commas_and_the_first_value_wins():
 def test_settings_that_are_ignored_are_told(setting):
     found, remarks = parse_settings([setting])
     assert found == {}
-    assert [remark.code for remark in remarks] == ["KV030"]
+    assert [remark.code for remark in remarks] == ["KV036"]
