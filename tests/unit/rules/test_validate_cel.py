@@ -47,7 +47,7 @@ NAME = "object.metadata.name"
             (
                 "fail",
                 (
-                    "compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference "
+                    "compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference "  # noqa: E501 — one message
                     "to 'nope' (in container '')\n | nope\n | ^"
                 ),
             ),
@@ -162,7 +162,7 @@ def by_label(action):
             (
                 "error",
                 (
-                    "error in parameterized resource: paramRef.namespace must not be provided for a "
+                    "error in parameterized resource: paramRef.namespace must not be provided for a "  # noqa: E501 — one message
                     "cluster-scoped `paramKind`"
                 ),
             ),
