@@ -63,11 +63,15 @@ def _images_of(containers: Json, way: tuple[str, ...]) -> dict[str, Json]:
     numbered = containers.items() if containers.__class__ is dict else enumerate(containers)
     found: dict[str, Json] = {}
     for index, container in numbered:
-        image = text_field(container, "image") if container is not None else ""
-        if not image.strip():
+        if container is None:
             continue
+        if container.__class__ is not dict:
+            raise QueryError("invalid image config")
         if container.get("name").__class__ is not str:
             raise QueryError("invalid key")
+        image = text_field(container, "image")
+        if not image.strip():
+            continue
         try:
             reference = parse_image(image)
         except ValueError as error:

@@ -73,6 +73,8 @@ def test_without_images_there_is_nothing(thing, kind, spec):
         ("text", "invalid image config"),
         ({"containers": "text"}, "invalid type"),
         ({"containers": [{"image": "nginx"}]}, "invalid key"),
+        ({"containers": [{"name": 5}]}, "invalid key"),
+        ({"containers": [["name"]]}, "invalid image config"),
         ({"containers": [{"name": "a", "image": "NGINX"}]}, "invalid image 'NGINX'"),
     ],
 )
