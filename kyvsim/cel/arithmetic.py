@@ -150,6 +150,8 @@ def negate(value: Any) -> Any:
         return -value
     if value.__class__ is int:
         return checked_int(-value)
+    if value.__class__ is Duration:
+        return checked_duration(-value.nanoseconds)
     if value.__class__ in _RECEIVERS or value.__class__ is bool:
         raise no_such_overload()
     raise CelError("no such overload: -_")

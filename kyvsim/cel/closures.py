@@ -8,7 +8,7 @@ from kyvsim.cel.equality import NUMBERS, contains, equals
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import Run
 from kyvsim.cel.text import show_value
-from kyvsim.cel.values import Optional, type_name
+from kyvsim.cel.values import NONE, Optional, type_name
 
 _MAX_EXACT = 1 << 53
 
@@ -82,10 +82,23 @@ def indexed(operand: Run, key: Run) -> Run:
     """Return an element of a list or map."""
 
     def run(frame: list[Any]) -> Any:
-        value, found = operand(frame), key(frame)
+        value = operand(frame)
+        if value is NONE:  # as upstream, nothing is looked for there, not even the key
+            return value
+        found = key(frame)
         if value.__class__ is dict and found.__class__ is str and found in value:
             return value[found]
         return access.index(value, found)
+
+    return run
+
+
+def indexed_if_present(operand: Run, key: Run) -> Run:
+    """Return an element of a list or map as an optional value."""
+
+    def run(frame: list[Any]) -> Any:
+        value = operand(frame)
+        return value if value is NONE else access.index_if_present(value, key(frame))
 
     return run
 

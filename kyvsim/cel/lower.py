@@ -12,6 +12,7 @@ from kyvsim.cel.closures import (
     equal_to_constant,
     in_constant,
     indexed,
+    indexed_if_present,
     list_maker,
     map_maker,
     path,
@@ -162,7 +163,7 @@ class _Lowering:
 
     def optional_index(self, node: Call) -> Code:
         operand, key = map(self.run, node.arguments)
-        return Code(lambda frame: access.index_if_present(operand(frame), key(frame)))
+        return Code(indexed_if_present(operand, key))
 
     def or_value(self, node: Call) -> Code:
         target, default = node.arguments[0], self.run(node.arguments[1])

@@ -20,8 +20,9 @@ class Substitutions:
 
     def fresh(self) -> CelType:
         """Return a type variable that is used nowhere yet."""
+        found = CelType("parameter", f"_var{self._fresh}")
         self._fresh += 1
-        return CelType("parameter", f"_var{self._fresh}")
+        return found
 
     def assignable(self, given: Sequence[CelType], asked: Sequence[CelType]) -> bool:
         """Tell whether each given type fits the asked one; what that needs is remembered."""

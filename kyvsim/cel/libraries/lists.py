@@ -15,7 +15,7 @@ from kyvsim.cel.equality import equals
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.ordering import COMPARABLE, compare
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.values import Duration, UInt
+from kyvsim.cel.values import Duration, UInt, type_name
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _MAX_RANGE = 10_000_000
@@ -36,7 +36,7 @@ def _slice(values: list[Any], start: int, end: int) -> list[Any]:
 
 def _flatten(values: Any, depth: Any = 1) -> list[Any]:
     if values.__class__ is not list or depth.__class__ is not int:
-        raise no_such_overload()
+        raise CelError(f"no such overload: {_whole_type(values)}.flatten()")
     if depth < 0:
         raise CelError("level must be non-negative")
     made: list[Any] = []
@@ -46,6 +46,11 @@ def _flatten(values: Any, depth: Any = 1) -> list[Any]:
         else:
             made.append(one)
     return made
+
+
+def _whole_type(value: Any) -> str:
+    name = type_name(value)
+    return f"{name}(dyn, dyn)" if name == "map" else name
 
 
 def _range(count: int) -> list[int]:
@@ -66,7 +71,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 def _sort(values: Any) -> list[Any]:
     if values.__class__ is not list:
-        raise CelError("no such overload: sort")
+        raise no_such_overload() if values.__class__ is str else CelError("no such overload: sort")
     return _sort_by(values, values)
 
 
