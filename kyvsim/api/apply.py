@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet, compile_policies
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
@@ -11,6 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
+from kyvsim.model.schedule import Schedule
 
 
 class Application(NamedTuple):
@@ -22,6 +24,8 @@ class Application(NamedTuple):
     """Rules after autogen."""
     exception_count: int
     diagnostics: tuple[Diagnostic, ...]
+    schedules: tuple[Schedule, ...]
+    """Of the cleanup policies."""
     responses: Iterator[EngineResponse]
     """One for each resource, in input order."""
 
@@ -33,14 +37,17 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     good policies and resources are evaluated all the same.
     """
     read = read_inputs(inputs, stdin)
-    options = CompileOptions(system_environment(), read.exceptions, Model(inputs.model))
+    environment = system_environment(inputs.now)
+    options = CompileOptions(environment, read.exceptions, Model(inputs.model))
     policies, refused = compile_policies(read.policies, options)
+    sound = tuple(one.policy for one in policies.policies)
     return Application(
-        policies=tuple(one.policy for one in policies.policies),
+        policies=sound,
         resource_count=len(read.resources),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=len(read.exceptions),
         diagnostics=(*read.diagnostics, *refused),
+        schedules=schedules_of(sound, environment.clock.now()),
         responses=iter(()) if read.unusable else _responses(policies, read, inputs),
     )
 

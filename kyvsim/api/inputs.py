@@ -1,6 +1,7 @@
 """What the commands are given, read from files."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -39,6 +40,8 @@ class ApplyInputs(NamedTuple):
     continue_on_fail: bool = False
     check_idempotent: bool = False
     """Whether to run the mutate rules a second time."""
+    now: datetime | None = None
+    """What counts as the current time; None for the machine's."""
 
 
 class ReadInputs(NamedTuple):

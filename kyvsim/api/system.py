@@ -2,6 +2,7 @@
 
 import random
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kyvsim.expr import Environment
 
@@ -18,6 +19,14 @@ class _SystemEntropy:
         return random.SystemRandom().randrange(bound)
 
 
-def system_environment() -> Environment:
-    """Return the environment in which time passes and chance is unforeseen."""
-    return Environment(_SystemClock(), _SystemEntropy())
+class _StoppedClock(NamedTuple):
+    time: datetime
+
+    def now(self) -> datetime:
+        """Return the time at which the clock stands."""
+        return self.time
+
+
+def system_environment(now: datetime | None = None) -> Environment:
+    """Return the environment in which chance is unforeseen and time passes, or stands at `now`."""
+    return Environment(_StoppedClock(now) if now else _SystemClock(), _SystemEntropy())

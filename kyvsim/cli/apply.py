@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
-from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options
+from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options, time_option
 from kyvsim.cli.outcome import exit_status
 from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.result import EngineResponse
@@ -94,6 +94,11 @@ POLICY is a file, a folder or - for standard input.
     "--check-idempotent",
     is_flag=True,
     help="Run the mutate rules twice; what changes again counts as a failure.",
+)
+@click.option(
+    "--now",
+    callback=time_option,
+    help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
 )
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
@@ -194,6 +199,7 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         exceptions_within_policies=options["exceptions_within_policies"],
         continue_on_fail=options["continue_on_fail"],
         check_idempotent=options["check_idempotent"],
+        now=options["now"],
     )
 
 
@@ -223,6 +229,8 @@ def _run_of(
         diagnostics=application.diagnostics,
         responses=responses,
         audit_warn=options["audit_warn"],
+        schedules=application.schedules,
+        dated=options["now"] is not None,
         checks_idempotence=options["check_idempotent"],
     )
 

@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import click
@@ -47,6 +48,21 @@ _LATER = (
 def list_option(*names: str, help: str, hidden: bool = False) -> Decorator:  # noqa: A002 — click's word
     """Return an option that may repeat and that splits its values at commas, as a tuple."""
     return click.option(*names, multiple=True, callback=_split, help=help, hidden=hidden)
+
+
+def time_option(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Return the time in UTC that an option gives, or None where it gives none."""
+    del parameter
+    if value is None:
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        text = f"--now {value}: not a time such as 2026-01-31T08:00:00Z"
+        raise click.UsageError(text, ctx)
+    return time.astimezone(UTC)
 
 
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
-from kyvsim.rules.protocol import CompiledBody, Exclusion
+from kyvsim.rules.protocol import CompiledBody, Exclusion, Outcome
 
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
 
@@ -42,6 +42,8 @@ class CompiledRule(NamedTuple):
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""
+    unmatched: Outcome | None = None
+    """What is said of objects that it does not match."""
 
 
 class CompiledPolicy(NamedTuple):

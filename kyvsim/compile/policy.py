@@ -1,6 +1,7 @@
 """One policy → CompiledPolicy."""
 
 from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile.cleanup import compile_cleanup
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.lower import lower_rule
 from kyvsim.compile.options import CompileOptions
@@ -13,6 +14,8 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
     Raises what `lower_rule` raises.
     """
+    if policy.cleans_up:
+        return compile_cleanup(policy, options)
     computed = compute_rules(policy)
     lowered = {
         id(rule): lower_rule(policy, rule, options)

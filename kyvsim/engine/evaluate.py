@@ -25,15 +25,17 @@ def evaluate(
     responses: list[PolicyResponse] = []
     current, given = request, None
     for phase in phases:
+        source, given = (request, None) if phase is Phase.DELETE else (current, given)
         for step in policies.steps(phase, kind):
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:
-                given = open_request(current, world, step.policy.policy.name)
+                given = open_request(source, world, step.policy.policy.name)
             if given is None:
                 continue
             response = run_step(step, phase, given, world)
             if response.results:
                 responses.append(response)
             if response.changed:
-                current, given = current._replace(object=response.object), None
+                source = current = current._replace(object=response.object)
+                given = None
     return EngineResponse(request.subject, current.object, tuple(responses))

@@ -29,7 +29,7 @@ class RuleInput(NamedTuple):
 def evaluate_rule(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     """Return how the rule ended, or None where it does not apply or has nothing to say."""
     if not rule.matches(given.facts):
-        return None
+        return rule.unmatched
     try:
         if rule.concerns is not None and not rule.concerns(given.object):
             return None

@@ -14,6 +14,11 @@ POLICY_KINDS = frozenset(
     for version in ("v1", "v2beta1")
     for kind in ("ClusterPolicy", "Policy")
 )
+_CLEANUP_KINDS = frozenset(
+    f"kyverno.io/{version}/{kind}"
+    for version in ("v2", "v2beta1")
+    for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
+)
 EXCEPTION_KINDS = frozenset({"kyverno.io/v2/PolicyException", "kyverno.io/v2beta1/PolicyException"})
 _OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
 
@@ -67,12 +72,12 @@ def _load_policy(document: Document) -> tuple[Policy | None, tuple[Diagnostic, .
     if document.data is None:
         return None, ()
     name = sniff(document.data)
-    if name not in POLICY_KINDS:
+    if name not in POLICY_KINDS | _CLEANUP_KINDS:
         return None, (_unsupported(document, name),)
     data, problems = check(policy_schemas()[name], document.data)
     if problems:
         return None, diagnostics(document, problems)
-    if not data["spec"].get("rules"):
+    if name not in _CLEANUP_KINDS and not data["spec"].get("rules"):
         text = "the policy has no rules"
         place = document.locate(("spec",))
         return _build(data, document), (Diagnostic("KV023", Severity.WARNING, text, place),)
@@ -85,7 +90,7 @@ def _build(data: Json, document: Document) -> Policy:
         Rule(rule["name"], rule, ("spec", "rules", index))
         for index, rule in enumerate(spec.get("rules", ()))
     )
-    return Policy(
+    policy = Policy(
         kind=data["kind"],
         name=metadata(data)["name"],
         namespace=text_field(metadata(data), "namespace"),
@@ -94,6 +99,9 @@ def _build(data: Json, document: Document) -> Policy:
         rules=rules,
         document=document,
     )
+    # The reference names the one result of a cleanup policy after the policy.
+    whole = (Rule(policy.name, spec, ("spec",)),)
+    return policy._replace(rules=whole) if policy.cleans_up else policy
 
 
 def _unsupported(document: Document, name: str) -> Diagnostic:

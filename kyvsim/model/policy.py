@@ -17,7 +17,7 @@ class Rule(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """A ClusterPolicy or Policy."""
+    """A ClusterPolicy or Policy; or a cleanup policy, whose one rule is its whole `spec`."""
 
     kind: str
     name: str
@@ -31,6 +31,11 @@ class Policy(NamedTuple):
     def key(self) -> str:
         """Name as shown: `namespace/name` for a namespaced policy."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def cleans_up(self) -> bool:
+        """Whether it deletes objects at times, and has no rules."""
+        return self.kind.endswith("CleanupPolicy")
 
     @property
     def background(self) -> bool:

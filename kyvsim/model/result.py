@@ -26,6 +26,7 @@ class Phase(StrEnum):
     VERIFY_IMAGES = "ImageVerify"
     VALIDATE = "Validation"
     GENERATE = "Generation"
+    DELETE = "Deletion"
 
 
 class PatchedTarget(NamedTuple):

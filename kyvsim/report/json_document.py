@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
+from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.idempotence import repeat_entries
@@ -24,16 +25,15 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     """Yield the document a piece at a time, counting every result in `tally`."""
     rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     row_text = _compile_row_text()
-    ledger = Ledger()
-    collisions = Collisions()
+    ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     repeated: list[str] = []
     needs: list[Need] = []
     objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
     yield '{"results": ['
     between = "\n  "
     for response in run.responses:
-        ledger.add(response)
-        collisions.add(response)
+        for book in (ledger, collisions, deletions):
+            book.add(response)
         needs += needs_of(response)
         texts = [row_text(row) for row in rows_of(response)]
         repeated += map(to_json, repeat_entries(response))
@@ -44,16 +44,27 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
             between = ",\n  "
     yield "]"
     objects["references"] = [to_json(_need(need, ledger)) for need in needs]
+    for key, found in _on_demand(run, deletions, collisions):
+        objects[key] = [to_json(entry) for entry in found]
     if run.checks_idempotence:
         objects["notIdempotent"] = repeated
-    told = [to_json(collision_entry(one)) for one in collisions.found()]
-    if told:
-        objects["collisions"] = told
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.diagnostics]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
     yield f',\n"summary": {json.dumps(tally.summary().as_dict())}}}\n'
+
+
+def _on_demand(
+    run: Run, deletions: Deletions, collisions: Collisions
+) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the lists that are there only where there is something to list."""
+    if run.schedules:
+        yield "deleted", list(deletions.entries(run.schedules))
+        yield "schedules", [schedule_entry(one, dated=run.dated) for one in run.schedules]
+    found = [collision_entry(one) for one in collisions.found()]
+    if found:
+        yield "collisions", found
 
 
 def _compile_row_text() -> Callable[[Row], str]:

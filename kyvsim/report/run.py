@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse
+from kyvsim.model.schedule import Schedule
 
 
 class Run(NamedTuple):
@@ -18,6 +19,10 @@ class Run(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     responses: Iterator[EngineResponse]
     audit_warn: bool = False
+    schedules: tuple[Schedule, ...] = ()
+    """Of the cleanup policies."""
+    dated: bool = False
+    """Whether the time of the run was given, so that times in its output mean something later."""
     checks_idempotence: bool = False
     """Whether the responses say what changes an object again."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.cleanup import Deletions, cleanup_lines
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
@@ -23,23 +24,25 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
     """Yield the view a piece at a time, counting every result in `tally`; the last line counts."""
     paint = painter(colours=look.colours)
     yield f"{paint('title', header(run))}\n\n"
-    ledger, collisions = Ledger(), Collisions()
+    ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     late: list[Need] = []
-    run = run._replace(responses=_noting(run.responses, collisions))
+    run = run._replace(responses=_noting(run.responses, (collisions, deletions)))
     yield from _in_order(_pieces(run, tally, look, ledger), ledger, late, paint)
     if late:
         yield paint("title", "Injected references that stood open above") + "\n"
         yield from (need_line(need, ledger.met_by(need), paint, owner=True) for need in late)
         yield "\n"
+    yield from cleanup_lines(run.schedules, deletions, paint)
     yield from collision_lines(collisions, paint)
     yield f"{tally.summary()}\n"
 
 
 def _noting(
-    responses: Iterator[EngineResponse], collisions: Collisions
+    responses: Iterator[EngineResponse], books: tuple[Collisions | Deletions, ...]
 ) -> Iterator[EngineResponse]:
     for response in responses:
-        collisions.add(response)
+        for book in books:
+            book.add(response)
         yield response
 
 

@@ -1,0 +1,24 @@
+"""When cleanup policies are due next."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from kyvsim.kube.cron import next_times
+from kyvsim.model.policy import Policy
+from kyvsim.model.schedule import Schedule
+
+_SHOWN = 3
+
+
+def schedules_of(policies: Iterable[Policy], now: datetime) -> tuple[Schedule, ...]:
+    """Return the schedules of the cleanup policies among `policies`, as seen at `now`."""
+    return tuple(_schedule(policy, now) for policy in policies if policy.cleans_up)
+
+
+def _schedule(policy: Policy, now: datetime) -> Schedule:
+    text = str(policy.spec.get("schedule") or "")
+    try:
+        due = tuple(next_times(text, now, _SHOWN))
+    except ValueError as error:
+        return Schedule(policy.key, text, problem=f"kyvsim can't read the schedule: {error}")
+    return Schedule(policy.key, text, due, "" if due else "it is never due again")

@@ -1,0 +1,118 @@
+"""Cleanup policies: which objects a schedule would delete.
+
+One rule of the phase that comes last stands for a policy. It looks at the objects as they were
+given, knows neither user nor operation, and says of every object whether it matched.
+upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`),
+pkg/utils/match/match.go
+"""
+
+from collections.abc import Callable
+
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.options import CompileOptions
+from kyvsim.conditions import ConditionError, compile_exception_conditions
+from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.context.images import load_images
+from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import QueryError
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.match import MatchFacts, Predicate, compile_exception_match
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
+
+_MATCHED = passed("resource matched")
+_UNMATCHED = failed("resource did not match")
+
+
+def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
+    """Return a cleanup policy as closures; raises as `lower_rule` does."""
+    spec = policy.spec
+    entries = compile_entries(spec.get("context") or (), options.environment)
+    rule = CompiledRule(
+        rule=policy.rules[0],
+        phase=Phase.DELETE,
+        matches=_compile_match(policy),
+        kinds=None,
+        entries=(),
+        preconditions=None,
+        exceptions=(),
+        weighs_exceptions=False,
+        concerns=None,
+        body=_compile_body(spec.get("conditions"), entries, options),
+        tolerates_violations=False,
+        unmatched=_UNMATCHED,
+    )
+    return CompiledPolicy(policy, (rule,), {}, ())
+
+
+def _compile_match(policy: Policy) -> Predicate:
+    match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
+    included = _compile_block(match)
+    excluded = _compile_block(exclude) if exclude is not None else None
+
+    def matches(facts: MatchFacts) -> bool:
+        if policy.namespace and policy.namespace != facts.namespace:
+            return False
+        anonymous = facts._replace(user=None)
+        return included(anonymous) and not (excluded and excluded(anonymous))
+
+    return matches
+
+
+def _compile_block(block: Json) -> Callable[[MatchFacts], bool]:
+    """Return the predicate of a block; one without any filter covers everything.
+
+    Operations count for nothing, and namespace selectors for nothing on a Namespace.
+    """
+    if some := block.get("any"):
+        checks = [_compile_filter(one) for one in some]
+        return lambda facts: any(check(facts) for check in checks)
+    checks = [_compile_filter(one) for one in block.get("all") or ()]
+    return lambda facts: all(check(facts) for check in checks)
+
+
+def _compile_filter(written: Json) -> Predicate:
+    on_namespaces = _compile_without(written, "operations", "namespaceSelector")
+    on_others = _compile_without(written, "operations")
+
+    def fits(facts: MatchFacts) -> bool:
+        return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
+
+    return fits
+
+
+def _compile_without(written: Json, *ignored: str) -> Predicate:
+    """Return a filter's predicate; one that holds nothing but ignored fields covers everything."""
+    resources = written.get("resources") or {}
+    counted = {name: value for name, value in resources.items() if name not in ignored and value}
+    users = any(written.get(name) for name in ("subjects", "roles", "clusterRoles"))
+    if not counted and not users:
+        empty = not any(resources.values())
+        return lambda _: not empty
+    return compile_exception_match({**written, "resources": counted})
+
+
+def _compile_body(
+    conditions: Json, entries: tuple[tuple[str, EntryLoader], ...], options: CompileOptions
+) -> CompiledBody:
+    if conditions is None:
+        return lambda _: _MATCHED
+    holds = compile_exception_conditions(conditions, options.environment)
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        try:
+            met = holds(_scope_of(evaluation, entries)).met
+        except (ConditionError, QueryError) as error:
+            return Outcome(RuleStatus.ERROR, str(error))
+        return _MATCHED if met else _UNMATCHED
+
+    return evaluate
+
+
+def _scope_of(evaluation: Evaluation, entries: tuple[tuple[str, EntryLoader], ...]) -> JSONContext:
+    """Return what conditions see: the object as `target`, its images, the policy's context."""
+    obj = evaluation.request.subject
+    data = {"target": obj, "request": {"namespace": object_key(obj).namespace}}
+    scope = JSONContext(data, evaluation.scope.outside, deleting=False)
+    return scope.layer({}, (("images", lambda _: load_images(obj)), *entries))
