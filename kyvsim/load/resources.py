@@ -9,7 +9,7 @@ from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
-from kyvsim.load.documents import AS_RESOURCES, Loaded, read_documents
+from kyvsim.load.documents import AS_RESOURCES, Loaded, Typing, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 
@@ -19,14 +19,17 @@ _MAP_FIELDS = frozenset(
 
 
 def load_resources(
-    paths: Iterable[str], stdin: bytes | None = None, crds: Iterable[Json] = ()
+    paths: Iterable[str],
+    stdin: bytes | None = None,
+    crds: Iterable[Json] = (),
+    typing: Typing = AS_RESOURCES,
 ) -> Loaded:
     """Return the resources that `paths` lead to, and what is wrong with other documents.
 
-    All their numbers are floats. `crds` are CustomResourceDefinitions that tell which further kinds
+    All their numbers are floats, unless `typing` says otherwise. `crds` are CustomResourceDefinitions that tell which further kinds
     have no namespace; those among the resources do not. upstream: cmd/cli/kubectl-kyverno/resource
     """
-    documents, remarks = read_documents(paths, stdin, AS_RESOURCES)
+    documents, remarks = read_documents(paths, stdin, typing)
     kinds = crd_kinds(crds)
     resources: list[Document] = []
     problems: list[Diagnostic] = []

@@ -116,7 +116,8 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
 
 def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
     api_version = "/".join(filter(None, (spec.get("group", ""), spec.get("version", ""))))
-    return ResourceSpec(api_version, spec.get("namespace", ""), spec.get("name", ""))
+    kind, namespace, name = (spec.get(field, "") for field in ("kind", "namespace", "name"))
+    return ResourceSpec(api_version, kind, namespace, name)
 
 
 def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ class ResourceSpec(NamedTuple):
     """A resource named by its parts."""
 
     api_version: str
+    kind: str
     namespace: str
     name: str
 

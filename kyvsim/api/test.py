@@ -1,0 +1,108 @@
+"""`test`: manifests found, run and checked, each by itself and several at a time."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kyvsim.api.test_inputs import read_test
+from kyvsim.load.test_manifest import find_manifests, read_manifests
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome, TestManifest
+from kyvsim.suite.check import check_rows
+from kyvsim.suite.run import observe
+from kyvsim.suite.select import Bench
+from kyvsim.suite.selector import Selector
+
+_FEW = 8
+"""So many manifests run in one process faster than several processes start."""
+
+
+class TestOptions(NamedTuple):
+    """How manifests are read; the same for all of them."""
+
+    selector: Selector = Selector()
+    lenient: bool = False
+
+
+class TestRun(NamedTuple):
+    """What `kyvsim test` is given."""
+
+    paths: tuple[str, ...]
+    file_name: str = "kyverno-test.yaml"
+    options: TestOptions = TestOptions()
+    jobs: int = 0
+    """How many processes at once; 0 for as many as there are processors, if it is worth it."""
+
+
+def run_tests(run: TestRun) -> SuiteOutcome:
+    """Return what came of all manifests that the paths lead to, in their order.
+
+    The order, and all that is said, do not depend on the number of processes.
+    """
+    files: list[str] = []
+    said: list[Diagnostic] = []
+    for path in run.paths:
+        found, problems = find_manifests(path, run.file_name)
+        files += found
+        said += problems
+    outcomes = _run_all(tuple(dict.fromkeys(files)), run)
+    return SuiteOutcome(tuple(outcomes), tuple(said))
+
+
+def _run_all(files: tuple[str, ...], run: TestRun) -> Iterator[ManifestOutcome]:
+    jobs = run.jobs or (len(os.sched_getaffinity(0)) if len(files) > _FEW else 1)
+    if jobs == 1 or len(files) < 2:
+        for file in files:
+            yield from run_file(file, run.options)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
+
+    with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+        options = [run.options] * len(files)
+        for outcomes in pool.map(run_file, files, options, chunksize=4):
+            yield from outcomes
+
+
+def run_file(file: str, options: TestOptions) -> tuple[ManifestOutcome, ...]:
+    """Return what came of each manifest in a file, and of the file where it holds none."""
+    manifests, problems = read_manifests(file)
+    outcomes = [run_manifest(manifest, options) for manifest in manifests]
+    if problems or not outcomes:
+        outcomes.insert(0, ManifestOutcome(file, (), problems))
+    return tuple(outcomes)
+
+
+def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcome:
+    """Return what came of one manifest: its policies compiled once, every row checked."""
+    file = manifest.document.file
+    narrowed = (
+        options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows
+    )
+    rows = tuple(row for row in narrowed if row is not None)
+    if not rows:
+        empty = () if manifest.rows else (_empty(manifest),)
+        return ManifestOutcome(file, (), empty, selected=False)
+    inputs = read_test(manifest, rows)
+    outcomes: tuple[RowOutcome, ...] = ()
+    if not inputs.unusable:
+        operations = (row.operation for row in manifest.rows if row.operation)
+        bench = Bench(observe(inputs.suite, operations), inputs.files, inputs.refused)
+        found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
+        outcomes = tuple(
+            one._replace(location=manifest.document.locate(row.path)) if one.failed else one
+            for row, one in found
+        )
+    return ManifestOutcome(
+        file,
+        outcomes,
+        inputs.diagnostics,
+        len(inputs.suite.policies.policies),
+        len(inputs.suite.resources),
+        inputs.exception_count,
+    )
+
+
+def _empty(manifest: TestManifest) -> Diagnostic:
+    text = "there is no row under `results`: nothing is tested"
+    return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))

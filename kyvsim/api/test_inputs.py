@@ -1,0 +1,206 @@
+"""What a test manifest names, read from files and compiled.
+
+Codes: KV043 a resource that is there twice, KV044 a file of cluster resources that is none, KV045
+fields that only CEL policies make use of, KV046 a namespace that the cluster of a test lacks.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from kyvsim.api.inputs import objects_of, read_one
+from kyvsim.api.system import system_environment
+from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
+from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.mocks import load_mocks
+from kyvsim.load.policy import load_policies
+from kyvsim.load.resources import load_resources
+from kyvsim.load.structure import check, diagnostics
+from kyvsim.load.userinfo import load_userinfo
+from kyvsim.load.values import cli_schemas, load_values
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.mocks import NO_MOCKS, Mocks
+from kyvsim.model.source import Document
+from kyvsim.model.test_suite import ExpectedRow, TestManifest
+from kyvsim.model.values import Values
+from kyvsim.suite.compare import Files
+from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
+
+_Read = TypeVar("_Read")
+
+
+class TestInputs(NamedTuple):
+    """What one manifest needs to run."""
+
+    suite: SuiteInputs
+    files: Files
+    refused: dict[str, str]
+    exception_count: int
+    diagnostics: tuple[Diagnostic, ...]
+    unusable: bool
+    """Whether something that every verdict depends on could not be used."""
+
+
+class _Reader:
+    """Reads what a manifest names, and keeps what was said about it."""
+
+    def __init__(self, manifest: TestManifest) -> None:
+        self.said: list[Diagnostic] = []
+        self._folder = os.path.dirname(manifest.document.file)
+
+    def keep(self, found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
+        """Return what was found, and keep the remarks."""
+        self.said += found[1]
+        return found[0]
+
+    def paths(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the paths that a manifest's entries stand for."""
+        return tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+
+    def path(self, name: str) -> str:
+        """Return the path of an entry that may be empty."""
+        return self.paths((name,))[0] if name else ""
+
+
+def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInputs:
+    """Return what a manifest names, for the rows that are to be checked."""
+    reader = _Reader(manifest)
+    values = _read_values(manifest, reader)
+    user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
+    unusable = any(one.severity is Severity.ERROR for one in reader.said)
+    documents = reader.keep(read_documents(reader.paths(manifest.policies), None, STRICT))
+    policies = reader.keep(load_policies(documents))
+    written = reader.keep(read_documents(reader.paths(manifest.exceptions), None, STRICT))
+    exceptions = reader.keep(load_exceptions(written))
+    cluster, definitions = _read_cluster(manifest, reader)
+    found = reader.keep(load_resources(reader.paths(manifest.resources), None, definitions))
+    resources, doubles = without_duplicates(found)
+    reader.said += map(_double, doubles)
+    targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
+    sources = reader.paths(dict.fromkeys(row.clone_source for row in rows if row.clone_source))
+    options = CompileOptions(system_environment(), exceptions)
+    compiled, problems = compile_policies(policies, options)
+    sound = {id(one.policy) for one in compiled.policies}
+    reader.said += problems
+    suite = SuiteInputs(
+        policies=compiled,
+        resources=resources,
+        targets=targets,
+        others=(*params, *cluster),
+        in_cluster=bool(manifest.cluster_resources),
+        clone_sources=objects_of(reader.keep(load_resources(sources))),
+        values=values,
+        user=user,
+    )
+    lost = [_lost(document) for document in lost_namespaces(suite)]
+    reader.said += lost
+    return TestInputs(
+        suite=suite,
+        files=_read_files(rows, reader),
+        refused={
+            policy.name: _reason(policy.document, problems)
+            for policy in policies
+            if id(policy) not in sound
+        },
+        exception_count=len(exceptions),
+        diagnostics=(*map(_unread, _unread_fields(manifest)), *reader.said),
+        unusable=unusable or bool(lost),
+    )
+
+
+def _reason(document: Document, problems: tuple[Diagnostic, ...]) -> str:
+    """Return what was said about a policy's file, the first of it."""
+    place = document.locate(())
+    own = (one for one in problems if one.location and one.location.file == place.file)
+    return next((one.message for one in own), "the policy is invalid")
+
+
+def _unread_fields(manifest: TestManifest) -> Iterable[tuple[TestManifest, str]]:
+    return ((manifest, name) for name in manifest.unread)
+
+
+def _unread(field: tuple[TestManifest, str]) -> Diagnostic:
+    manifest, name = field
+    text = f"`{name}` serves CEL policies, which kyvsim does not evaluate yet: it is not used"
+    return Diagnostic("KV045", Severity.WARNING, text, manifest.document.locate((name,)))
+
+
+def _double(document: Document) -> Diagnostic:
+    key = object_key(document.data)
+    shown = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
+    text = f"{shown} is there a second time: the first one counts"
+    return Diagnostic("KV043", Severity.WARNING, text, document.locate(()))
+
+
+def _lost(document: Document) -> Diagnostic:
+    namespace = object_key(document.data).namespace
+    text = f"the cluster resources have no Namespace `{namespace}`, which this resource is in"
+    return Diagnostic("KV046", Severity.ERROR, text, document.locate(()))
+
+
+def _as_written(names: Iterable[str], reader: _Reader) -> tuple[Json, ...]:
+    found = reader.keep(load_resources(reader.paths(names), None, (), AS_WRITTEN))
+    return objects_of(found)
+
+
+def _read_values(manifest: TestManifest, reader: _Reader) -> Values | None:
+    """Return the inline values, else those of the file, with the answers that the manifest gives."""
+    document = manifest.document
+    mocks = reader.keep(load_mocks(document))
+    inline = document.data.get("values")
+    if inline is None:
+        path = reader.path(manifest.values_file)
+        values = reader.keep(read_one(path, "Values", load_values))
+    else:
+        kind = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
+        given = document._replace(
+            data={**inline, **kind}, locate=lambda path: document.locate(("values", *path))
+        )
+        values = reader.keep(load_values(given))
+    if mocks == NO_MOCKS:
+        return values
+    values = values or Values()
+    return values._replace(mocks=_together(values.mocks, mocks))
+
+
+def _together(first: Mocks, second: Mocks) -> Mocks:
+    return Mocks(
+        {**first.calls, **second.calls},
+        {**first.global_data, **second.global_data},
+        {**first.images, **second.images},
+    )
+
+
+def _read_cluster(
+    manifest: TestManifest, reader: _Reader
+) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
+    """Return the objects of the cluster that a test describes, and definitions of their kinds.
+
+    upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/clusterresource.go
+    """
+    objects: list[Json] = []
+    crds: list[str] = []
+    paths = reader.paths(manifest.cluster_resources)
+    for document in reader.keep(read_documents(paths, None, STRICT)):
+        data, problems = check(cli_schemas()["ClusterResource"], document.data)
+        reader.said += diagnostics(document, problems)
+        spec = {} if problems else data.get("spec", {})
+        objects += spec.get("resources", ())
+        crds += spec.get("crds", ())
+    documents = reader.keep(read_documents(reader.paths(crds), None, AS_WRITTEN))
+    definitions = objects_of(documents)
+    return (*objects, *definitions), definitions
+
+
+def _read_files(rows: tuple[ExpectedRow, ...], reader: _Reader) -> Files:
+    """Return the objects that rows expect, by the name of their file, or why there are none."""
+    names = dict.fromkeys(name for row in rows for name in (row.patched, *row.generated) if name)
+    return {name: _read_expected(reader.path(name)) for name in names}
+
+
+def _read_expected(path: str) -> tuple[Json, ...] | str:
+    documents, remarks = load_resources((path,), typing=AS_RESOURCES)
+    wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
+    return objects_of(documents) if wrong is None else str(wrong)

@@ -1,0 +1,55 @@
+"""What reports of tests share: which rows they show, the counts, the columns."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+
+
+class Sight(NamedTuple):
+    """What a report of tests shows, where there is a choice."""
+
+    detailed: bool = False
+    """Show messages too."""
+    fail_only: bool = False
+    """Show failed rows only."""
+    colours: bool = False
+
+
+class TestTally(NamedTuple):
+    """Counts over all rows."""
+
+    total: int
+    passed: int
+    failed: int
+    skipped: int
+    """Rows of invalid policies, which the reference program skips."""
+    manifests: int
+
+
+def tally_of(outcome: SuiteOutcome) -> TestTally:
+    """Return the counts of an outcome."""
+    results = [row.result for one in outcome.manifests for row in one.rows]
+    ran = sum(bool(one.rows) for one in outcome.manifests)
+    return TestTally(len(results), *(results.count(one) for one in ("Pass", "Fail", "Skip")), ran)
+
+
+def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:
+    """Yield the manifest and each row that is to be shown, in order."""
+    for one in outcome.manifests:
+        for row in one.rows:
+            if row.failed or not sight.fail_only:
+                yield one.file, row
+
+
+def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield all remarks: on the paths first, then manifest by manifest."""
+    yield from outcome.diagnostics
+    for one in outcome.manifests:
+        yield from one.diagnostics
+
+
+def is_unusable(outcome: SuiteOutcome) -> bool:
+    """Return whether some input could not be used."""
+    return any(one.severity is Severity.ERROR for one in every_diagnostic(outcome))

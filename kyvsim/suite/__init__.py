@@ -1,0 +1,1 @@
+"""Tests of policies: expected rows beside what the engine says; data in, data out."""

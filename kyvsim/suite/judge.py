@@ -1,0 +1,159 @@
+"""The strict reading of rows: what does not exist, or never ran, fails.
+
+INVARIANT: every row gives at least one outcome, and a pass was compared with a result; the one
+exception is `result: skip`, which a rule that leaves the resource alone fulfils. Each says its kind.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kyvsim.compile import CompiledPolicy, CompiledRule
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.test_suite import ExpectedRow, RowOutcome
+from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources_meant
+from kyvsim.suite.run import Answers, SuiteInputs
+from kyvsim.suite.select import Bench, generated_name, outcome
+from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_skip, why_silent
+from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status
+
+_SKIP = RuleStatus.SKIP.value
+_SILENCE = {
+    NO_MATCH: "the rule does not match this resource",
+    EXCLUDED: "the rule's exclude block leaves this resource out",
+    NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to look at",
+}
+
+
+class _Answer(NamedTuple):
+    """A result that a row means, and the response that holds it."""
+
+    response: PolicyResponse
+    result: RuleResult
+
+
+def judge_row(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> Iterator[RowOutcome]:
+    """Yield what came of a row, once for each rule and resource that it means."""
+    meant = policies_meant(row, inputs.policies)
+    if not meant:
+        yield outcome(row, row.rule, "", nothing_meant(row, inputs.policies, bench.refused))
+        return
+    keys, unknown = resources_meant(row, inputs)
+    found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
+    found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
+    yield from found
+    if not found:
+        text = f"it ran on none of {len(keys)} resources" if keys else "there are no resources"
+        yield outcome(row, row.rule, "", Verdict(False, "Never ran", text))
+    yield from _files_without_object(row, keys, meant, bench)
+
+
+def _on_resource(
+    row: ExpectedRow, key: ObjectKey, meant: Sequence[Meant], bench: Bench
+) -> list[RowOutcome]:
+    """Return the outcomes for one resource; none where the row names no resources and means others.
+
+    A resource that is a target as well has outcomes for both.
+    """
+    answers = bench.observed.triggers[row.operation].get(key)
+    outcomes = [
+        _outcome(row, name or "/".join(key), answer.result, verdict)
+        for answer in _answers(row, answers, meant)
+        for name, verdict in _verdicts(row, answer, bench)
+    ]
+    policies = {id(one.compiled.policy) for one in meant}
+    for target in bench.observed.targets.get(key, ()):
+        policy, result = target.response.policy, target.result
+        if id(policy) in policies and names_rule(row, result.rule.name):
+            verdict = weigh(row, Left(policy, result, target.object), bench.files)
+            outcomes.append(_outcome(row, "/".join(key), result, verdict))
+    if outcomes:
+        return outcomes
+    kind = _silence(answers, meant)
+    if row.result == _SKIP:
+        shown = outcome(row, row.rule, "/".join(key), Verdict(True, "Ok", _SILENCE[kind]))
+        return [shown._replace(skip=kind)]
+    if row.resources is None and not row.specs:
+        return []
+    silent = Verdict(False, "Never ran", _SILENCE[kind])
+    return [outcome(row, row.rule, "/".join(key), silent)]
+
+
+def _answers(
+    row: ExpectedRow, answers: Answers | None, meant: Sequence[Meant]
+) -> Iterator[_Answer]:
+    for one in meant if answers else ():
+        policy = one.compiled.policy
+        for response in answers.responses.get(policy.name, ()) if answers else ():
+            for result in response.results if response.policy is policy else ():
+                if names_rule(row, result.rule.name):
+                    yield _Answer(response, result)
+
+
+def _outcome(row: ExpectedRow, resource: str, result: RuleResult, verdict: Verdict) -> RowOutcome:
+    found = outcome(row, result.rule.name, resource, verdict)
+    skipped = verdict.passed and result.status is RuleStatus.SKIP
+    return found._replace(skip=kind_of_skip(result)) if skipped else found
+
+
+def _verdicts(row: ExpectedRow, answer: _Answer, bench: Bench) -> Iterator[tuple[str, Verdict]]:
+    """Yield the verdict on each object that a result left; by name where that is generated."""
+    (response, result), policy = answer, answer.response.policy
+    for obj in result.generated:
+        yield generated_name(obj), weigh(row, Left(policy, result, obj), bench.files)
+    if result.generated:
+        return
+    if result.phase is Phase.GENERATE:
+        yield "", _nothing_generated(row, answer)
+        return
+    # A rule on existing objects leaves its trigger as it is: what it made of its targets counts.
+    objects = [target.object for target in result.targets] if row.patched else []
+    left = [Left(policy, result, obj) for obj in objects or [response.object]]
+    verdicts = [weigh(row, one, bench.files) for one in left]
+    yield "", _first_of(row, verdicts, answer)
+
+
+def _first_of(row: ExpectedRow, verdicts: Sequence[Verdict], answer: _Answer) -> Verdict:
+    """Return the first verdict that is no pass, of those on objects that the file has."""
+    compared = [one for one in verdicts if not one.missing]
+    if compared:
+        return next((one for one in compared if not one.passed), compared[0])
+    if answer.result.status is RuleStatus.PASS:
+        return verdicts[0]
+    # Without a mutation there is nothing that a file of patched objects needs to have.
+    return weigh_status(row, answer.response.policy, answer.result)
+
+
+def _nothing_generated(row: ExpectedRow, answer: _Answer) -> Verdict:
+    verdict = weigh_status(row, answer.response.policy, answer.result)
+    passed = answer.result.status is RuleStatus.PASS
+    if row.generated and verdict.passed and passed:
+        return Verdict(False, "Nothing generated", answer.result.note or "no object was generated")
+    return verdict
+
+
+def _silence(answers: Answers | None, meant: Sequence[Meant]) -> str:
+    if answers is None:
+        return NO_MATCH
+    kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
+    return next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
+
+
+def _files_without_object(
+    row: ExpectedRow, keys: Sequence[ObjectKey], meant: Sequence[Meant], bench: Bench
+) -> Iterator[RowOutcome]:
+    """Yield a failure for each of several expected files of which nothing was generated."""
+    if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
+        return
+    triggers = bench.observed.triggers[row.operation]
+    made = {
+        object_key(obj)
+        for key in keys
+        for answer in _answers(row, triggers.get(key), meant)
+        for obj in answer.result.generated
+    }
+    for file in row.generated:
+        expected = bench.files[file]
+        if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
+            text = f"nothing in `{file}` was generated"
+            yield outcome(row, row.rule, "", Verdict(False, "Nothing generated", text))

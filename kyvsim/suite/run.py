@@ -1,0 +1,179 @@
+"""Policies over the resources of a test: every response, by operation and resource.
+
+upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.compile import PolicySet
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.request import AdmissionRequest, UserInfo
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult
+from kyvsim.model.source import Document
+from kyvsim.model.values import Values
+
+_ALWAYS_ANSWERING = (Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE)
+"""Phases in which a policy that has rules answers for every object, perhaps with no result."""
+_BY_DEFAULT = ""
+"""The operation of rows that name none."""
+
+
+class SuiteInputs(NamedTuple):
+    """What a manifest names, read and compiled."""
+
+    policies: PolicySet
+    resources: tuple[Document, ...]
+    targets: tuple[Json, ...]
+    others: tuple[Json, ...]
+    """What else the cluster holds: parameters, cluster resources."""
+    in_cluster: bool
+    """Whether there is a cluster to ask: calls and lookups are answered from all objects."""
+    clone_sources: tuple[Json, ...]
+    values: Values | None
+    user: UserInfo | None
+
+
+class Answers(NamedTuple):
+    """What the policies said about one resource."""
+
+    request: AdmissionRequest
+    world: World
+    responses: Mapping[str, tuple[PolicyResponse, ...]]
+    """By the policy's name; without results where no rule had anything to say."""
+
+
+class TargetAnswer(NamedTuple):
+    """A target that a rule patched on behalf of some trigger."""
+
+    response: PolicyResponse
+    result: RuleResult
+    object: Json
+
+
+class Observed(NamedTuple):
+    """Everything that the policies of a test said."""
+
+    triggers: Mapping[str, Mapping[ObjectKey, Answers]]
+    """By operation and resource."""
+    targets: Mapping[ObjectKey, tuple[TargetAnswer, ...]]
+
+
+def without_duplicates(
+    resources: Iterable[Document],
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Return the first resource of each group, kind, namespace and name, and the others."""
+    first: dict[tuple[str, ...], Document] = {}
+    others = []
+    for document in resources:
+        key = object_key(document.data)
+        group = key.api_version.rpartition("/")[0]
+        if first.setdefault((group, *key[1:]), document) is not document:
+            others.append(document)
+    return tuple(first.values()), tuple(others)
+
+
+def lost_namespaces(inputs: SuiteInputs) -> tuple[Document, ...]:
+    """Return the resources whose namespace the cluster of a test should know and does not."""
+    if not inputs.in_cluster:
+        return ()
+    known = {object_key(obj).name for obj in _objects(inputs) if _is_namespace(obj)}
+    return tuple(
+        document for document in inputs.resources if _lacks_namespace(document, known, inputs)
+    )
+
+
+def _lacks_namespace(document: Document, known: set[str], inputs: SuiteInputs) -> bool:
+    namespace = object_key(document.data).namespace
+    labels = inputs.values.namespace_labels(namespace) if inputs.values else None
+    settled = labels or not namespace or _is_namespace(document.data)
+    return not settled and namespace not in known
+
+
+def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
+    """Return what rows can name: the resources, and the targets that are none of them."""
+    keys = [object_key(document.data) for document in inputs.resources]
+    return tuple(dict.fromkeys((*keys, *map(object_key, inputs.targets))))
+
+
+def _is_namespace(obj: Json) -> bool:
+    return object_key(obj).kind == "Namespace"
+
+
+def _objects(inputs: SuiteInputs) -> Iterator[Json]:
+    yield from (document.data for document in inputs.resources)
+    yield from inputs.targets
+    yield from inputs.others
+
+
+def observe(inputs: SuiteInputs, operations: Iterable[str]) -> Observed:
+    """Return what the policies say of each resource, once by default and for each operation."""
+    runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
+    cluster = GivenObjects(_objects(inputs))
+    phases = _answering_phases(inputs.policies)
+    triggers: dict[str, dict[ObjectKey, Answers]] = {operation: {} for operation in runs}
+    said: list[EngineResponse] = []
+    for document in inputs.resources:
+        obj = document.data
+        sources = GivenObjects((obj, *inputs.clone_sources))
+        for operation in runs:
+            values = _with_operation(inputs.values, operation)
+            world = World(cluster, values, inputs.in_cluster, sources)
+            request = creation_of(obj, inputs.user, None if inputs.in_cluster else values)
+            response = evaluate(inputs.policies, request, world)
+            said.append(response)
+            answers = Answers(request, world, _by_policy(response, phases))
+            triggers[operation][object_key(obj)] = answers
+    return Observed(triggers, _patched(inputs.targets, said))
+
+
+def _with_operation(values: Values | None, operation: str) -> Values | None:
+    if operation == _BY_DEFAULT:
+        return values
+    given = values or Values()
+    return given._replace(overrides={**given.overrides, "request.operation": operation})
+
+
+def _answering_phases(policies: PolicySet) -> tuple[PolicyResponse, ...]:
+    """Return an empty response for each policy and phase in which it has rules, in their order."""
+    return tuple(
+        PolicyResponse(one.policy, phase, None, ())
+        for phase in _ALWAYS_ANSWERING
+        for one in policies.policies
+        if any(rule.phase is phase for rule in one.rules)
+    )
+
+
+def _by_policy(
+    response: EngineResponse, empty: tuple[PolicyResponse, ...]
+) -> dict[str, tuple[PolicyResponse, ...]]:
+    given = {(id(one.policy), one.phase): one for one in response.responses}
+    every = [given.pop((id(one.policy), one.phase), one) for one in empty]
+    found: dict[str, tuple[PolicyResponse, ...]] = {}
+    for one in (*every, *given.values()):
+        found[one.policy.name] = (*found.get(one.policy.name, ()), one)
+    return found
+
+
+def _patched(
+    targets: Iterable[Json], said: Iterable[EngineResponse]
+) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
+    """Return, for each given target, one answer of each response that patched it."""
+    patching = [
+        (response, result, object_key(patched.object), patched.object)
+        for answer in said
+        for response in answer.responses
+        for result in response.results
+        for patched in result.targets
+    ]
+    found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
+    for target in targets if patching else ():
+        key = object_key(target)
+        first: dict[int, TargetAnswer] = {}
+        for response, result, patched_key, obj in patching:
+            if patched_key == key:
+                first.setdefault(id(response), TargetAnswer(response, result, obj))
+        if first:
+            found[key] = (*found.get(key, ()), *first.values())
+    return found

@@ -1,0 +1,149 @@
+"""The reference program's reading of rows (`--lenient`), row for row.
+
+What it does with rows that never ran is kept: a resource that no rule had anything to say of passes
+as excluded, names that nobody bears stand for all resources.
+upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.test_suite import ExpectedRow, ResourceSpec, RowOutcome
+from kyvsim.suite.compare import Files
+from kyvsim.suite.run import Answers, Observed
+from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status
+
+_GENERATE = Phase.GENERATE
+
+
+class Bench(NamedTuple):
+    """What rows are checked against."""
+
+    observed: Observed
+    files: Files
+    refused: Mapping[str, str]
+    """Names of invalid policies, and what is wrong with each."""
+
+
+def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
+    """Yield what came of a row, once for each rule and resource that it means."""
+    triggers = bench.observed.triggers[row.operation]
+    for key in _candidates(row, bench.observed, triggers):
+        rows, dropped = _of_trigger(row, key, triggers.get(key), bench.files)
+        rows += _of_target(row, key, bench)
+        if rows:
+            yield from rows
+        elif not dropped:
+            yield _unseen(row, key, bench)
+
+
+def _candidates(
+    row: ExpectedRow, observed: Observed, triggers: Mapping[ObjectKey, Answers]
+) -> list[ObjectKey]:
+    every = [*observed.targets, *triggers]
+    if row.resources is None:
+        return every
+    named = [key for name in row.resources for key in every if _is_named(key, name)]
+    named += [key for spec in row.specs for key in every if _is_specified(key, spec)]
+    return named or every
+
+
+def _is_named(key: ObjectKey, name: str) -> bool:
+    parts = name.split("/")
+    return parts == [key.name] or parts == [key.namespace, key.name]
+
+
+def _is_specified(key: ObjectKey, spec: ResourceSpec) -> bool:
+    return (key.api_version, key.namespace, key.name) == (
+        spec.api_version,
+        spec.namespace,
+        spec.name,
+    )
+
+
+def _of_trigger(
+    row: ExpectedRow, key: ObjectKey, answers: Answers | None, files: Files
+) -> tuple[list[RowOutcome], bool]:
+    """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
+    rows: list[RowOutcome] = []
+    dropped = False
+    name = row.policy.rpartition("/")[2]
+    for response in answers.responses.get(name, ()) if answers else ():
+        for result in response.results:
+            if not names_rule(row, result.rule.name):
+                continue
+            for name_shown, verdict in _verdicts(row, response, result, files):
+                if verdict.missing and not row.fails_on_missing and result.phase is not _GENERATE:
+                    dropped = True
+                else:
+                    shown = name_shown or "/".join(key)
+                    rows.append(outcome(row, result.rule.name, shown, verdict))
+        if not rows and not dropped:
+            rows.append(_excluded(row, key))
+    return rows, dropped
+
+
+def _verdicts(
+    row: ExpectedRow, response: PolicyResponse, result: RuleResult, files: Files
+) -> Iterator[tuple[str, Verdict]]:
+    """Yield the verdict on each object that a result left; by name where that is generated."""
+    policy = response.policy
+    if result.phase is not _GENERATE:
+        yield "", weigh(row, Left(policy, result, left_object(response)), files)
+    elif not result.generated:
+        yield "", weigh_status(row, policy, result)
+    for obj in result.generated:
+        yield generated_name(obj), weigh(row, Left(policy, result, obj), files)
+
+
+def left_object(response: PolicyResponse) -> Json:
+    """Return the object as a response leaves it: an empty one after a failed mutation."""
+    failed = response.phase is Phase.MUTATE and any(
+        one.status is RuleStatus.ERROR and not one.targets for one in response.results
+    )
+    return {} if failed else response.object
+
+
+def generated_name(obj: Json) -> str:
+    """Return what stands for a generated object in the column of resources."""
+    return f"/{text_field(metadata(obj), 'name')}"
+
+
+def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcome]:
+    """Return the rows for a target; whose policy and rule it was makes no difference."""
+    return [
+        outcome(
+            row,
+            found.result.rule.name,
+            "/".join(key),
+            weigh(row, Left(found.response.policy, found.result, found.object), bench.files),
+        )
+        for found in bench.observed.targets.get(key, ())
+    ]
+
+
+def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> RowOutcome:
+    """Return the outcome that a verdict makes of a row."""
+    return RowOutcome(
+        row.policy,
+        rule,
+        resource,
+        "Pass" if verdict.passed else "Fail",
+        verdict.reason,
+        verdict.message,
+        difference=verdict.difference,
+    )
+
+
+def _excluded(row: ExpectedRow, key: ObjectKey) -> RowOutcome:
+    return RowOutcome(row.policy, row.rule, "/".join(key), "Pass", "Excluded", "Excluded")
+
+
+def _unseen(row: ExpectedRow, key: ObjectKey, bench: Bench) -> RowOutcome:
+    invalid = bench.refused.get(row.policy.rpartition("/")[2])
+    shown = RowOutcome(row.policy, row.rule, "/".join(key), "Fail", "Not found", "Not found")
+    if invalid is None:
+        return shown
+    return shown._replace(result="Skip", reason="Invalid Policy", message=invalid)

@@ -1,0 +1,46 @@
+"""Why a rule said nothing of a resource, and what kind of skip a result is."""
+
+from collections.abc import Iterable
+
+from kyvsim.compile import CompiledRule
+from kyvsim.engine.policy import open_request
+from kyvsim.match import compile_rule_match
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import RuleResult
+from kyvsim.suite.run import Answers
+
+NO_MATCH = "no match"
+EXCLUDED = "excluded"
+NOTHING_TO_CHECK = "nothing to check"
+PRECONDITION = "precondition"
+EXCEPTION = "exception"
+OTHER = "other"
+
+
+def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) -> str:
+    """Return why rules of a policy have no result for a resource.
+
+    One that matches had nothing to look at (a loop over no elements, a deletion); one that would
+    match without its exclude block excludes.
+    """
+    opened = open_request(answers.request, answers.world, policy.name)
+    if opened is None:
+        return NOTHING_TO_CHECK
+    excluded = False
+    namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
+    for rule in rules:
+        if rule.matches(opened.facts):
+            return NOTHING_TO_CHECK
+        excludes = rule.rule.data.get("exclude")
+        matches = compile_rule_match(rule.rule.data.get("match"), None, namespace)
+        excluded = excluded or bool(excludes and matches(opened.facts))
+    return EXCLUDED if excluded else NO_MATCH
+
+
+def kind_of_skip(result: RuleResult) -> str:
+    """Return the kind of a skip that a rule gave itself."""
+    if result.message.startswith("preconditions not met"):
+        return PRECONDITION
+    if result.message.startswith("rule is skipped due to policy exception"):
+        return EXCEPTION
+    return OTHER

@@ -1,0 +1,72 @@
+"""One rule's result beside what a row expects of it.
+
+upstream: cmd/cli/kubectl-kyverno/commands/test/command.go
+"""
+
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import RuleResult, RuleStatus
+from kyvsim.model.test_suite import Difference, ExpectedRow
+from kyvsim.suite.compare import Comparison, Files, compare, compare_any
+
+_PREFIXES = ("", "autogen-", "autogen-cronjob-")
+
+
+class Left(NamedTuple):
+    """What one result of a rule left behind."""
+
+    policy: Policy
+    result: RuleResult
+    object: Json
+
+
+class Verdict(NamedTuple):
+    """Whether a result is as expected, and what to say of it."""
+
+    passed: bool
+    reason: str
+    message: str = ""
+    difference: Difference | None = None
+    missing: bool = False
+    """Whether the object was not among those of the row's file."""
+
+
+def names_rule(row: ExpectedRow, name: str) -> bool:
+    """Return whether a row means the rule of this name: its own, or one derived from it."""
+    return not row.rule or name in {prefix + row.rule for prefix in _PREFIXES}
+
+
+def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:
+    """Return how a result, and the object it left, stand to what the row expects."""
+    if row.patched:
+        found = compare(left.object, row.patched, files)
+        if not found.equal:
+            return _unequal(found, "Patched resource didn't match the patched resource in the test")
+    if row.generated:
+        found = compare_any(left.object, row.generated, files)
+        if not found.equal:
+            return _unequal(found, "Generated resource didn't match the expected resource")
+    return weigh_status(row, left.policy, left.result)
+
+
+def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> Verdict:
+    """Return how a result's status stands to the one that the row expects."""
+    status = status_of(policy, result)
+    if status != row.result:
+        return Verdict(False, f"Want {row.result}, got {status}", result.message)
+    return Verdict(True, "Ok", result.message)
+
+
+def status_of(policy: Policy, result: RuleResult) -> str:
+    """Return the status as reports show it: failures of an unscored policy are warnings."""
+    if result.status is RuleStatus.FAIL and not policy.scored:
+        return RuleStatus.WARN.value
+    return result.status.value
+
+
+def _unequal(found: Comparison, message: str) -> Verdict:
+    if found.problem:
+        return Verdict(False, "Resource error", found.problem, missing=found.missing)
+    return Verdict(False, "Resource diff", message, found.difference)
