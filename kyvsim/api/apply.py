@@ -24,10 +24,10 @@ class Application(NamedTuple):
     """Rules after autogen."""
     exception_count: int
     diagnostics: tuple[Diagnostic, ...]
-    schedules: tuple[Schedule, ...]
-    """Of the cleanup policies."""
     responses: Iterator[EngineResponse]
     """One for each resource, in input order."""
+    schedules: tuple[Schedule, ...] = ()
+    """Of the cleanup policies."""
 
 
 def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Application:
