@@ -1,4 +1,4 @@
-"""Recorded data of images: the section `images` of values files and context files."""
+"""Recorded data of images: the section `images` of values files."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,7 @@
 """`verifyImages`: signatures and attestations of images, and digests put in place of tags.
 
-No registry is ever asked. What it would have said stands in the values file (or under `spec` of a
-context file), by the reference of the image with registry and tag, or digest where it has one:
+No registry is ever asked. What it would have said stands in the values file, by the reference of
+the image with its registry and its tag, or its digest where it has one:
 
     images:
       ghcr.io/acme/app:1.0:

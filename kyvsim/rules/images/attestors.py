@@ -115,7 +115,10 @@ def _names(pattern: str | None, expression: str | None, text: str) -> bool:
     if expression:
         import re2  # noqa: PLC0415 — slow to import, rarely needed
 
-        return re2.search(expression, text) is not None
+        try:
+            return re2.search(expression, text) is not None
+        except re2.error as error:
+            raise SignatureError(f"`{expression}` is no regular expression: {error}") from error
     return not pattern or matches(pattern, text)
 
 

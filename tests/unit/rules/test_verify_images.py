@@ -67,6 +67,18 @@ def test_recorded_signatures(verify, attestors, signatures, status, message):
     assert message in said[1]
 
 
+@pytest.mark.parametrize(
+    ("expression", "status"), [("^me@", "pass"), ("^you@", "fail"), ("(", "fail")]
+)
+def test_a_subject_may_be_named_by_an_expression(verify, expression, status):
+    keyless = {"subjectRegExp": expression, "rekor": {"url": "https://r"}}
+    signatures = [{"issuer": "https://i", "subject": "me@acme"}]
+    ((found, _),), _ = verify(
+        [entry(attestors=[{"entries": [{"keyless": keyless}]}])], {APP: {"signatures": signatures}}
+    )
+    assert found == status
+
+
 @pytest.mark.parametrize("images", [None, {APP: {"digest": DIGEST}}, {PINNED: {"signatures": ONE}}])
 def test_what_is_not_recorded_is_an_error_that_shows_the_mock(verify, images):
     ((status, message),), _ = verify([entry(attestors=[KEY])], images)
