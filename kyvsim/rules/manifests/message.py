@@ -5,17 +5,17 @@ upstream: github.com/sigstore/k8s-manifest-sigstore pkg/k8smanifest/verify.go, p
 
 import base64
 import binascii
-import gzip
 import io
-import tarfile
-import zlib
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_all
+
+if TYPE_CHECKING:
+    import tarfile
 
 _MOST_BYTES = 32 << 20
 """What a message may grow to: more than an object can be, less than a bomb."""
@@ -53,6 +53,9 @@ def read_message(annotations: Mapping[str, str], domain: str) -> SignedMessage:
 
 def unpacked(data: bytes) -> bytes:
     """Return what gzip holds, or the data itself where it is no gzip; raises `MessageError`."""
+    import gzip  # noqa: PLC0415 — rarely needed
+    import zlib  # noqa: PLC0415 — rarely needed
+
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(_MOST_BYTES + 1)
@@ -94,6 +97,8 @@ def manifests_for(message: SignedMessage, obj: Json) -> list[Json]:
 
 
 def _manifests(content: bytes) -> list[Json]:
+    import tarfile  # noqa: PLC0415 — slow to import, rarely needed
+
     direct = list(_documents(content))
     if direct:
         return direct
@@ -107,7 +112,7 @@ def _manifests(content: bytes) -> list[Json]:
         raise MessageError(problem, missing=False) from error
 
 
-def _files(archive: tarfile.TarFile) -> Iterator[bytes]:
+def _files(archive: "tarfile.TarFile") -> Iterator[bytes]:
     members = sorted(archive.getmembers(), key=lambda member: member.name)
     for member in members:
         file = archive.extractfile(member) if member.isreg() else None
