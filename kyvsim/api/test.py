@@ -1,13 +1,12 @@
 """`test`: manifests found, run and checked, each by itself and several at a time."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.api.test_inputs import read_test
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Location
 from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome, TestManifest
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.run import observe
@@ -76,9 +75,7 @@ def run_file(file: str, options: TestOptions) -> tuple[ManifestOutcome, ...]:
 def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
     file = manifest.document.file
-    narrowed = (
-        options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows
-    )
+    narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
     if not rows:
         empty = () if manifest.rows else (_empty(manifest),)
@@ -87,7 +84,9 @@ def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcom
     outcomes: tuple[RowOutcome, ...] = ()
     if not inputs.unusable:
         operations = (row.operation for row in manifest.rows if row.operation)
-        bench = Bench(observe(inputs.suite, operations), inputs.files, inputs.refused)
+        bench = Bench(
+            observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread
+        )
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             one._replace(location=manifest.document.locate(row.path)) if one.failed else one

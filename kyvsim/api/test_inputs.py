@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
@@ -37,6 +37,9 @@ class TestInputs(NamedTuple):
     suite: SuiteInputs
     files: Files
     refused: dict[str, str]
+    """Names of invalid policies, and what is wrong with each."""
+    unread: dict[str, str]
+    """The same for policies that could not be read, or are of another kind."""
     exception_count: int
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
@@ -82,8 +85,11 @@ def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInpu
     sources = reader.paths(dict.fromkeys(row.clone_source for row in rows if row.clone_source))
     options = CompileOptions(system_environment(), exceptions)
     compiled, problems = compile_policies(policies, options)
-    sound = {id(one.policy) for one in compiled.policies}
     reader.said += problems
+    sound = {one.policy.name for one in compiled.policies}
+    refused = [one.document for one in policies if one.name not in sound]
+    known = {one.name for one in policies}
+    unread = [one for one in documents if _name(one) not in known]
     suite = SuiteInputs(
         policies=compiled,
         resources=resources,
@@ -99,30 +105,27 @@ def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInpu
     return TestInputs(
         suite=suite,
         files=_read_files(rows, reader),
-        refused={
-            policy.name: _reason(policy.document, problems)
-            for policy in policies
-            if id(policy) not in sound
-        },
+        refused={_name(one): _reason(one, problems) for one in refused},
+        unread={_name(one): _reason(one, reader.said) for one in unread},
         exception_count=len(exceptions),
-        diagnostics=(*map(_unread, _unread_fields(manifest)), *reader.said),
+        diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *reader.said),
         unusable=unusable or bool(lost),
     )
 
 
-def _reason(document: Document, problems: tuple[Diagnostic, ...]) -> str:
-    """Return what was said about a policy's file, the first of it."""
-    place = document.locate(())
-    own = (one for one in problems if one.location and one.location.file == place.file)
-    return next((one.message for one in own), "the policy is invalid")
+def _name(document: Document) -> str:
+    return text_field(metadata(document.data), "name")
 
 
-def _unread_fields(manifest: TestManifest) -> Iterable[tuple[TestManifest, str]]:
-    return ((manifest, name) for name in manifest.unread)
+def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
+    """Return what was said first about a document."""
+    start = document.locate(())
+    places = ((one.location, one.message) for one in said if one.location)
+    own = (text for place, text in places if place.file == start.file and place.line >= start.line)
+    return next(own, "the policy is invalid")
 
 
-def _unread(field: tuple[TestManifest, str]) -> Diagnostic:
-    manifest, name = field
+def _unused(manifest: TestManifest, name: str) -> Diagnostic:
     text = f"`{name}` serves CEL policies, which kyvsim does not evaluate yet: it is not used"
     return Diagnostic("KV045", Severity.WARNING, text, manifest.document.locate((name,)))
 
@@ -146,7 +149,7 @@ def _as_written(names: Iterable[str], reader: _Reader) -> tuple[Json, ...]:
 
 
 def _read_values(manifest: TestManifest, reader: _Reader) -> Values | None:
-    """Return the inline values, else those of the file, with the answers that the manifest gives."""
+    """Return the inline values, else the file's, with the answers that the manifest gives."""
     document = manifest.document
     mocks = reader.keep(load_mocks(document))
     inline = document.data.get("values")

@@ -74,6 +74,19 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def offline_options(*names: str) -> Decorator:
+    """Return what adds those flags of the reference that need a server, refused with a word."""
+    chosen = [one for one in _ONLINE if one[0][-1] in names]
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for spelled, bare, reason in chosen:
+            text = f"kyvsim works offline: {spelled[-1]}: {reason}"
+            function = _refused(spelled, bare, text)(function)
+        return function
+
+    return add
+
+
 class GoSpelledCommand(click.Command):
     """A command that takes `--flag=true` and `-r=path` as well, as Go programs do."""
 

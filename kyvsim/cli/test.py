@@ -9,24 +9,117 @@ import click
 
 from kyvsim.api.test import TestOptions, TestRun, run_tests
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
-from kyvsim.cli.options import GoSpelledCommand
+from kyvsim.cli.options import GoSpelledCommand, offline_options
+from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
 from kyvsim.cli.streams import is_terminal, say, write_out
-from kyvsim.report import test_json
+from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import safe_line
+from kyvsim.report.test_formats import FORMATS
 from kyvsim.report.test_run import Sight, every_diagnostic, is_unusable
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
 
+_HELP = """Run tests of policies: manifests that say what policies are expected to do.
 
-@click.command(cls=GoSpelledCommand)
-@click.argument("paths", nargs=-1, required=True)
-@click.option("-f", "--file-name", default="kyverno-test.yaml")
-@click.option("--lenient", is_flag=True)
-@click.option("-o", "--output-format", default="text")
-def command(**options: Any) -> int:
-    outcome = run_tests(TestRun(options["paths"], options["file_name"], TestOptions(lenient=options["lenient"])))
+PATH is a folder, searched with its sub-folders, or a manifest. A row whose policy, rule or
+resource does not exist, or that never ran, fails.
+
+\b
+    kyvsim test .
+    kyvsim test policies/ --test-case-selector 'policy=require-*' --detailed-results
+    kyvsim test . --output-format text --output-format junit=report.xml
+"""
+
+
+@click.command(
+    cls=GoSpelledCommand,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 all rows passed, 1 a row failed, 2 some input could not be used.",
+)
+@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.option(
+    "-f",
+    "--file-name",
+    default="kyverno-test.yaml",
+    show_default=True,
+    help="What manifests are called.",
+)
+@click.option(
+    "-t",
+    "--test-case-selector",
+    default="policy=*,rule=*,resource=*",
+    show_default=True,
+    help="Check only rows that fit, with wildcards.",
+)
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Read rows as Kyverno's own command does: what never ran passes.",
+)
+@click.option(
+    "-o",
+    "--output-format",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
+)
+@click.option("--fail-only", is_flag=True, help="Show failed rows only.")
+@click.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
+@click.option("--remove-color", is_flag=True, help="Print without colours.")
+@click.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0),
+    default=0,
+    help="Processes at once; 0: as many as processors, where it is worth it.",
+)
+@offline_options("--registry", "--git-branch")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
+    """Run `kyvsim test` and return its exit status."""
+    if not options["paths"]:
+        raise click.UsageError("no test given: pass folders of manifests", ctx)
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    run = TestRun(
+        paths=options["paths"],
+        file_name=options["file_name"],
+        options=TestOptions(_selector(options["test_case_selector"], ctx), options["lenient"]),
+        jobs=options["jobs"],
+    )
+    outcome = run_tests(run)
     for one in every_diagnostic(outcome):
         say(safe_line(str(one)))
-    write_out(test_json.render(outcome, Sight()))
+    if not outcome.manifests:
+        say(f"there is no {safe_line(run.file_name)} in these folders")
+    _report(outcome, chosen, options)
+    return _status(outcome, options)
+
+
+def _selector(text: str, ctx: click.Context) -> Selector:
+    try:
+        return parse_selector(text)
+    except SelectorError as error:
+        raise click.UsageError(f"--test-case-selector {error}", ctx) from None
+
+
+def _report(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:
+    """Write each format to its file, and one to standard output."""
+    sight = Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
+    write_reports((path, FORMATS[name](outcome, sight)) for name, path in chosen.files)
+    coloured = sight._replace(colours=_colours(options))
+    write_out(FORMATS[chosen.shown](outcome, coloured))
+
+
+def _status(outcome: SuiteOutcome, options: Mapping[str, Any]) -> int:
     if is_unusable(outcome):
         return UNUSABLE
-    return FAILED if outcome.failed else OK
+    if outcome.failed or (options["require_tests"] and not outcome.total):
+        return FAILED
+    return OK
+
+
+def _colours(options: Mapping[str, Any]) -> bool:
+    """Return whether to colour: on a terminal, unless an option or the environment says no."""
+    unwanted = options["remove_color"] or os.environ.get("NO_COLOR")
+    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"

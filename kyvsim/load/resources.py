@@ -26,8 +26,9 @@ def load_resources(
 ) -> Loaded:
     """Return the resources that `paths` lead to, and what is wrong with other documents.
 
-    All their numbers are floats, unless `typing` says otherwise. `crds` are CustomResourceDefinitions that tell which further kinds
-    have no namespace; those among the resources do not. upstream: cmd/cli/kubectl-kyverno/resource
+    All their numbers are floats, unless `typing` says otherwise. `crds` are definitions that tell
+    which further kinds have no namespace; those among the resources do not.
+    upstream: cmd/cli/kubectl-kyverno/resource
     """
     documents, remarks = read_documents(paths, stdin, typing)
     kinds = crd_kinds(crds)

@@ -73,7 +73,7 @@ def load_test_manifest(
         remarks = (Diagnostic("KV040", Severity.ERROR, text, document.locate(("name",))),)
     if remarks:
         return None, (*told, *remarks)
-    return _build(data, spelled), (*told, *_odd_rows(data, spelled))
+    return _build(data, spelled), (*told, *_odd_type(data, spelled), *_odd_rows(data, spelled))
 
 
 def _build(data: Json, document: Document) -> TestManifest:
@@ -118,6 +118,12 @@ def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
     api_version = "/".join(filter(None, (spec.get("group", ""), spec.get("version", ""))))
     kind, namespace, name = (spec.get(field, "") for field in ("kind", "namespace", "name"))
     return ResourceSpec(api_version, kind, namespace, name)
+
+
+def _odd_type(data: Json, document: Document) -> Iterator[Diagnostic]:
+    if (data["apiVersion"], data["kind"]) != ("cli.kyverno.io/v1alpha1", "Test"):
+        text = f"{data['kind']} ({data['apiVersion']}) is read as Test (cli.kyverno.io/v1alpha1)"
+        yield Diagnostic("KV042", Severity.WARNING, text, document.locate(("apiVersion",)))
 
 
 def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:

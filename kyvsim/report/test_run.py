@@ -32,7 +32,8 @@ def tally_of(outcome: SuiteOutcome) -> TestTally:
     """Return the counts of an outcome."""
     results = [row.result for one in outcome.manifests for row in one.rows]
     ran = sum(bool(one.rows) for one in outcome.manifests)
-    return TestTally(len(results), *(results.count(one) for one in ("Pass", "Fail", "Skip")), ran)
+    passed, failed, skipped = (results.count(one) for one in ("Pass", "Fail", "Skip"))
+    return TestTally(len(results), passed, failed, skipped, ran)
 
 
 def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:
@@ -53,3 +54,14 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 def is_unusable(outcome: SuiteOutcome) -> bool:
     """Return whether some input could not be used."""
     return any(one.severity is Severity.ERROR for one in every_diagnostic(outcome))
+
+
+def summary_line(outcome: SuiteOutcome) -> str:
+    """Return the counts as one line."""
+    tally = tally_of(outcome)
+    skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+    manifests = "manifest" if tally.manifests == 1 else "manifests"
+    return (
+        f"{tally.total} rows in {tally.manifests} {manifests}: "
+        f"{tally.passed} passed, {tally.failed} failed{skipped}"
+    )

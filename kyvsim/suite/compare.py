@@ -1,6 +1,6 @@
 """Objects beside the files that say how they should be.
 
-upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go), commands/test/compare.go
+upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,14 +1,13 @@
 """The strict reading of rows: what does not exist, or never ran, fails.
 
-INVARIANT: every row gives at least one outcome, and a pass was compared with a result; the one
-exception is `result: skip`, which a rule that leaves the resource alone fulfils. Each says its kind.
+INVARIANT: every row gives at least one outcome, and a pass was compared with a result. The one
+exception is `result: skip`, which a rule that leaves the resource alone fulfils; it says so.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledPolicy, CompiledRule
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.test_suite import ExpectedRow, RowOutcome
 from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources_meant
@@ -36,7 +35,12 @@ def judge_row(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> Iterator[R
     """Yield what came of a row, once for each rule and resource that it means."""
     meant = policies_meant(row, inputs.policies)
     if not meant:
-        yield outcome(row, row.rule, "", nothing_meant(row, inputs.policies, bench.refused))
+        yield outcome(
+            row,
+            row.rule,
+            "",
+            nothing_meant(row, inputs.policies, {**bench.unread, **bench.refused}),
+        )
         return
     keys, unknown = resources_meant(row, inputs)
     found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
@@ -82,12 +86,13 @@ def _on_resource(
 def _answers(
     row: ExpectedRow, answers: Answers | None, meant: Sequence[Meant]
 ) -> Iterator[_Answer]:
-    for one in meant if answers else ():
-        policy = one.compiled.policy
-        for response in answers.responses.get(policy.name, ()) if answers else ():
-            for result in response.results if response.policy is policy else ():
-                if names_rule(row, result.rule.name):
-                    yield _Answer(response, result)
+    if answers is None:
+        return
+    for policy in (one.compiled.policy for one in meant):
+        for response in answers.responses.get(policy.name, ()):
+            if response.policy is policy:
+                named = (one for one in response.results if names_rule(row, one.rule.name))
+                yield from (_Answer(response, result) for result in named)
 
 
 def _outcome(row: ExpectedRow, resource: str, result: RuleResult, verdict: Verdict) -> RowOutcome:

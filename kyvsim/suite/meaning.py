@@ -66,7 +66,9 @@ def resources_meant(
         keys = [key for key in every if name in {key.name, f"{key.namespace}/{key.name}"}]
         found += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
-            names = [key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every]
+            names = [
+                key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every
+            ]
             unknown.append((name, _absent(f"no resource is called `{name}`{likely(name, names)}")))
     for spec in row.specs:
         keys = [key for key in every if _fits(key, spec)]

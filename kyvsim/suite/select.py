@@ -25,6 +25,8 @@ class Bench(NamedTuple):
     files: Files
     refused: Mapping[str, str]
     """Names of invalid policies, and what is wrong with each."""
+    unread: Mapping[str, str]
+    """Names of policies that could not be read, and why; only the strict reading tells of them."""
 
 
 def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
@@ -51,8 +53,7 @@ def _candidates(
 
 
 def _is_named(key: ObjectKey, name: str) -> bool:
-    parts = name.split("/")
-    return parts == [key.name] or parts == [key.namespace, key.name]
+    return name.split("/") in ([key.name], [key.namespace, key.name])
 
 
 def _is_specified(key: ObjectKey, spec: ResourceSpec) -> bool:
@@ -71,18 +72,28 @@ def _of_trigger(
     dropped = False
     name = row.policy.rpartition("/")[2]
     for response in answers.responses.get(name, ()) if answers else ():
-        for result in response.results:
-            if not names_rule(row, result.rule.name):
-                continue
-            for name_shown, verdict in _verdicts(row, response, result, files):
-                if verdict.missing and not row.fails_on_missing and result.phase is not _GENERATE:
-                    dropped = True
-                else:
-                    shown = name_shown or "/".join(key)
-                    rows.append(outcome(row, result.rule.name, shown, verdict))
+        weighed = tuple(_weighed(row, response, files))
+        kept = [(result, name, verdict) for result, name, verdict in weighed if verdict]
+        dropped = dropped or len(kept) < len(weighed)
+        rows += [
+            outcome(row, result.rule.name, name or "/".join(key), verdict)
+            for result, name, verdict in kept
+        ]
         if not rows and not dropped:
             rows.append(_excluded(row, key))
     return rows, dropped
+
+
+def _weighed(
+    row: ExpectedRow, response: PolicyResponse, files: Files
+) -> Iterator[tuple[RuleResult, str, Verdict | None]]:
+    """Yield the results that a row means with name and verdict; None for one that is dropped."""
+    for result in response.results:
+        if not names_rule(row, result.rule.name):
+            continue
+        for name, verdict in _verdicts(row, response, result, files):
+            tolerated = not row.fails_on_missing and result.phase is not _GENERATE
+            yield result, name, None if verdict.missing and tolerated else verdict
 
 
 def _verdicts(

@@ -14,7 +14,18 @@ EXCLUDED = "excluded"
 NOTHING_TO_CHECK = "nothing to check"
 PRECONDITION = "precondition"
 EXCEPTION = "exception"
+NOTHING_TO_CHANGE = "nothing to change"
+ANCHOR = "anchor"
 OTHER = "other"
+
+_SAID = (
+    ("preconditions not met", PRECONDITION),
+    ("rule is skipped due to policy exception", EXCEPTION),
+    ("no patches applied", NOTHING_TO_CHANGE),
+    ("0 elements processed", NOTHING_TO_CHECK),
+    ("anchor mismatch", ANCHOR),
+)
+"""What upstream says of a skip, and the kind that it is."""
 
 
 def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) -> str:
@@ -39,8 +50,4 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
 
 def kind_of_skip(result: RuleResult) -> str:
     """Return the kind of a skip that a rule gave itself."""
-    if result.message.startswith("preconditions not met"):
-        return PRECONDITION
-    if result.message.startswith("rule is skipped due to policy exception"):
-        return EXCEPTION
-    return OTHER
+    return next((kind for text, kind in _SAID if text in result.message), OTHER)

@@ -1,0 +1,53 @@
+"""Reports in several formats at once: one on standard output, the others in files."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from kyvsim.cli.streams import OutputError
+
+
+class Chosen(NamedTuple):
+    """The format for standard output, and those for files with their paths."""
+
+    shown: str
+    files: tuple[tuple[str, str], ...]
+
+
+def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Context) -> Chosen:
+    """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default."""
+    shown: list[str] = []
+    files: list[tuple[str, str]] = []
+    for value in values:
+        name, separator, path = value.partition("=")
+        name = name.lower()
+        if name not in known:
+            listed = ", ".join(known)
+            raise click.UsageError(f"--output-format {value}: choose from {listed}", ctx)
+        if separator and not path:
+            raise click.UsageError(f"--output-format {value}: there is no file after =", ctx)
+        if separator:
+            files.append((name, path))
+        else:
+            shown.append(name)
+    if len(shown) > 1:
+        text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
+        raise click.UsageError(f"--output-format: {text}", ctx)
+    return Chosen(shown[0] if shown else known[0], tuple(files))
+
+
+def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
+    """Write each report to its path, complete or not at all; raise OutputError where it fails."""
+    for path, pieces in reports:
+        temporary = f"{path}.{os.urandom(4).hex()}.tmp"
+        try:
+            with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.writelines(pieces)
+            os.replace(temporary, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise OutputError(f"cannot write to {path}: {error.strerror}") from None

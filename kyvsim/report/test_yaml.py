@@ -1,0 +1,20 @@
+"""The outcome of tests as one YAML document: that of the JSON format."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.test_json import row_json
+from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, tally_of
+
+
+def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the document as a whole."""
+    yield to_yaml(
+        {
+            "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
+            "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+            "summary": tally_of(outcome)._asdict(),
+        }
+    )
