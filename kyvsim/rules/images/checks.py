@@ -17,7 +17,6 @@ from kyvsim.rules.protocol import (
     Evaluation,
     Outcome,
     RuleContext,
-    RuleType,
     errored,
     failed,
     passed,
@@ -30,14 +29,16 @@ def _checks(entry: Json, name: str) -> bool:
     return entry.get(name) is True
 
 
-def _compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
+def compile_checked(context: RuleContext) -> Callable[[Json], bool]:
+    """Return whether the rule has anything to check of an object."""
     entries = entries_of(context.rule.data)
     if any(_checks(entry, "verifyDigest") or _checks(entry, "required") for entry in entries):
         return compile_concerns(context)
     return lambda _: False
 
 
-def _compile(context: RuleContext) -> CompiledBody:
+def compile_checks(context: RuleContext) -> CompiledBody:
+    """Return the body that a `verifyImages` rule has in the validate phase."""
     entries = entries_of(context.rule.data)
     read = compile_reader(context.rule.data, context.environment)
 
@@ -98,6 +99,3 @@ def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
     if skips:
         return passed(" ".join(("image verified, skipped images:", *skips)))
     return passed("image verified")
-
-
-RULE_TYPE = RuleType(("verifyImages",), Phase.VALIDATE, _compile, concerns=_compile_concerns)
