@@ -1,5 +1,9 @@
 """One rule → closures."""
 
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.exceptions import attach_exceptions
 from kyvsim.compile.options import CompileOptions, Model
@@ -9,7 +13,38 @@ from kyvsim.match import compile_rule_match, kinds_of_block
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
 from kyvsim.rules import RULE_TYPES
-from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType, skipped
+from kyvsim.rules.protocol import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    RuleContext,
+    RuleType,
+    skipped,
+)
+
+_BodyCompiler: TypeAlias = Callable[[RuleType, RuleContext], CompiledBody]
+
+
+def lower_derived_rule(
+    policy: Policy, rule: Rule, options: CompileOptions
+) -> tuple[CompiledRule, ...]:
+    """Return a rule that autogen derived as closures; its body is compiled when it first runs.
+
+    Most runs meet objects of one or two controllers, and many of none. What the rule was derived
+    from is compiled at once, so a text that cannot be read is found there.
+    """
+
+    def when_first_run(rule_type: RuleType, context: RuleContext) -> CompiledBody:
+        @cache
+        def body() -> CompiledBody:
+            return _compile_body(rule_type, context, options)
+
+        def evaluate(evaluation: Evaluation) -> Outcome | None:
+            return body()(evaluation)
+
+        return evaluate
+
+    return _lower_phases(policy, rule, options, when_first_run)
 
 
 def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
@@ -18,19 +53,31 @@ def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[Com
     Raises `QuerySyntaxError` where an expression of the rule is no JMESPath, and `ValueError` where
     another text of it cannot be read.
     """
+
+    def at_once(rule_type: RuleType, context: RuleContext) -> CompiledBody:
+        return _compile_body(rule_type, context, options)
+
+    return _lower_phases(policy, rule, options, at_once)
+
+
+def _lower_phases(
+    policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
+) -> tuple[CompiledRule, ...]:
     rule_type = next((one for one in RULE_TYPES if one.takes(rule.data)), None)
+    context = RuleContext(policy, rule, options.environment)
     found: list[CompiledRule] = []
     while rule_type is not None:
-        found.append(_lower(rule_type, policy, rule, options))
+        body = compile_body(rule_type, context)
+        found.append(_lower(rule_type, context, body, options))
         rule_type = rule_type.then
     return tuple(found)
 
 
 def _lower(
-    rule_type: RuleType, policy: Policy, rule: Rule, options: CompileOptions
+    rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
 ) -> CompiledRule:
-    data, environment = rule.data, options.environment
-    context = RuleContext(policy, rule, environment)
+    policy, rule, environment = context
+    data = rule.data
     preconditions = data.get("preconditions")
     return CompiledRule(
         rule=rule,
@@ -44,7 +91,7 @@ def _lower(
         exceptions=attach_exceptions(policy, rule, options),
         weighs_exceptions=rule_type.weighs_exceptions,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
-        body=_compile_body(rule_type, context, options),
+        body=body,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
     )
 

@@ -3,7 +3,7 @@
 from kyvsim.compile.autogen import compute_rules
 from kyvsim.compile.cleanup import compile_cleanup
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.compile.lower import lower_rule
+from kyvsim.compile.lower import lower_derived_rule, lower_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
@@ -17,10 +17,9 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     if policy.cleans_up:
         return compile_cleanup(policy, options)
     computed = compute_rules(policy)
-    lowered = {
-        id(rule): lower_rule(policy, rule, options)
-        for rule in (*computed.written, *(one.rule for one in computed.derived))
-    }
+    lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
+    for one in computed.derived:
+        lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)
 
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(one for rule in rules for one in lowered[id(rule)])
