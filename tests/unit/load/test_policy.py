@@ -105,7 +105,11 @@ def test_annotations_may_be_null():
             "KV018",
             "kyvsim does not evaluate ValidatingPolicy (policies.kyverno.io/v1) yet",
         ),
-        (policy(apiVersion="kyverno.io/v2", kind="GlobalContextEntry"), "KV018", "GlobalContextEntry"),
+        (
+            policy(apiVersion="kyverno.io/v2", kind="GlobalContextEntry"),
+            "KV018",
+            "GlobalContextEntry",
+        ),
     ],
 )
 def test_a_document_that_is_no_sound_policy_is_refused(data, code, part):
