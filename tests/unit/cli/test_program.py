@@ -83,9 +83,9 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(manifests):
     assert process.wait() == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110 — no file
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(manifests):
-    with open("/dev/full", "w") as full:  # noqa: PTH123 — a device
+    with open("/dev/full", "w") as full:
         for arguments in (manifests, ("--help",), ("version",)):
             done = subprocess.run(
                 [*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, check=False
