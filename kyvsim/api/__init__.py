@@ -2,5 +2,6 @@
 
 from kyvsim.api.apply import Application, open_application
 from kyvsim.api.inputs import ApplyInputs
+from kyvsim.load.files import Source
 
-__all__ = ["Application", "ApplyInputs", "open_application"]
+__all__ = ["Application", "ApplyInputs", "Source", "open_application"]

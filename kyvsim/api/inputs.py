@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
+from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.userinfo import load_userinfo
@@ -22,12 +23,15 @@ _Read = TypeVar("_Read")
 
 
 class ApplyInputs(NamedTuple):
-    """What `kyvsim apply` is given; paths are files, folders, globs or `-` for standard input."""
+    """What `kyvsim apply` is given; paths are files, folders, globs or `-` for standard input.
 
-    policies: tuple[str, ...]
-    resources: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    exceptions: tuple[str, ...] = ()
+    Where a Source can stand it is a text at hand, with a name to show for it.
+    """
+
+    policies: tuple[str | Source, ...]
+    resources: tuple[str | Source, ...] = ()
+    targets: tuple[str | Source, ...] = ()
+    exceptions: tuple[str | Source, ...] = ()
     values_file: str = ""
     set_values: tuple[str, ...] = ()
     userinfo: str = ""

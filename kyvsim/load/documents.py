@@ -32,7 +32,7 @@ Loaded = tuple[tuple[Document, ...], tuple[Diagnostic, ...]]
 
 
 def read_documents(
-    paths: Iterable[str], stdin: bytes | None = None, typing: Typing = AS_WRITTEN
+    paths: Iterable[str | Source], stdin: bytes | None = None, typing: Typing = AS_WRITTEN
 ) -> Loaded:
     """Return the documents that `paths` lead to, in order, and what is wrong with the others."""
     documents: list[Document] = []

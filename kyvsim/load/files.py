@@ -26,14 +26,18 @@ class Source(NamedTuple):
     text: str
 
 
-def read_sources(paths: Iterable[str], stdin: bytes | None = None) -> Iterator[Source | Diagnostic]:
+def read_sources(
+    paths: Iterable[str | Source], stdin: bytes | None = None
+) -> Iterator[Source | Diagnostic]:
     """Yield the texts that `paths` lead to, and a diagnostic for each that cannot be read.
 
     A folder stands for the YAML and JSON files in and below it, sorted, hidden ones left out; a
-    glob for what it finds; `-` for `stdin`, the bytes of standard input.
+    glob for what it finds; `-` for `stdin`, the bytes of standard input; a Source for itself.
     """
     for path in paths:
-        if path == STDIN:
+        if isinstance(path, Source):
+            yield path
+        elif path == STDIN:
             yield _decode(_STDIN_NAME, stdin or b"")
         else:
             yield from _read_path(path)

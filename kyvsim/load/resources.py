@@ -10,6 +10,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
 from kyvsim.load.documents import AS_RESOURCES, Loaded, Typing, read_documents
+from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 
@@ -19,7 +20,7 @@ _MAP_FIELDS = frozenset(
 
 
 def load_resources(
-    paths: Iterable[str],
+    paths: Iterable[str | Source],
     stdin: bytes | None = None,
     crds: Iterable[Json] = (),
     typing: Typing = AS_RESOURCES,

@@ -126,3 +126,10 @@ def test_addresses_are_not_fetched():
     assert (
         problem("https://host.invalid/x.yaml").message == "no such file: only local files are read"
     )
+
+
+def test_a_text_at_hand_stands_for_itself(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n")
+    given = Source("<policy 1>", "b: 2\n")
+    found = list(read_sources([given, str(tmp_path / "a.yaml")]))
+    assert found == [given, Source(str(tmp_path / "a.yaml"), "a: 1\n")]
