@@ -1,0 +1,110 @@
+"""What policies do to manifests, as plain values."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.subject import title
+from kyvsim.report.summary import Row, Tally, compile_rows
+from kyvsim.testing.given import Given, sources
+
+
+class Verdict(NamedTuple):
+    """What one rule said about one resource."""
+
+    policy: str
+    rule: str
+    resource: str
+    """`namespace/Kind/name`, or `Kind/name` where there is no namespace."""
+    result: str
+    """pass, fail, warn, error or skip."""
+    message: str
+
+
+class Effect(NamedTuple):
+    """What the policies did with one resource."""
+
+    resource: Json
+    """The resource as it was read."""
+    mutated: Json
+    """The resource as mutate rules left it; None where they changed nothing."""
+    generated: tuple[Json, ...]
+    patched: tuple[Json, ...]
+    """Other objects, as rules left them that mutate existing objects."""
+    verdicts: tuple[Verdict, ...]
+
+
+class UnusableInputError(ValueError):
+    """A policy or manifest could not be used, or there is none: a test would say too little."""
+
+
+def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[Effect, ...]:
+    """Return what policies do to every resource of the manifests, in the order of the manifests.
+
+    Both are paths, YAML texts (of several lines), objects, or lists of these. `options` are the
+    further fields of `kyvsim.api.ApplyInputs`, such as `exceptions`, `targets`, `values_file`,
+    `userinfo`, `now`. Raises UnusableInputError where `kyvsim apply` would exit with 2, and where there
+    is no policy or no resource.
+    """
+    inputs = ApplyInputs(
+        policies=sources(policies, "policy"),
+        resources=sources(manifests, "manifest"),
+        **{name: _option(name, value) for name, value in options.items()},
+    )
+    application = open_application(inputs)
+    _check(application)
+    rows_of = compile_rows(Tally(), audit_warn=False)
+    return tuple(_effect(response, rows_of) for response in application.responses)
+
+
+def verdicts(policies: Given, manifests: Given, **options: Any) -> tuple[Verdict, ...]:
+    """Return what every rule says about every resource; arguments are those of apply_policies."""
+    effects = apply_policies(policies, manifests, **options)
+    return tuple(verdict for effect in effects for verdict in effect.verdicts)
+
+
+_OF_SOURCES = ("targets", "exceptions")
+_OF_TEXTS = ("set_values", "crd_paths")
+_PATHS = ("values_file", "userinfo", "context_file")
+
+
+def _option(name: str, value: Any) -> Any:
+    """Return an option's value as ApplyInputs has it."""
+    if name in _OF_SOURCES:
+        return sources(value, name.removesuffix("s"))
+    if name in _OF_TEXTS:
+        one = isinstance(value, str | os.PathLike)
+        return tuple(map(os.fspath, (value,) if one else value))
+    return os.fspath(value) if name in _PATHS else value
+
+
+def _check(application: Application) -> None:
+    wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
+    if not application.policies and not wrong:
+        wrong.append("there is no policy")
+    if not application.resource_count and not wrong:
+        wrong.append("there is no resource")
+    if wrong:
+        raise UnusableInputError("\n".join(wrong))
+
+
+def _effect(response: EngineResponse, rows_of: Callable[[EngineResponse], Iterator[Row]]) -> Effect:
+    return Effect(
+        resource=response.trigger,
+        mutated=response.object if mutations(response) else None,
+        generated=tuple(change.object for change in generated(response)),
+        patched=tuple(change.object for change in patched_targets(response)),
+        verdicts=tuple(map(_verdict, rows_of(response))),
+    )
+
+
+def _verdict(row: Row) -> Verdict:
+    result = row.result
+    return Verdict(
+        row.policy.key, result.rule.name, title(row.resource), str(row.status), result.message
+    )

@@ -1,0 +1,81 @@
+"""The pytest plugin: the fixture `assert_golden` and the option `--update-golden`.
+
+Only hooks and fixtures stand here, and nothing of kyvsim is loaded before a test asks for it. The
+rows of test manifests, as items, belong into a module of their own that a hook
+`pytest_collect_file` here loads when it meets a manifest.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+
+if TYPE_CHECKING:
+    from kyvsim.testing.effects import Effect
+
+_OPTION = "--update-golden"
+_UPDATED = pytest.StashKey[list[str]]()
+
+AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
+"""The type of the fixture `assert_golden`."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, object, object]:
+    """Add the option once all conftests had their turn, unless one of them has it already."""
+    result = yield
+    # A value behind it, so that an option of this name that takes one is recognised as well.
+    _, unknown = parser.parse_known_and_unknown_args([_OPTION, "x"])
+    if _OPTION in unknown:
+        group = parser.getgroup("kyvsim", "kyvsim: golden files of what policies do")
+        group.addoption(
+            _OPTION,
+            action="store_true",
+            help="rewrite golden files, and fail where they changed",
+        )
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that rewrote golden files, after its last line."""
+    result = yield
+    updated = item.stash.get(_UPDATED, None)
+    if updated:
+        files = ", ".join(updated)
+        pytest.fail(f"updated {files}: review the change, then run again", pytrace=False)
+    return result
+
+
+@pytest.fixture
+def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
+    """Return a function that fails where effects differ from a golden file.
+
+    Its path counts from the folder of the test's file. With `--update-golden` the file is
+    rewritten instead, and the test fails at its end, if there was something to change.
+    """
+
+    def check(effects: "Iterable[Effect]", path: str | Path) -> None:
+        __tracebackhide__ = True
+        # Slow to import, and not wanted where pytest only has the plugin by chance.
+        from kyvsim.testing import golden  # noqa: PLC0415 — see above
+
+        file = request.path.parent / path
+        found = tuple(effects)
+        is_new = not file.exists()
+        difference = golden.golden_difference(found, file)
+        if not difference:
+            return
+        if request.config.getoption(_OPTION):
+            golden.write_golden(found, file)
+            request.node.stash.setdefault(_UPDATED, []).append(str(path))
+            shown = f"{path}: new" if is_new else f"{path}:\n{difference}"
+            request.node.add_report_section("call", "golden file", shown)
+            return
+        hint = f"run pytest {_OPTION} to write what is the case now"
+        if is_new:
+            pytest.fail(f"there is no golden file {path}: {hint}", pytrace=False)
+        pytest.fail(f"{path} says otherwise ({hint}):\n{difference}", pytrace=False)
+
+    return check
