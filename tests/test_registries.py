@@ -148,7 +148,8 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    choosers = (PACKAGE / "cli/apply.py", PACKAGE / "report/lint_formats.py")
+    formats_of = ("report/lint_formats.py", "report/test_formats.py")
+    choosers = (PACKAGE / "cli/apply.py", *(PACKAGE / name for name in formats_of))
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
     formats = [
         name

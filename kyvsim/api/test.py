@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kyvsim.api.test_inputs import read_test
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome, TestManifest
+from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.run import observe
 from kyvsim.suite.select import Bench
@@ -17,24 +17,24 @@ _FEW = 8
 """So many manifests run in one process faster than several processes start."""
 
 
-class TestOptions(NamedTuple):
-    """How manifests are read; the same for all of them."""
+class Reading(NamedTuple):
+    """How the rows of all manifests are read."""
 
     selector: Selector = Selector()
     lenient: bool = False
 
 
-class TestRun(NamedTuple):
+class SuiteRun(NamedTuple):
     """What `kyvsim test` is given."""
 
     paths: tuple[str, ...]
     file_name: str = "kyverno-test.yaml"
-    options: TestOptions = TestOptions()
+    options: Reading = Reading()
     jobs: int = 0
     """How many processes at once; 0 for as many as there are processors, if it is worth it."""
 
 
-def run_tests(run: TestRun) -> SuiteOutcome:
+def run_tests(run: SuiteRun) -> SuiteOutcome:
     """Return what came of all manifests that the paths lead to, in their order.
 
     The order, and all that is said, do not depend on the number of processes.
@@ -49,7 +49,7 @@ def run_tests(run: TestRun) -> SuiteOutcome:
     return SuiteOutcome(tuple(outcomes), tuple(said))
 
 
-def _run_all(files: tuple[str, ...], run: TestRun) -> Iterator[ManifestOutcome]:
+def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]:
     jobs = run.jobs or (len(os.sched_getaffinity(0)) if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
         for file in files:
@@ -63,7 +63,7 @@ def _run_all(files: tuple[str, ...], run: TestRun) -> Iterator[ManifestOutcome]:
             yield from outcomes
 
 
-def run_file(file: str, options: TestOptions) -> tuple[ManifestOutcome, ...]:
+def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
@@ -72,7 +72,7 @@ def run_file(file: str, options: TestOptions) -> tuple[ManifestOutcome, ...]:
     return tuple(outcomes)
 
 
-def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcome:
+def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
     file = manifest.document.file
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
@@ -88,10 +88,7 @@ def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcom
             observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread
         )
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
-        outcomes = tuple(
-            one._replace(location=manifest.document.locate(row.path)) if one.failed else one
-            for row, one in found
-        )
+        outcomes = tuple(_placed(manifest, row, one) if one.failed else one for row, one in found)
     return ManifestOutcome(
         file,
         outcomes,
@@ -102,6 +99,15 @@ def run_manifest(manifest: TestManifest, options: TestOptions) -> ManifestOutcom
     )
 
 
-def _empty(manifest: TestManifest) -> Diagnostic:
+def _placed(manifest: Manifest, row: ExpectedRow, outcome: RowOutcome) -> RowOutcome:
+    """Return the outcome of a failed row with its place, and the whole path of an expected file."""
+    found = outcome._replace(location=manifest.document.locate(row.path))
+    if found.difference is None:
+        return found
+    path = os.path.join(os.path.dirname(manifest.document.file), found.difference.file)
+    return found._replace(difference=found.difference._replace(file=os.path.normpath(path)))
+
+
+def _empty(manifest: Manifest) -> Diagnostic:
     text = "there is no row under `results`: nothing is tested"
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))

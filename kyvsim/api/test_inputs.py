@@ -22,8 +22,9 @@ from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import NO_MOCKS, Mocks
+from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
-from kyvsim.model.test_suite import ExpectedRow, TestManifest
+from kyvsim.model.test_suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
@@ -31,7 +32,7 @@ from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 _Read = TypeVar("_Read")
 
 
-class TestInputs(NamedTuple):
+class ManifestInputs(NamedTuple):
     """What one manifest needs to run."""
 
     suite: SuiteInputs
@@ -49,7 +50,7 @@ class TestInputs(NamedTuple):
 class _Reader:
     """Reads what a manifest names, and keeps what was said about it."""
 
-    def __init__(self, manifest: TestManifest) -> None:
+    def __init__(self, manifest: Manifest) -> None:
         self.said: list[Diagnostic] = []
         self._folder = os.path.dirname(manifest.document.file)
 
@@ -67,7 +68,7 @@ class _Reader:
         return self.paths((name,))[0] if name else ""
 
 
-def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInputs:
+def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInputs:
     """Return what a manifest names, for the rows that are to be checked."""
     reader = _Reader(manifest)
     values = _read_values(manifest, reader)
@@ -82,7 +83,6 @@ def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInpu
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
-    sources = reader.paths(dict.fromkeys(row.clone_source for row in rows if row.clone_source))
     options = CompileOptions(system_environment(), exceptions)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
@@ -96,13 +96,13 @@ def read_test(manifest: TestManifest, rows: tuple[ExpectedRow, ...]) -> TestInpu
         targets=targets,
         others=(*params, *cluster),
         in_cluster=bool(manifest.cluster_resources),
-        clone_sources=objects_of(reader.keep(load_resources(sources))),
+        clone_sources=_clone_sources(manifest, policies, reader),
         values=values,
         user=user,
     )
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
-    return TestInputs(
+    return ManifestInputs(
         suite=suite,
         files=_read_files(rows, reader),
         refused={_name(one): _reason(one, problems) for one in refused},
@@ -125,7 +125,7 @@ def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
     return next(own, "the policy is invalid")
 
 
-def _unused(manifest: TestManifest, name: str) -> Diagnostic:
+def _unused(manifest: Manifest, name: str) -> Diagnostic:
     text = f"`{name}` serves CEL policies, which kyvsim does not evaluate yet: it is not used"
     return Diagnostic("KV045", Severity.WARNING, text, manifest.document.locate((name,)))
 
@@ -148,7 +148,7 @@ def _as_written(names: Iterable[str], reader: _Reader) -> tuple[Json, ...]:
     return objects_of(found)
 
 
-def _read_values(manifest: TestManifest, reader: _Reader) -> Values | None:
+def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
     """Return the inline values, else the file's, with the answers that the manifest gives."""
     document = manifest.document
     mocks = reader.keep(load_mocks(document))
@@ -176,9 +176,7 @@ def _together(first: Mocks, second: Mocks) -> Mocks:
     )
 
 
-def _read_cluster(
-    manifest: TestManifest, reader: _Reader
-) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
+def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
     """Return the objects of the cluster that a test describes, and definitions of their kinds.
 
     upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/clusterresource.go
@@ -195,6 +193,21 @@ def _read_cluster(
     documents = reader.keep(read_documents(reader.paths(crds), None, AS_WRITTEN))
     definitions = objects_of(documents)
     return (*objects, *definitions), definitions
+
+
+def _clone_sources(
+    manifest: Manifest, policies: Iterable[Policy], reader: _Reader
+) -> dict[str, tuple[Json, ...]]:
+    """Return what rows give for rules to copy, by the key of the policy with such a rule."""
+    found: dict[str, tuple[Json, ...]] = {}
+    rows = [row for row in manifest.rows if row.clone_source]
+    for policy in policies if rows else ():
+        rules = {rule.name for rule in policy.rules if "generate" in rule.data}
+        fit = (row for row in rows if row.policy == policy.key and row.rule in rules)
+        paths = reader.paths(dict.fromkeys(row.clone_source for row in fit))
+        if paths:
+            found[policy.key] = objects_of(reader.keep(load_resources(paths)))
+    return found
 
 
 def _read_files(rows: tuple[ExpectedRow, ...], reader: _Reader) -> Files:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kyvsim.api.test import TestOptions, TestRun, run_tests
+from kyvsim.api.test import Reading, SuiteRun, run_tests
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
@@ -81,10 +81,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not options["paths"]:
         raise click.UsageError("no test given: pass folders of manifests", ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    run = TestRun(
+    run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
-        options=TestOptions(_selector(options["test_case_selector"], ctx), options["lenient"]),
+        options=Reading(_selector(options["test_case_selector"], ctx), options["lenient"]),
         jobs=options["jobs"],
     )
     outcome = run_tests(run)

@@ -1,5 +1,6 @@
 """What one evaluation knows besides policies and request."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.model.mocks import NO_MOCKS
@@ -15,8 +16,9 @@ class World(NamedTuple):
     values: Values | None = None
     answers_calls: bool = True
     """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
-    sources: ClusterView | None = None
-    """The objects that generate rules may copy; None for those of `cluster`."""
+    sources: Callable[[str], ClusterView] | None = None
+    """The objects that generate rules of a policy, by its key, may copy; None for those of
+    `cluster`."""
 
     @property
     def outside(self) -> Outside:

@@ -13,7 +13,7 @@ from kyvsim.load.documents import AS_RESOURCES, read_documents
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.model.test_suite import ExpectedRow, ResourceSpec, TestManifest
+from kyvsim.model.test_suite import ExpectedRow, Manifest, ResourceSpec
 
 _FOR_CEL = ("context", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
 
@@ -46,10 +46,10 @@ def _walk(folder: str, file_name: str) -> Iterator[str]:
             yield os.path.normpath(entry.path)
 
 
-def read_manifests(file: str) -> tuple[tuple[TestManifest, ...], tuple[Diagnostic, ...]]:
+def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
     """Return the manifests in a file, and what is wrong with the other documents in it."""
     documents, remarks = read_documents((file,), None, AS_RESOURCES._replace(strict=True))
-    manifests: list[TestManifest] = []
+    manifests: list[Manifest] = []
     problems = list(remarks)
     for document in documents:
         manifest, found = load_test_manifest(document)
@@ -61,7 +61,7 @@ def read_manifests(file: str) -> tuple[tuple[TestManifest, ...], tuple[Diagnosti
 
 def load_test_manifest(
     document: Document,
-) -> tuple[TestManifest | None, tuple[Diagnostic, ...]]:
+) -> tuple[Manifest | None, tuple[Diagnostic, ...]]:
     """Return what a document of kind Test says, or None and what is wrong with it.
 
     Names of fields count in any spelling of their letters' case, as in Go's reader; it is told.
@@ -76,11 +76,11 @@ def load_test_manifest(
     return _build(data, spelled), (*told, *_odd_type(data, spelled), *_odd_rows(data, spelled))
 
 
-def _build(data: Json, document: Document) -> TestManifest:
+def _build(data: Json, document: Document) -> Manifest:
     def paths(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(data.get(name, ())))
 
-    return TestManifest(
+    return Manifest(
         document=document._replace(data=data),
         policies=paths("policies"),
         resources=paths("resources"),

@@ -1,5 +1,6 @@
 """What context entries and rules can ask besides the request."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.model.mocks import NO_MOCKS, Mocks
@@ -14,5 +15,6 @@ class Outside(NamedTuple):
     answers_calls: bool = True
     """Whether `cluster` answers API calls and lookups of ConfigMaps; if not, what no mock answers
     stays undefined."""
-    sources: ClusterView | None = None
-    """The objects that generate rules may copy; None for those of `cluster`."""
+    sources: Callable[[str], ClusterView] | None = None
+    """The objects that generate rules of a policy, by its key, may copy; None for those of
+    `cluster`."""

@@ -39,7 +39,7 @@ class ExpectedRow(NamedTuple):
     """Where the entry stands in the manifest."""
 
 
-class TestManifest(NamedTuple):
+class Manifest(NamedTuple):
     """One document of kind Test; paths are as written, relative to the manifest's folder."""
 
     document: Document

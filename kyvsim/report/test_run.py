@@ -17,7 +17,7 @@ class Sight(NamedTuple):
     colours: bool = False
 
 
-class TestTally(NamedTuple):
+class SuiteTally(NamedTuple):
     """Counts over all rows."""
 
     total: int
@@ -28,12 +28,12 @@ class TestTally(NamedTuple):
     manifests: int
 
 
-def tally_of(outcome: SuiteOutcome) -> TestTally:
+def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     """Return the counts of an outcome."""
     results = [row.result for one in outcome.manifests for row in one.rows]
     ran = sum(bool(one.rows) for one in outcome.manifests)
     passed, failed, skipped = (results.count(one) for one in ("Pass", "Fail", "Skip"))
-    return TestTally(len(results), passed, failed, skipped, ran)
+    return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
 def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:

@@ -32,8 +32,9 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
-        sources = scope.outside.sources or scope.outside.cluster
-        return list(_source_of(filled)(filled, sources))
+        outside = scope.outside
+        own = outside.sources(context.policy.key) if outside.sources else outside.cluster
+        return list(_source_of(filled)(filled, own))
 
     return make
 

@@ -5,6 +5,7 @@ exception is `result: skip`, which a rule that leaves the resource alone fulfils
 """
 
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey, object_key
@@ -17,11 +18,13 @@ from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_s
 from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status
 
 _SKIP = RuleStatus.SKIP.value
-_SILENCE = {
-    NO_MATCH: "the rule does not match this resource",
-    EXCLUDED: "the rule's exclude block leaves this resource out",
-    NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to look at",
-}
+_SILENCE = MappingProxyType(
+    {
+        NO_MATCH: "the rule does not match this resource",
+        EXCLUDED: "the rule's exclude block leaves this resource out",
+        NOTHING_TO_CHECK: "the rule matches this resource, but found nothing in it to look at",
+    }
+)
 
 
 class _Answer(NamedTuple):

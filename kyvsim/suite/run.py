@@ -3,18 +3,20 @@
 upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.engine.phases import PHASES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
-_ALWAYS_ANSWERING = (Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE)
+_ALWAYS_ANSWERING = tuple(phase for phase in PHASES if phase is not Phase.GENERATE)
 """Phases in which a policy that has rules answers for every object, perhaps with no result."""
 _BY_DEFAULT = ""
 """The operation of rows that name none."""
@@ -30,7 +32,8 @@ class SuiteInputs(NamedTuple):
     """What else the cluster holds: parameters, cluster resources."""
     in_cluster: bool
     """Whether there is a cluster to ask: calls and lookups are answered from all objects."""
-    clone_sources: tuple[Json, ...]
+    clone_sources: Mapping[str, tuple[Json, ...]]
+    """What generate rules may copy besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
 
@@ -116,7 +119,7 @@ def observe(inputs: SuiteInputs, operations: Iterable[str]) -> Observed:
     said: list[EngineResponse] = []
     for document in inputs.resources:
         obj = document.data
-        sources = GivenObjects((obj, *inputs.clone_sources))
+        sources = _sources_of(obj, inputs)
         for operation in runs:
             values = _with_operation(inputs.values, operation)
             world = World(cluster, values, inputs.in_cluster, sources)
@@ -126,6 +129,11 @@ def observe(inputs: SuiteInputs, operations: Iterable[str]) -> Observed:
             answers = Answers(request, world, _by_policy(response, phases))
             triggers[operation][object_key(obj)] = answers
     return Observed(triggers, _patched(inputs.targets, said))
+
+
+def _sources_of(trigger: Json, inputs: SuiteInputs) -> Callable[[str], ClusterView]:
+    """Return what gives, for a policy's key, the objects that its generate rules may copy."""
+    return lambda key: GivenObjects((trigger, *inputs.clone_sources.get(key, ())))
 
 
 def _with_operation(values: Values | None, operation: str) -> Values | None:

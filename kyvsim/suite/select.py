@@ -101,12 +101,18 @@ def _verdicts(
 ) -> Iterator[tuple[str, Verdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
     policy = response.policy
+    # Where one rule of the policy can't make its objects, those of the others are lost as well.
+    generated = () if _hindered(response) else result.generated
     if result.phase is not _GENERATE:
         yield "", weigh(row, Left(policy, result, left_object(response)), files)
-    elif not result.generated:
+    elif not generated:
         yield "", weigh_status(row, policy, result)
-    for obj in result.generated:
+    for obj in generated:
         yield generated_name(obj), weigh(row, Left(policy, result, obj), files)
+
+
+def _hindered(response: PolicyResponse) -> bool:
+    return response.phase is _GENERATE and any(one.note for one in response.results)
 
 
 def left_object(response: PolicyResponse) -> Json:
