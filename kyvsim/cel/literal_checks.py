@@ -11,9 +11,9 @@ from kyvsim.cel.conversion import int_to_timestamp, text_to_duration, text_to_ti
 from kyvsim.cel.errors import CelError, Issue
 from kyvsim.cel.format_checks import check_formats
 from kyvsim.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
-from kyvsim.cel.regexes import compile_regex
 from kyvsim.cel.types import CelType, show
 from kyvsim.cel.unify import same_shape
+from kyvsim.kube.regexes import RegexError, compile_regex
 
 
 def _timestamp(value: str | int) -> object:
@@ -53,7 +53,7 @@ def _check_call(node: Node) -> Iterator[Issue]:
         return
     try:
         test(argument.value)
-    except (CelError, TypeError):
+    except (CelError, RegexError, TypeError):
         yield Issue(argument.at, f"invalid {node.function} argument")
 
 

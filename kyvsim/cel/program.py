@@ -12,6 +12,7 @@ from kyvsim.cel.lower import lower
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
+from kyvsim.kube.regexes import RegexError
 
 
 class Program(NamedTuple):
@@ -67,6 +68,6 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
         raise CompileError(f"must evaluate to {wanted} but got {found}")
     try:
         code, slots = lower(root, checked, env)
-    except CelError as error:
+    except (CelError, RegexError) as error:
         raise CompileError(f"program instantiation failed: {error}") from None
     return Program(text, found, code.run, slots)

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
-from kyvsim.cel.libraries.go_url import UrlError, parse_request_uri
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_time
+from kyvsim.kube.go_url import UrlError, parse_request_uri
 
 _TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]

@@ -3,19 +3,21 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/regex.go.
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
-from kyvsim.cel.regexes import compile_regex
 from kyvsim.cel.signature import function, way
+from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
 
 
 def _compile(pattern: str) -> Any:
     try:
         return compile_regex(pattern)
-    except CelError as error:
+    except RegexError as error:
         raise CelError(f"Illegal regex: {error}") from None
 
 
@@ -24,8 +26,7 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _first(pattern: Any, text: str) -> str:
-    found = pattern.search(text)
-    return str(found[0]) if found is not None else ""
+    return next(_texts(pattern, text), "")
 
 
 def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
@@ -33,17 +34,11 @@ def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
 
 
 def _all(pattern: Any, text: str, count: int = -1) -> list[str]:
-    """Return the matches as Go finds them: none that is empty right behind another."""
-    found: list[str] = []
-    before = -1
-    for match in pattern.finditer(text):
-        if count >= 0 and len(found) >= count:
-            break
-        if match.end() == match.start() == before:
-            continue
-        found.append(str(match[0]))
-        before = match.end()
-    return found
+    return list(islice(_texts(pattern, text), count if count >= 0 else None))
+
+
+def _texts(pattern: Any, text: str) -> Iterator[str]:
+    return (match[0].decode("utf-8", "replace") for match in each_match(pattern, as_bytes(text)))
 
 
 def _find_constant(text: Run, pattern: Any) -> Run:

@@ -10,9 +10,9 @@ from kyvsim.cel import conversion as to
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
-from kyvsim.cel.regexes import compile_regex
 from kyvsim.cel.signature import function, member_and_global, way
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
+from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 
 
 def _size(value: Any) -> int:
@@ -31,7 +31,10 @@ def _same(value: Any) -> Any:
 def _matches(text: Any, pattern: Any) -> bool:
     if text.__class__ is not str or pattern.__class__ is not str:
         raise _no_match(text)
-    return compile_regex(pattern).search(text) is not None
+    try:
+        return is_found(compile_regex(pattern), text)
+    except RegexError as error:
+        raise CelError(str(error)) from None
 
 
 def _no_match(text: Any) -> CelError:
@@ -41,12 +44,12 @@ def _no_match(text: Any) -> CelError:
 
 
 def _matches_constant(text: Run, pattern: Any) -> Run:
-    search = compile_regex(pattern).search
+    compiled = compile_regex(pattern)
 
     def run(frame: list[Any]) -> bool:
         found = text(frame)
         if found.__class__ is str:
-            return search(found) is not None
+            return is_found(compiled, found)
         raise no_such_overload()
 
     return run

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.libraries.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
+from kyvsim.kube.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 
 _TYPE = struct("kubernetes.URL")
 

@@ -4,61 +4,17 @@ upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, NUMBER, STRING, Example, Function
 from kyvsim.kube.go_text import format_float
+from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kube.wildcard import matches
 
-_MAX_MEMORY = 64 << 20
-_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
-_GO_WORDS = MappingProxyType(
-    {
-        "missing ]": "missing closing ]",
-        "missing )": "missing closing )",
-        "trailing \\": "trailing backslash at end of expression",
-        "no argument for repetition operator": "missing argument to repetition operator",
-        "bad repetition operator": "invalid nested repetition operator",
-        "invalid repetition size": "invalid repeat count",
-        "invalid perl operator": "invalid or unsupported Perl syntax",
-        "invalid named capture group": "invalid named capture",
-    }
-)
-"""What Go's regexp says where RE2 words it otherwise."""
-
-
-@lru_cache(maxsize=512)
-def compile_regex(pattern: str) -> Any:
-    """Return the compiled RE2 pattern; raises QueryError with Go's message.
-
-    Cached, since most patterns are constants and the text of the others only exists at run time.
-    """
-    import re2  # noqa: PLC0415 - slow to import, rarely needed
-
-    for found in _ESCAPE.finditer(pattern):
-        if found[0] == r"\C":  # RE2 knows it, Go does not
-            raise QueryError(r"error parsing regexp: invalid escape sequence: `\C`")
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _MAX_MEMORY
-    try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        raise QueryError(_go_message(error.args[0])) from None
-
-
-def _go_message(problem: str | bytes) -> str:
-    text = problem.decode("utf-8", "replace") if isinstance(problem, bytes) else problem
-    words, colon, where = text.partition(": ")
-    shown = f": `{where}`" if colon else ""
-    if words == "trailing \\":
-        shown = ": ``"
-    return f"error parsing regexp: {_GO_WORDS.get(words, words)}{shown}"
 
 
 def as_text(value: str | float) -> str:
@@ -68,7 +24,10 @@ def as_text(value: str | float) -> str:
 
 def regex_match(pattern: str, source: str | float) -> bool:
     """Tell whether a place in `source` fits the pattern."""
-    return next(_matches(compile_regex(pattern), _bytes(as_text(source))), None) is not None
+    try:
+        return is_found(compile_regex(pattern), as_text(source))
+    except RegexError as error:
+        raise QueryError(str(error)) from None
 
 
 def regex_replace_all(pattern: str, source: str | float, replacement: str | float) -> str:
@@ -87,39 +46,24 @@ def regex_replace_all(pattern: str, source: str | float, replacement: str | floa
 def regex_replace_all_literal(pattern: str, source: str | float, replacement: str | float) -> str:
     """Return `source` with each match replaced by the text as it stands."""
     compiled = _compiled_for("regex_replace_all_literal", pattern)
-    text = _bytes(as_text(replacement))
+    text = as_bytes(as_text(replacement))
     return _replaced(compiled, as_text(source), lambda _: text)
 
 
 def _compiled_for(name: str, pattern: str) -> Any:
     try:
         return compile_regex(pattern)
-    except QueryError as error:
-        raise QueryError(f"JMESPath function '{name}': {error.message}") from None
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
-
-
-def _matches(compiled: Any, data: bytes) -> Iterator[Any]:
-    r"""Yield the matches, without empty ones inside of a character, which RE2 finds for `\B`."""
-    for match in compiled.finditer(data):
-        start, end = match.span()
-        if start != end or start == len(data) or data[start] & 0xC0 != 0x80:
-            yield match
+    except RegexError as error:
+        raise QueryError(f"JMESPath function '{name}': {error}") from None
 
 
 def _replaced(compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
-    """Replace matches from the left; an empty one right after another match does not count."""
-    data = _bytes(source)
+    data = as_bytes(source)
     pieces: list[bytes] = []
     last = 0
-    for match in _matches(compiled, data):
+    for match in each_match(compiled, data):
         start, end = match.span()
-        pieces.append(data[last:start])
-        if end > last or start == 0:
-            pieces.append(expand(match))
+        pieces += (data[last:start], expand(match))
         last = end
     pieces.append(data[last:])
     return b"".join(pieces).decode("utf-8", "replace")
@@ -132,9 +76,9 @@ def _template(text: str) -> tuple[bytes | tuple[str], ...]:
     last = 0
     for found in _REFERENCE.finditer(text):
         name = found[1] or found[2]
-        parts += (_bytes(text[last : found.start()]), (name,) if name else b"$")
+        parts += (as_bytes(text[last : found.start()]), (name,) if name else b"$")
         last = found.end()
-    return (*parts, _bytes(text[last:]))
+    return (*parts, as_bytes(text[last:]))
 
 
 def _group(match: Any, name: str) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.image_data import Signature
 
@@ -113,11 +114,9 @@ def _keyless(spec: Json, signature: Signature) -> bool:
 def _names(pattern: str | None, expression: str | None, text: str) -> bool:
     """Return whether a text is the one meant; a pattern that is not given means any."""
     if expression:
-        import re2  # noqa: PLC0415 — slow to import, rarely needed
-
         try:
-            return re2.search(expression, text) is not None
-        except re2.error as error:
+            return is_found(compile_regex(expression), text)
+        except RegexError as error:
             raise SignatureError(f"`{expression}` is no regular expression: {error}") from error
     return not pattern or matches(pattern, text)
 

@@ -7,11 +7,12 @@ upstream: pkg/engine/resources/default-config.yaml of Kyverno, and k8s-manifest-
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 
 _SIGNED = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
 
@@ -39,13 +40,11 @@ def ignored_fields(obj: Json, bindings: Iterable[Json], domain: str) -> Callable
 
 
 def _any_of(fields: Iterable[str]) -> Callable[[str], bool]:
-    import re2  # noqa: PLC0415 — slow to import, rarely needed
-
-    tests = []
+    tests: list[Callable[[str], bool]] = []
     for field in fields:
         try:
-            tests.append(re2.compile(f"{field}*".replace("*", ".*")).search)
-        except re2.error:
+            tests.append(partial(is_found, compile_regex(f"{field}*".replace("*", ".*"))))
+        except RegexError:
             tests.append(field.__eq__)
     return lambda key: any(test(key) for test in tests)
 

@@ -50,6 +50,9 @@ TABLES = {
         ("'12 a 34'.findAll('[0-9]+')", ["12", "34"]),
         ("'12 a 34'.findAll('[0-9]+', 1)", ["12"]),
         ("'aab'.findAll('a*')", ["aa", ""]),
+        ("'aéa'.findAll('\\\\B')", []),
+        ("'aéa'.matches('\\\\B')", False),
+        ("'aéa'.matches('a' + '\\\\B')", False),
         (
             "'a'.find('[')",
             "refused: program instantiation failed: error parsing regexp: missing closing ]: `[`",
