@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kyvsim.testing.effects import Effect, UnusableInputError, Verdict, apply_policies, verdicts
     from kyvsim.testing.golden import golden_difference, write_golden
-    from kyvsim.testing.golden_text import golden_text
+    from kyvsim.testing.text import golden_text
 
 __all__ = [
     "Effect",
@@ -30,7 +30,7 @@ _HOMES = MappingProxyType(
         "Verdict": "effects",
         "apply_policies": "effects",
         "golden_difference": "golden",
-        "golden_text": "golden_text",
+        "golden_text": "text",
         "verdicts": "effects",
         "write_golden": "golden",
     }

@@ -48,8 +48,8 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
 
     Both are paths, YAML texts (of several lines), objects, or lists of these. `options` are the
     further fields of `kyvsim.api.ApplyInputs`, such as `exceptions`, `targets`, `values_file`,
-    `userinfo`, `now`. Raises UnusableInputError where `kyvsim apply` would exit with 2, and where there
-    is no policy or no resource.
+    `userinfo`, `now`. Raises UnusableInputError where `kyvsim apply` would exit with 2, and where
+    there is no policy or no resource.
     """
     inputs = ApplyInputs(
         policies=sources(policies, "policy"),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kyvsim.testing.effects import Effect
-from kyvsim.testing.golden_text import golden_text, text_difference
+from kyvsim.testing.text import golden_text, text_difference
 
 
 def golden_difference(effects: Iterable[Effect], path: str | Path) -> str:
