@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-BLOCK = re.compile(r"`(tests/examples/\w+\.py)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.M)
+BLOCK = re.compile(r"(?ms)`(tests/examples/\w+\.py)`:\n\n```python\n(.*?)^```$")
 
 
 def test_the_listings_of_the_page_are_tests_that_run():
