@@ -61,7 +61,9 @@ def _suite(manifest: ManifestOutcome) -> Iterator[str]:
 
 def _case(row: RowOutcome) -> Iterator[str]:
     owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
-    head = f"    <testcase{_attributes({'classname': owner, 'name': row.resource})}"
+    head = (
+        f"    <testcase{_attributes({'classname': owner, 'name': row.resource or 'all resources'})}"
+    )
     if row.result == "Pass" and not row.skip:
         yield f"{head}/>\n"
         return

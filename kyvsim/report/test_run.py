@@ -45,10 +45,9 @@ def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOu
 
 
 def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
-    """Yield all remarks: on the paths first, then manifest by manifest."""
-    yield from outcome.diagnostics
-    for one in outcome.manifests:
-        yield from one.diagnostics
+    """Yield all remarks, each once: on the paths first, then manifest by manifest."""
+    found = (one for manifest in outcome.manifests for one in manifest.diagnostics)
+    yield from dict.fromkeys((*outcome.diagnostics, *found))
 
 
 def is_unusable(outcome: SuiteOutcome) -> bool:

@@ -38,12 +38,8 @@ def judge_row(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> Iterator[R
     """Yield what came of a row, once for each rule and resource that it means."""
     meant = policies_meant(row, inputs.policies)
     if not meant:
-        yield outcome(
-            row,
-            row.rule,
-            "",
-            nothing_meant(row, inputs.policies, {**bench.unread, **bench.refused}),
-        )
+        verdict = nothing_meant(row, inputs.policies, {**bench.unread, **bench.refused})
+        yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
     keys, unknown = resources_meant(row, inputs)
     found = [one for key in keys for one in _on_resource(row, key, meant, bench)]

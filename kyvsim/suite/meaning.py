@@ -43,10 +43,12 @@ def nothing_meant(row: ExpectedRow, policies: PolicySet, refused: Mapping[str, s
         rules = [rule.rule.name for one in named for rule in one.rules]
         text = f"policy `{row.policy}` has no rule `{row.rule}`{likely(row.rule, rules)}"
         return Verdict(False, "Rule not found", text)
-    invalid = refused.get(row.policy.rpartition("/")[2])
+    name = row.policy.rpartition("/")[2]
+    invalid = refused.get(name)
     if invalid is not None:
         return Verdict(False, "Invalid policy", invalid)
     hint = likely(row.policy, (one.policy.key for one in policies.policies))
+    hint = hint or likely(name, (one.policy.key for one in policies.policies))
     return Verdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
 
 

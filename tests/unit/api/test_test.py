@@ -1,0 +1,134 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api import test as api
+from kyvsim.report import test_json
+from kyvsim.report.test_run import Sight
+from kyvsim.suite.selector import parse_selector
+
+FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
+GOOD = ("answers", "cluster", "existing", "generate", "mutate", "operations", "team")
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    shutil.copytree(FIXTURES, tmp_path / "tests")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "tests"
+
+
+def failed(outcome):
+    return [
+        (row.policy, row.resource, row.reason)
+        for one in outcome.manifests
+        for row in one.rows
+        if row.failed
+    ]
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("lenient", [True, False])
+def test_the_fixtures_pass_in_both_readings(copied, name, lenient):
+    run = api.SuiteRun((str(copied / name),), options=api.Reading(lenient=lenient))
+    outcome = api.run_tests(run)
+    assert failed(outcome) == []
+    assert outcome.total
+    assert [str(one) for one in api_diagnostics(outcome)] == []
+
+
+def api_diagnostics(outcome):
+    return [
+        *outcome.diagnostics,
+        *(one for found in outcome.manifests for one in found.diagnostics),
+    ]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_an_expectation_turned_round_fails(copied, name):
+    file = copied / name / "kyverno-test.yaml"
+    text = file.read_text()
+    turned = text.replace("result: pass", "result: x").replace("result: fail", "result: pass")
+    file.write_text(turned.replace("result: x", "result: fail"))
+    for lenient in (True, False):
+        run = api.SuiteRun((str(copied / name),), options=api.Reading(lenient=lenient))
+        assert failed(api.run_tests(run))
+
+
+def text_of(outcome):
+    return "".join(test_json.render(outcome, Sight()))
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_the_number_of_processes_changes_nothing(copied, jobs):
+    alone = api.run_tests(api.SuiteRun((str(copied),), jobs=1))
+    several = api.run_tests(api.SuiteRun((str(copied),), jobs=jobs))
+    assert text_of(several) == text_of(alone)
+    assert json.loads(text_of(alone))["summary"]["manifests"] == 8
+
+
+def test_a_manifest_named_twice_runs_once(copied):
+    outcome = api.run_tests(api.SuiteRun((str(copied / "team"), str(copied / "team"))))
+    assert len(outcome.manifests) == 1
+
+
+def test_the_selector_leaves_out_whole_manifests(copied):
+    options = api.Reading(parse_selector("policy=require-*,resource=nam*"))
+    outcome = api.run_tests(api.SuiteRun((str(copied),), options=options))
+    ran = [Path(one.file).parent.name for one in outcome.manifests if one.rows]
+    assert ran == ["holes", "team"]
+
+
+def test_without_cluster_resources_nobody_answers(copied):
+    file = copied / "cluster/kyverno-test.yaml"
+    file.write_text(file.read_text().replace("clusterResources", "targetResources"))
+    outcome = api.run_tests(api.SuiteRun((str(copied / "cluster"),)))
+    reasons = {reason for _, _, reason in failed(outcome)}
+    assert reasons == {"Never ran", "Want fail, got error"}
+
+
+def test_a_namespace_that_the_cluster_lacks_is_an_error(copied):
+    file = copied / "cluster/cluster.yaml"
+    file.write_text(
+        file.read_text().replace("name: shop\n        labels", "name: mall\n        labels")
+    )
+    outcome = api.run_tests(api.SuiteRun((str(copied / "cluster"),)))
+    assert outcome.total == 0
+    assert [one.code for one in outcome.manifests[0].diagnostics] == ["KV046", "KV046"]
+
+
+def test_the_first_of_two_equal_resources_counts(copied):
+    file = copied / "team/kyverno-test.yaml"
+    file.write_text(
+        file.read_text().replace(
+            "resources: [resources.yaml]", "resources: [a.yaml, resources.yaml]"
+        )
+    )
+    first = "apiVersion: v1\nkind: Pod\nmetadata: {name: nameless, labels: {team: red}}\n"
+    (copied / "team/a.yaml").write_text(first)
+    outcome = api.run_tests(api.SuiteRun((str(copied / "team"),)))
+    assert [str(one.code) for one in outcome.manifests[0].diagnostics] == ["KV043"]
+    assert failed(outcome) == [("require-team", "v1/Pod/default/nameless", "Want fail, got pass")]
+
+
+def test_values_of_a_file_give_way_to_inline_ones(copied):
+    file = copied / "team/kyverno-test.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("values:\n", "variables: absent.yaml\nvalues:\n"))
+    assert failed(api.run_tests(api.SuiteRun((str(copied / "team"),)))) == []
+    inline = text[text.index("  namespaceSelector") : text.index("results:")]
+    head = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\n"
+    (copied / "team/values.yaml").write_text(head + inline.replace("\n  ", "\n").removeprefix("  "))
+    file.write_text(text.replace(f"values:\n{inline}", "variables: values.yaml\n"))
+    outcome = api.run_tests(api.SuiteRun((str(copied / "team"),)))
+    assert (failed(outcome), outcome.total) == ([], 9)
+
+
+def test_a_row_on_a_policy_of_another_kind_says_so(copied):
+    file = copied / "mutate/policy.yaml"
+    file.write_text(file.read_text().replace("kyverno.io/v1", "example.com/v1"))
+    (found,) = api.run_file(str(copied / "mutate/kyverno-test.yaml"), api.Reading())
+    assert {row.reason for row in found.rows} == {"Invalid policy"}
+    assert found.rows[0].message.startswith("policy type not supported: ClusterPolicy")

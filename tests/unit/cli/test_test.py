@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.cli.main import run
+
+FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["team"], 0),
+        (["team", "mutate", "-o", "json"], 0),
+        (["holes"], 1),
+        (["holes", "--lenient"], 1),
+        (["team", "nowhere"], 2),
+        (["holes", "nowhere"], 2),
+        (["team", "-f", "other.yaml"], 0),
+        (["team", "-f", "other.yaml", "--require-tests"], 1),
+        (["team", "-t", "policy=x", "--require-tests"], 1),
+        (["team", "--registry"], 2),
+        (["team", "-b", "main"], 2),
+        (["team", "-o", "json", "-o", "yaml"], 2),
+        (["team", "-o", "junit="], 2),
+        (["https://example.com/tests"], 2),
+    ],
+)
+def test_the_exit_status_says_what_came_of_it(monkeypatch, capfdbinary, arguments, status):
+    monkeypatch.chdir(FIXTURES)
+    assert run(["test", *arguments]) == status
+    assert b"internal error" not in capfdbinary.readouterr().err
+
+
+def test_standard_output_holds_only_the_format(monkeypatch, capfdbinary):
+    monkeypatch.chdir(FIXTURES)
+    run(["test", "holes", "nowhere", "-o", "json"])
+    found = capfdbinary.readouterr()
+    assert len(json.loads(found.out)["results"]) == 8
+    assert b"KV041" in found.err
+
+
+def test_several_formats_at_once(monkeypatch, tmp_path, capfdbinary):
+    monkeypatch.chdir(FIXTURES)
+    junit, table = tmp_path / "report.xml", tmp_path / "table.txt"
+    arguments = ["-o", f"junit={junit}", "-o", f"table={table}", "-o", "json"]
+    assert run(["test", "holes", *arguments]) == 1
+    assert json.loads(capfdbinary.readouterr().out)["summary"]["failed"] == 8
+    assert junit.read_text().startswith("<?xml")
+    assert table.read_text().startswith("ID")
+    assert sorted(tmp_path.iterdir()) == [junit, table]
+
+
+def test_a_file_that_cannot_be_written_is_told(monkeypatch, tmp_path, capfdbinary):
+    monkeypatch.chdir(FIXTURES)
+    assert run(["test", "team", "-o", f"json={tmp_path}/no/where.json"]) == 2
+    assert b"cannot write to" in capfdbinary.readouterr().err

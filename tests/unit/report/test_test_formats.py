@@ -1,0 +1,134 @@
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+import yaml
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+from kyvsim.model.test_suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report.test_formats import FORMATS
+from kyvsim.report.test_run import Sight
+
+PLACE = Location("a/kyverno-test.yaml", 7, 5)
+ODD = 'a\x00b\x1b[31m <&"> | ]]> \u202e \U0001f600'
+ROWS = (
+    RowOutcome("p", "r", "v1/Pod/default/a", "Pass", "Ok", "fine"),
+    RowOutcome("p", "r", "v1/Pod/default/b", "Pass", "Ok", "left out", skip="excluded"),
+    RowOutcome("p", "r", "v1/Pod/default/c", "Fail", "Want pass, got fail", ODD, "", PLACE),
+    RowOutcome(
+        "p",
+        "",
+        "v1/Pod/default/d",
+        "Fail",
+        "Resource diff",
+        "Patched resource didn't match",
+        location=PLACE,
+        difference=Difference(
+            "a/d.yaml", {"spec": {"size": 1}}, {"spec": {"size": 2.0, "many": [1]}}
+        ),
+    ),
+    RowOutcome("q", "r", "v1/Pod/default/e", "Skip", "Invalid Policy", "no rules"),
+)
+WRONG = Diagnostic("KV001", Severity.ERROR, "no such file", Location("x"))
+OUTCOME = SuiteOutcome(
+    (ManifestOutcome("a/kyverno-test.yaml", ROWS, (WRONG,)), ManifestOutcome("b", (), (WRONG,))),
+    (Diagnostic("KV041", Severity.ERROR, "no folder", Location("y")),),
+)
+
+
+def text_of(name, outcome=OUTCOME, **sight):
+    return "".join(FORMATS[name](outcome, Sight(**sight)))
+
+
+def test_json_and_yaml_hold_the_same():
+    found = json.loads(text_of("json"))
+    again = yaml.load(text_of("yaml"), yaml.CSafeLoader)
+    assert again == json.loads(json.dumps(found))
+    assert found["summary"] == {"total": 5, "passed": 2, "failed": 2, "skipped": 1, "manifests": 1}
+    assert [one["code"] for one in found["diagnostics"]] == ["KV041", "KV001"]
+    assert found["results"][1]["skip"] == "excluded"
+    assert found["results"][3]["location"] == {
+        "file": "a/kyverno-test.yaml",
+        "line": 7,
+        "column": 5,
+    }
+    assert found["results"][3]["difference"]["actual"] == {"spec": {"size": 2, "many": [1]}}
+
+
+def test_junit_is_well_formed_whatever_the_text():
+    root = ET.fromstring(text_of("junit").encode("utf-8", "strict"))
+    suites = root.findall("testsuite")
+    assert [suite.get("name") for suite in suites] == ["paths", "a/kyverno-test.yaml", "b"]
+    assert root.attrib == {"tests": "8", "failures": "2", "errors": "3", "skipped": "1"}
+    for suite in suites:
+        cases = suite.findall("testcase")
+        assert len(cases) == int(suite.get("tests"))
+        assert len(suite.findall("testcase/failure")) == int(suite.get("failures"))
+        assert len(suite.findall("testcase/error")) == int(suite.get("errors"))
+        assert len(suite.findall("testcase/skipped")) == int(suite.get("skipped"))
+    failure = suites[1].findall("testcase/failure")[0]
+    assert failure.get("message") == "Want pass, got fail"
+    assert failure.text == (
+        'a/kyverno-test.yaml:7:5\na\ufffdb\ufffd[31m <&"> | ]]> \u202e \U0001f600'
+    )
+    assert "- " in suites[1].findall("testcase/failure")[1].text
+
+
+def test_junit_replaces_what_is_no_character_of_xml():
+    row = ROWS[2]._replace(message="\ud800 \ufffe \x0b \t")
+    found = SuiteOutcome((ManifestOutcome("m", (row,), ()),), ())
+    failure = ET.fromstring(text_of("junit", found)).find(".//failure")
+    assert failure.text.endswith("\ufffd \ufffd \ufffd \t")
+
+
+@pytest.mark.parametrize("name", ["text", "table", "markdown"])
+def test_formats_for_people_show_no_control_characters(name):
+    text = text_of(name, detailed=True)
+    assert not set(text) & {"\x00", "\x1b", "\u202e"}
+    assert "\\x00" in text.replace("\\\\", "\\")
+    assert text.endswith("5 rows in 1 manifest: 2 passed, 2 failed, 1 skipped\n")
+
+
+@pytest.mark.parametrize("name", ["text", "table", "markdown"])
+def test_only_failures_show_when_asked_for(name):
+    text = text_of(name, fail_only=True, detailed=True)
+    assert "Pod/default/c" in text
+    assert "Pod/default/a" not in text
+    assert "Pod/default/a" in text_of(name, detailed=True)
+
+
+def test_text_shows_the_place_and_the_difference():
+    text = text_of("text")
+    assert "fail  p  v1/Pod/default/d (a/kyverno-test.yaml:7:5)" in text
+    assert "        -   size: 1\n" in text
+    assert "        +   size: 2\n" in text
+    assert "skipped as expected: 1 excluded" in text
+
+
+def test_a_table_row_is_a_line_and_columns_are_aligned():
+    lines = text_of("table", detailed=True).splitlines()
+    assert len(lines) == len(ROWS) + 4
+    starts = {line.index("v1/Pod") for line in lines[2:7]}
+    assert len(starts) == 1
+
+
+def test_markdown_escapes_what_would_end_a_cell():
+    row = next(
+        line for line in text_of("markdown", detailed=True).splitlines() if "default/c" in line
+    )
+    assert row.count(" | ") - row.count("\\| ") <= 7
+    assert "\\|" in row
+
+
+def test_colours_only_when_asked_for():
+    assert "\x1b[" in text_of("text", colours=True)
+    assert "\x1b[" not in text_of("text")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_manifest_at_all_is_shown_too(name):
+    text = text_of(name, SuiteOutcome((), ()))
+    assert text.endswith("\n")
+    if name in {"json", "yaml"}:
+        assert yaml.load(text, yaml.CSafeLoader)["results"] == []
