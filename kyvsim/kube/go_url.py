@@ -10,9 +10,15 @@ from urllib.parse import unquote_to_bytes
 from kyvsim.kube.go_text import quote
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PORT = re.compile(r"(:[0-9]*)?")
-_BAD_HOST = re.compile(r"[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"%\u0080-\U0010ffff-]")
+_IN_HOST = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\""
+)
+_DOUBTFUL = re.compile(
+    r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
+)
+"""What may not stand in a host, or only under conditions."""
 _BAD_USER = re.compile(r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]")
 _UNESCAPED = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~$&+,/:;=@"
@@ -35,18 +41,13 @@ class GoUrl(NamedTuple):
     @property
     def hostname(self) -> str:
         """The host without its port and without the brackets of an IPv6 address."""
-        host = self.host
-        if host.startswith("[") and "]" in host:
-            return host[1 : host.index("]")]
-        return host.partition(":")[0] if _has_port(host) else host
+        name = _without_port(self.host)[0]
+        return name[1:-1] if name.startswith("[") and name.endswith("]") else name
 
     @property
     def port(self) -> str:
         """The port, or ""."""
-        host = self.host
-        if host.startswith("[") and "]:" in host:
-            return host.rpartition("]:")[2]
-        return host.rpartition(":")[2] if _has_port(host) else ""
+        return _without_port(self.host)[1]
 
     @property
     def escaped_path(self) -> str:
@@ -70,8 +71,9 @@ class GoUrl(NamedTuple):
         return found
 
 
-def _has_port(host: str) -> bool:
-    return ":" in host and not host.startswith("[")
+def _without_port(host: str) -> tuple[str, str]:
+    name, colon, port = host.rpartition(":")
+    return (name, port) if colon and _PORT.fullmatch(f":{port}") else (host, "")
 
 
 def _plain(text: str) -> str:
@@ -80,7 +82,13 @@ def _plain(text: str) -> str:
 
 def parse_url(text: str) -> GoUrl:
     """Return the parts of a URL, as url.Parse does; raises `UrlError` with Go's message."""
-    return _parse(text.partition("#")[0], request=False)
+    before, _, fragment = text.partition("#")
+    url = _parse(before, request=False)
+    try:
+        _check_escapes(fragment)
+    except UrlError as error:
+        raise UrlError(f"parse {quote(text)}: {error}") from None
+    return url
 
 
 def parse_request_uri(text: str) -> GoUrl:
@@ -115,7 +123,7 @@ def _parts(text: str, *, request: bool) -> GoUrl:
     if rest.startswith("//") and (scheme or (not request and not rest.startswith("///"))):
         authority, slash, path = rest[2:].partition("/")
         rest = slash + path
-        host = _authority(authority)
+        host = _authority(scheme, authority)
     _check_escapes(rest)
     return GoUrl(scheme, host, rest, query)
 
@@ -127,33 +135,71 @@ def _scheme(text: str) -> tuple[str, str]:
     return (found[1].lower(), text[found.end() :]) if found else ("", text)
 
 
-def _authority(text: str) -> str:
+def _authority(scheme: str, text: str) -> str:
     user, at, host = text.rpartition("@")
-    host = _host(host)
+    host = _host(scheme, host)
     if at and _BAD_USER.search(user):
         raise UrlError("net/url: invalid userinfo")
+    for part in user.split(":", 1):
+        _check_escapes(part)
     return host
 
 
-def _host(host: str) -> str:
+def _host(scheme: str, host: str) -> str:
+    if "[" in host[1:]:
+        raise UrlError("invalid IP-literal")
     if host.startswith("["):
-        end = host.rfind("]")
-        if end < 0:
-            raise UrlError("missing ']' in host")
-        port = host[end + 1 :]
-    else:
-        colon = host.rfind(":")
-        port = host[colon:] if colon >= 0 else ""
-    if not _PORT.fullmatch(port):
-        raise UrlError(f"invalid port {quote(port)} after host")
-    _check_escapes(host)
-    bad = _BAD_HOST.search(host)
-    if bad:
-        raise UrlError(f"invalid character {quote(bad[0])} in host name")
-    return unquote_to_bytes(host).decode("utf-8", "replace")
+        return _bracketed(host)
+    # Only addresses of the web may not have several colons.
+    colon = host.find(":") if scheme in {"http", "https"} else host.rfind(":")
+    if colon >= 0:
+        _check_port(host[colon:])
+    return _unescaped(host)
+
+
+def _bracketed(host: str) -> str:
+    """Return a host that is written as `[IPV6%25ZONE]:PORT`, unescaped."""
+    import ipaddress  # noqa: PLC0415 — slow to import, rarely needed
+
+    inner, bracket, port = host[1:].rpartition("]")
+    if not bracket:
+        raise UrlError("missing ']' in host")
+    _check_port(port)
+    address, percent, zone = inner.partition("%25")
+    plain = _unescaped(address) + _unescaped(percent + zone, in_zone=True)
+    try:
+        is_short = ipaddress.ip_address(plain).version == 4
+    except ValueError:
+        raise UrlError(f"invalid host: ParseAddr({quote(plain)}): unable to parse IP") from None
+    if is_short:
+        raise UrlError("invalid IP-literal")
+    return f"[{plain}]{port}"
+
+
+def _check_port(text: str) -> None:
+    if not _PORT.fullmatch(text):
+        raise UrlError(f"invalid port {quote(text)} after host")
+
+
+def _unescaped(text: str, *, in_zone: bool = False) -> str:
+    """Return a part of a host; in a zone other bytes may be escaped than outside of it."""
+    for found in _DOUBTFUL.finditer(text):
+        if found[0][0] != "%":
+            raise UrlError(f"invalid character {quote(found[0])} in host name")
+        byte = int(found["byte"] or "-1", 16)
+        fits = byte in _IN_HOST or byte == ord(" ") if in_zone else byte >= 0x80
+        if not fits and byte != ord("%"):
+            raise _bad_escape(text, found.start())
+    return unquote_to_bytes(text).decode("utf-8", "replace")
 
 
 def _check_escapes(text: str) -> None:
     bad = _BAD_ESCAPE.search(text)
     if bad:
-        raise UrlError(f"invalid URL escape {quote(bad[0])}")
+        raise _bad_escape(text, bad.start())
+
+
+def _bad_escape(text: str, place: int) -> UrlError:
+    """Return the error that shows three bytes from the percent sign on."""
+    shown = text[place : place + 3].encode("utf-8", "replace")[:3]
+    return UrlError(f"invalid URL escape {quote(shown.decode('utf-8', 'surrogateescape'))}")

@@ -3,17 +3,13 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
-import re
 from functools import lru_cache
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, STRING, Example, Function
-from kyvsim.kube.go_text import quote
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.semver import ZERO, Range, parse_range, parse_version
 
-_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 _PRIVATE = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 _INSIDE_ENDINGS = (
     *(".localhost", ".local", ".internal", ".svc", ".localdomain", ".home.arpa"),
@@ -71,45 +67,12 @@ def _is_outside_name(name: str) -> bool:
 
 def host_of(url: str) -> str:
     """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
-    from urllib.parse import unquote  # noqa: PLC0415 - slow to import, rarely needed
+    from kyvsim.kube.go_url import UrlError, parse_url  # noqa: PLC0415 — imports urllib, slow
 
-    bare = url.partition("#")[0]
-    scheme, colon, rest = bare.partition(":")
-    if any(char < " " or char == "\x7f" for char in bare):
-        raise _bad_url(url, "net/url: invalid control character in URL")
-    if not colon or not _SCHEME.fullmatch(scheme):
-        if bare.startswith(":"):
-            raise _bad_url(url, "missing protocol scheme")
-        rest = bare
-    if not rest.startswith("//") or rest.startswith("///"):
-        first = rest.partition("/")[0].partition("?")[0]
-        if rest is bare and ":" in first:
-            raise _bad_url(url, "first path segment in URL cannot contain colon")
-        return ""
-    if bad := _BAD_ESCAPE.search(bare.partition("?")[0]):
-        raise _bad_url(url, f"invalid URL escape {quote(bad[0])}")
-    authority = rest[2:].partition("/")[0].partition("?")[0]
-    return _without_port(url, unquote(authority.rpartition("@")[2]))
-
-
-def _without_port(url: str, host: str) -> str:
-    if host.startswith("["):
-        inner, bracket, port = host[1:].rpartition("]")
-        if not bracket:
-            raise _bad_url(url, "missing ']' in host")
-        host = inner
-    else:
-        host, colon, port = host.partition(":")
-        port = colon + port
-    if port and not (port[0] == ":" and (port[1:] or "0").isdecimal()):
-        raise _bad_url(url, f"invalid port {quote(port)} after host")
-    if " " in host:
-        raise _bad_url(url, 'invalid character " " in host name')
-    return host
-
-
-def _bad_url(url: str, problem: str) -> QueryError:
-    return QueryError(f"parse {quote(url)}: {problem}")
+    try:
+        return parse_url(url).hostname
+    except UrlError as error:
+        raise QueryError(str(error)) from None
 
 
 FUNCTIONS = (
