@@ -1,6 +1,7 @@
 """The parts of the text view that show objects: mutated ones with marks, generated ones whole."""
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse
@@ -18,8 +19,8 @@ from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, safe_line, safe_text
 from kyvsim.report.subject import short_title
 
-_GUTTER = {" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."}
-_PAINTS = {"+": "added", "-": "removed", "@": "dim"}
+_GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
+_PAINTS = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
 
 
 def object_blocks(response: EngineResponse, paint: Paint, look: Look) -> tuple[str, list[str]]:

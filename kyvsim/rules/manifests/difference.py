@@ -5,13 +5,14 @@ upstream: github.com/sigstore/k8s-manifest-sigstore pkg/util/mapnode, pkg/k8sman
 
 import re
 from collections.abc import Callable, Iterator
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.go_text import sprint, to_json
 from kyvsim.kube.objects import Json
 
 _INDEX = re.compile(r"\.\d+\.")
-_GO_TYPES = {str: "string", float: "float64", int: "float64", bool: "bool"}
+_GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})
 
 
 class Difference(NamedTuple):
