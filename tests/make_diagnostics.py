@@ -17,6 +17,7 @@ GROUPS = (
     ("KV01", "Policies: kind and shape"),
     ("KV02", "Resources"),
     ("KV03", "Values, users and context data"),
+    ("KV04", "Test manifests"),
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
     ("KV2", "What `kyvsim lint` warns of"),
     ("KV", "Others"),

@@ -13,7 +13,7 @@ from kyvsim.suite.run import observe
 from kyvsim.suite.select import Bench
 from kyvsim.suite.selector import Selector
 
-_FEW = 8
+_FEW = 50
 """So many manifests run in one process faster than several processes start."""
 
 

@@ -1,7 +1,7 @@
 """What a test manifest names, read from files and compiled.
 
-Codes: KV043 a resource that is there twice, KV044 a file of cluster resources that is none, KV045
-fields that only CEL policies make use of, KV046 a namespace that the cluster of a test lacks.
+Codes: KV043 a resource that is there twice, KV045 fields that only CEL policies make use of, KV046
+a namespace that the cluster of a test lacks.
 """
 
 import os
