@@ -613,19 +613,66 @@ def test_targets_read_no_target_of_their_own():
     assert str(found[0].location) == "spec/rules/0/mutate/targets/0/name"
 
 
-def test_rules_that_run_on_policy_updates_know_no_user():
-    subject = mutating(
-        mutateExistingOnPolicyUpdate=True,
-        targets=[{"kind": "Pod", "apiVersion": "v1"}],
-        patchStrategicMerge={"a": "{{ serviceAccountName }}"},
-    )
-    found = refusals(subject, background=False)
-    assert "update event, policy contains invalid variables: " in found[0].message
-
-
 def test_legacy_criteria_beside_any_are_refused_as_upstream_does():
     found = refusals(rule(match={"resources": {"kinds": ["Pod"]}}, exclude=KINDS))
     assert [remark.code for remark in found] == ["KV122"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "spec", "code", "where", "reason"),
+    [
+        (
+            rule(),
+            {"webhookConfiguration": {"matchConditions": [{"name": "a", "expression": "true"}]}},
+            "KV102",
+            "spec/webhookConfiguration/matchConditions",
+            "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster",
+        ),
+        (
+            mutating(patchStrategicMerge={"a": "b"}),
+            {"mutateExistingOnPolicyUpdate": True},
+            "KV106",
+            "spec/rules/0/mutate",
+            "rules[0].mutate.targets has to be specified when mutateExistingOnPolicyUpdate is set",
+        ),
+        (
+            rule(
+                match={"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["b"]}}]},
+            ),
+            {"kind": "Policy", "metadata": {"namespace": "b"}},
+            "KV123",
+            "spec/rules/0/match/any/0/resources/namespaces",
+            "Forbidden: Filtering namespaces not allowed in namespaced policies",
+        ),
+        (
+            rule(
+                validate=None,
+                verifyImages=[{"imageReferences": ["a/*"], "mutateDigest": True}],
+                imageExtractors={"Pod": [{"path": "/spec/x", "jmesPath": "truncate(@, `9`)"}]},
+            ),
+            {},
+            "KV136",
+            "spec/rules/0/imageExtractors",
+            "jmespath may not be used in an image extractor when mutating digests",
+        ),
+        (
+            mutating(
+                mutateExistingOnPolicyUpdate=True,
+                targets=[{"kind": "Pod", "apiVersion": "v1"}],
+                patchStrategicMerge={"a": "{{ serviceAccountName }}"},
+            ),
+            {"background": False},
+            "KV143",
+            "spec/rules/0/mutate/patchStrategicMerge/a",
+            "update event, policy contains invalid variables: ",
+        ),
+    ],
+)
+def test_a_fault_is_told_once_with_its_place(subject, spec, code, where, reason):
+    found = refusals(subject, **spec)
+    (remark,) = (remark for remark in found if remark.code == code)
+    assert str(remark.location) == where
+    assert reason in remark.message
 
 
 def test_overrides_have_an_action():

@@ -71,3 +71,22 @@ def test_what_cannot_be_asked_for_is_told(ask, spec, confined, message):
     with pytest.raises(QueryError) as caught:
         ask(spec, confined)
     assert message in caught.value.message
+
+
+def test_config_maps_of_namespaced_policies(rule, run, verdicts, policy, pod, thing):
+    def asked(**fields):
+        body = rule(configMap={"name": "m", **fields})
+        condition = body["validate"]["deny"]["conditions"]["all"][0]
+        condition["key"] = "{{ got.data.k }}"
+        body["validate"]["message"] = "got {{ got.data.k }}"
+        maps = [
+            thing("ConfigMap", "m", "shop", data={"k": "mine"}),
+            thing("ConfigMap", "m", "default", data={"k": "theirs"}),
+        ]
+        ((_, _, message),) = verdicts(run([policy(body, namespace="shop")], pod(), given=maps))
+        return message
+
+    assert asked(namespace="shop") == "got mine"
+    assert asked(namespace="default").endswith(
+        'configMap namespace "default" is different from policy namespace "shop"'
+    )
