@@ -32,10 +32,12 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
         if outcome.object is not None:
             subject = outcome.object
             given = given._replace(object=subject, scope=given.scope.with_object(subject))
-        outcomes = (outcome, *outcome.further)
-        for one in outcomes:
-            results.append(_result(rule, one, given, results))
-        if policy.applies_one_rule and any(one.status in _APPLIED for one in outcomes):
+        results.append(_result(rule, outcome, given, results))
+        for further in outcome.further:
+            results.append(_result(rule, further, given, results))
+        if policy.applies_one_rule and any(
+            one.status in _APPLIED for one in (outcome, *outcome.further)
+        ):
             break
     return PolicyResponse(policy, phase, subject, tuple(results), changed=subject is not start)
 
@@ -43,7 +45,10 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
 def _result(
     rule: CompiledRule, outcome: Outcome, given: RuleInput, earlier: list[RuleResult]
 ) -> RuleResult:
-    generated, overlaps = split_known(outcome.generated, given.request.subject, earlier)
+    generated, note = outcome.generated, outcome.note
+    if generated:
+        generated, overlaps = split_known(generated, given.request.subject, earlier)
+        note = "; ".join(filter(None, (note, *overlaps)))
     return RuleResult(
         rule.rule,
         outcome.phase or rule.phase,
@@ -52,7 +57,7 @@ def _result(
         generated,
         outcome.targets,
         outcome.path,
-        "; ".join(filter(None, (outcome.note, *overlaps))),
+        note,
     )
 
 
