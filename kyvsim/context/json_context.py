@@ -51,6 +51,7 @@ class JSONContext:
     __slots__ = (
         "_data",
         "_entries",
+        "_entry_names",
         "_settled",
         "_variables",
         "deleting",
@@ -61,6 +62,7 @@ class JSONContext:
     def __init__(self, data: dict[str, Json], outside: Outside, *, deleting: bool) -> None:
         self._data = data
         self._entries: tuple[_LazyEntry, ...] = ()
+        self._entry_names: frozenset[str] = frozenset()
         self._settled: set[_LazyEntry] = set()
         self._variables = _NOTHING
         self.outside = outside
@@ -73,7 +75,7 @@ class JSONContext:
 
         Raises `QueryError` where an entry among them cannot be computed.
         """
-        if self._entries:
+        if not self._entry_names.isdisjoint(names):
             self._settle(names)
         return self._data
 
@@ -87,10 +89,14 @@ class JSONContext:
             if value is not SKIPPED:
                 self._data[entry.name] = value
 
+    def _hold(self, entries: tuple[_LazyEntry, ...]) -> None:
+        self._entries = entries
+        self._entry_names = frozenset(entry.name for entry in entries)
+
     def _until(self, position: int) -> "JSONContext":
         earlier = JSONContext(self._data, self.outside, deleting=self.deleting)
         earlier.policy_namespace = self.policy_namespace
-        earlier._entries = self._entries[:position]
+        earlier._hold(self._entries[:position])
         earlier._settled = self._settled
         return earlier
 
@@ -110,7 +116,7 @@ class JSONContext:
             with_variables(data, given) if given else data, self.outside, deleting=self.deleting
         )
         added.policy_namespace = self.policy_namespace
-        added._entries = self._entries + tuple(_LazyEntry(name, load) for name, load in loaders)
+        added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
         added._settled = set(self._settled)
         added._variables = given
         return added
