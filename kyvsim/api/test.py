@@ -22,6 +22,8 @@ class Reading(NamedTuple):
 
     selector: Selector = Selector()
     lenient: bool = False
+    goldens: bool = False
+    """Whether to tell what the files of expected objects should hold."""
 
 
 class SuiteRun(NamedTuple):
@@ -50,7 +52,7 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
 
 
 def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]:
-    jobs = run.jobs or (len(os.sched_getaffinity(0)) if len(files) > _FEW else 1)
+    jobs = run.jobs or (_processors() if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
         for file in files:
             yield from run_file(file, run.options)
@@ -61,6 +63,13 @@ def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]
         options = [run.options] * len(files)
         for outcomes in pool.map(run_file, files, options, chunksize=4):
             yield from outcomes
+
+
+def _processors() -> int:
+    """Return how many processors this process may use; not every system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
@@ -88,7 +97,9 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
             observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread
         )
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
-        outcomes = tuple(_placed(manifest, row, one) if one.failed else one for row, one in found)
+        outcomes = tuple(
+            _placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
+        )
     return ManifestOutcome(
         file,
         outcomes,
@@ -99,13 +110,25 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     )
 
 
-def _placed(manifest: Manifest, row: ExpectedRow, outcome: RowOutcome) -> RowOutcome:
-    """Return the outcome of a failed row with its place, and the whole path of an expected file."""
-    found = outcome._replace(location=manifest.document.locate(row.path))
+def _placed(
+    manifest: Manifest, row: ExpectedRow, outcome: RowOutcome, *, keep_goldens: bool
+) -> RowOutcome:
+    """Return an outcome with whole paths of expected files, and the place of a failed row."""
+    folder = os.path.dirname(manifest.document.file)
+
+    def whole(file: str) -> str:
+        return os.path.normpath(os.path.join(folder, file))
+
+    found = outcome
+    if outcome.goldens:
+        named = tuple(one._replace(file=whole(one.file)) for one in outcome.goldens)
+        found = found._replace(goldens=named if keep_goldens else ())
+    if not outcome.failed:
+        return found
+    found = found._replace(location=manifest.document.locate(row.path))
     if found.difference is None:
         return found
-    path = os.path.join(os.path.dirname(manifest.document.file), found.difference.file)
-    return found._replace(difference=found.difference._replace(file=os.path.normpath(path)))
+    return found._replace(difference=found.difference._replace(file=whole(found.difference.file)))
 
 
 def _empty(manifest: Manifest) -> Diagnostic:

@@ -64,6 +64,13 @@ class Difference(NamedTuple):
     actual: Json
 
 
+class Golden(NamedTuple):
+    """An object as a policy left it, and the file that should hold it."""
+
+    file: str
+    object: Json
+
+
 class RowOutcome(NamedTuple):
     """What came of one expected row for one resource; plain data that crosses processes."""
 
@@ -80,6 +87,8 @@ class RowOutcome(NamedTuple):
     location: Location | None = None
     """Where the expected row stands; only known for failed rows."""
     difference: Difference | None = None
+    goldens: tuple[Golden, ...] = ()
+    """Every object that was compared with a file and whose verdict is as expected, if asked for."""
 
     @property
     def failed(self) -> bool:

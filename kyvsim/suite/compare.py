@@ -3,7 +3,7 @@
 upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.equality import deep_equal
@@ -26,6 +26,8 @@ class Comparison(NamedTuple):
     missing: bool = False
     """Whether that is because the file has no such object."""
     difference: Difference | None = None
+    file: str = ""
+    """The file that has the object, or is the only one that could; "" where that is open."""
 
 
 def compare(actual: Json, file: str, files: Files) -> Comparison:
@@ -35,18 +37,19 @@ def compare(actual: Json, file: str, files: Files) -> Comparison:
     """
     documents = files[file]
     if isinstance(documents, str):
-        return Comparison(False, documents)
+        return Comparison(False, documents, file=file)
     key = object_key(actual)
     expected = next((one for one in documents if object_key(one) == key), None)
     if expected is None:
-        return Comparison(False, f"resource with name {key.name} not found in manifest", True)
+        problem = f"resource with name {key.name} not found in manifest"
+        return Comparison(False, problem, True, file=file)
     wanted, found = comparable(expected), comparable(actual)
     if deep_equal(with_floats(wanted), with_floats(found)):
-        return Comparison(True)
-    return Comparison(False, difference=Difference(file, wanted, found))
+        return Comparison(True, file=file)
+    return Comparison(False, difference=Difference(file, wanted, found), file=file)
 
 
-def compare_any(actual: Json, names: Iterable[str], files: Files) -> Comparison:
+def compare_any(actual: Json, names: Sequence[str], files: Files) -> Comparison:
     """Return the first comparison that is equal, else the last that found the object, or any."""
     found = Comparison(False)
     for file in names:
@@ -55,7 +58,7 @@ def compare_any(actual: Json, names: Iterable[str], files: Files) -> Comparison:
             return one
         if one.difference or not found.difference:
             found = one
-    return found
+    return found if found.difference or len(names) == 1 else found._replace(file="")
 
 
 def comparable(obj: Json) -> Json:

@@ -120,10 +120,12 @@ def _verdicts(row: ExpectedRow, answer: _Answer, bench: Bench) -> Iterator[tuple
 def _first_of(row: ExpectedRow, verdicts: Sequence[Verdict], answer: _Answer) -> Verdict:
     """Return the first verdict that is no pass, of those on objects that the file has."""
     compared = [one for one in verdicts if not one.missing]
+    goldens = tuple(golden for one in compared or verdicts for golden in one.goldens)
     if compared:
-        return next((one for one in compared if not one.passed), compared[0])
+        first = next((one for one in compared if not one.passed), compared[0])
+        return first._replace(goldens=goldens)
     if answer.result.status is RuleStatus.PASS:
-        return verdicts[0]
+        return verdicts[0]._replace(goldens=goldens)
     # Without a mutation there is nothing that a file of patched objects needs to have.
     return weigh_status(row, answer.response.policy, answer.result)
 

@@ -151,6 +151,7 @@ def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> Row
         verdict.reason,
         verdict.message,
         difference=verdict.difference,
+        goldens=verdict.goldens,
     )
 
 

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult, RuleStatus
-from kyvsim.model.test_suite import Difference, ExpectedRow
-from kyvsim.suite.compare import Comparison, Files, compare, compare_any
+from kyvsim.model.test_suite import Difference, ExpectedRow, Golden
+from kyvsim.suite.compare import Comparison, Files, compare_any
 
+_PATCHED = "Patched resource didn't match the patched resource in the test"
+_GENERATED = "Generated resource didn't match the expected resource"
 _PREFIXES = ("", "autogen-", "autogen-cronjob-")
 
 
@@ -31,6 +33,8 @@ class Verdict(NamedTuple):
     difference: Difference | None = None
     missing: bool = False
     """Whether the object was not among those of the row's file."""
+    goldens: tuple[Golden, ...] = ()
+    """What the files should hold, where the status is as expected."""
 
 
 def names_rule(row: ExpectedRow, name: str) -> bool:
@@ -40,15 +44,16 @@ def names_rule(row: ExpectedRow, name: str) -> bool:
 
 def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:
     """Return how a result, and the object it left, stand to what the row expects."""
-    if row.patched:
-        found = compare(left.object, row.patched, files)
-        if not found.equal:
-            return _unequal(found, "Patched resource didn't match the patched resource in the test")
-    if row.generated:
-        found = compare_any(left.object, row.generated, files)
-        if not found.equal:
-            return _unequal(found, "Generated resource didn't match the expected resource")
-    return weigh_status(row, left.policy, left.result)
+    status = weigh_status(row, left.policy, left.result)
+    compared = [
+        (compare_any(left.object, names, files), text)
+        for names, text in (((row.patched,), _PATCHED), (row.generated, _GENERATED))
+        if any(names)
+    ]
+    files_found = (found.file for found, _ in compared if found.file and status.passed)
+    goldens = tuple(Golden(file, left.object) for file in files_found)
+    unequal = next((_unequal(*one) for one in compared if not one[0].equal), status)
+    return unequal._replace(goldens=goldens)
 
 
 def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> Verdict:
