@@ -7,7 +7,7 @@ from typing import Any
 
 from kyvsim.cel.access import select_if_present
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.loops import Run
+from kyvsim.cel.loops import Run, first_decision
 from kyvsim.cel.values import Optional
 
 
@@ -18,24 +18,7 @@ def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:
     """
     if len(terms) == 2:
         return _junction_of_two(*terms, decides=decides)
-
-    def run(frame: list[Any]) -> Any:
-        fault: CelError | None = None
-        for term in terms:
-            try:
-                found = term(frame)
-            except CelError as error:
-                fault = fault or error
-                continue
-            if found is decides:
-                return decides
-            if found.__class__ is not bool:
-                fault = fault or no_such_overload()
-        if fault is not None:
-            raise fault
-        return not decides
-
-    return run
+    return lambda frame: first_decision(terms, frame, decides=decides)
 
 
 def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:

@@ -94,25 +94,34 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
     rounds, test = _rounds(parts), parts.test
 
     def run(frame: list[Any]) -> Any:
-        fault: CelError | None = None
-        for _ in rounds(frame):
-            try:
-                found = test(frame)
-            except CelError as error:
-                fault = fault or error
-                continue
-            if found is decides:
-                return decides
-            if found.__class__ is not bool:
-                fault = fault or no_such_overload()
-        if fault is not None:
-            raise fault
-        return not decides
+        return first_decision((test for _ in rounds(frame)), frame, decides=decides)
 
     return run
 
 
+def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> Any:
+    """Return `decides` if a test gives that, else the other boolean.
+
+    A test that decides makes up for others that fail; else the first failure is the result.
+    """
+    fault: CelError | None = None
+    for test in tests:
+        try:
+            found = test(frame)
+        except CelError as error:
+            fault = fault or error
+            continue
+        if found is decides:
+            return decides
+        if found.__class__ is not bool:
+            fault = fault or no_such_overload()
+    if fault is not None:
+        raise fault
+    return not decides
+
+
 def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
+    # As `first_decision`, written out: most loops of policies are these.
     source, slot, test, step = parts.source, parts.slot, parts.test, parts.step
 
     def run(frame: list[Any]) -> Any:

@@ -59,7 +59,6 @@ _SYMBOLS: Final = MappingProxyType(
     }
 )
 _QUOTES: Final = ('"', "'", "`")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def tokenize(expression: str) -> list[Token]:
@@ -107,18 +106,6 @@ def _reject_character(expression: str, position: int) -> NoReturn:
 def json_value(text: str, expression: str, start: int) -> Json:
     """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
     try:
-        value = parse_json(text)
+        return parse_json(text)
     except QueryError as error:
         raise QuerySyntaxError(error.message, expression, start) from None
-    return _without_surrogates(value) if "\\u" in text else value
-
-
-def _without_surrogates(value: Json) -> Json:
-    """Return the value with halves of surrogate pairs replaced, as encoding/json does."""
-    if value.__class__ is str:
-        return _SURROGATE.sub("\ufffd", value)
-    if value.__class__ is list:
-        return [_without_surrogates(item) for item in value]
-    if value.__class__ is dict:
-        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
-    return value

@@ -3,7 +3,7 @@
 upstream: pkg/validation/policy/validate.go
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.go_text import quote
@@ -39,11 +39,18 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every condition of a rule has key, value and operator, and the operator is known."""
     data = subject.data
     for block, found, path in _condition_blocks(data):
-        yield from _check(subject, found, block, path)
+        for text, own in _faults(found, _condition_problem):
+            yield _refusal(subject, f"{block}{text}", (*path, *own))
     for loop, block, path in _loops(data):
-        yield from _check_operators(subject, loop.get("preconditions"), f"{block}.conditions", path)
         denied = loop.get("deny", {}).get("conditions")
-        yield from _check_operators(subject, denied, f"{block}.deny.conditions", path)
+        for text, _ in _faults(loop.get("preconditions"), _operator_problem):
+            yield _refusal(subject, f"{block}.conditions{text}", path)
+        for text, _ in _faults(denied, _operator_problem):
+            yield _refusal(subject, f"{block}.deny.conditions{text}", path)
+
+
+def _refusal(subject: RuleUnderCheck, text: str, path: Path) -> Diagnostic:
+    return subject.refuse("KV133", f"path: {subject.text_path}.{text}", path)
 
 
 def _condition_blocks(data: Json) -> Iterator[tuple[str, Json, Path]]:
@@ -73,33 +80,18 @@ def _loops(data: Json) -> Iterator[tuple[Json, str, Path]]:
                 pending.append((loop.get("foreach"), (*path, index, "foreach")))
 
 
-def _check(
-    subject: RuleUnderCheck, conditions: Json, block: str, path: Path
-) -> Iterator[Diagnostic]:
-    place = f"path: {subject.text_path}.{block}"
+def _faults(
+    conditions: Json, problem_of: Callable[[Json], tuple[str, str]]
+) -> Iterator[tuple[str, Path]]:
+    """Yield where below the block something is wrong and what, and its path."""
     problem = shape_problem(conditions)
     if problem:
-        yield subject.refuse("KV133", f"{place}: {problem}", path)
+        yield f": {problem}", ()
         return
     for text_path, condition, own in _each(conditions):
-        where, reason = _condition_problem(condition)
+        where, reason = problem_of(condition)
         if reason:
-            text = f"{place}{text_path}.{where}: {reason}"
-            yield subject.refuse("KV133", text, (*path, *own))
-
-
-def _check_operators(
-    subject: RuleUnderCheck, conditions: Json, block: str, path: Path
-) -> Iterator[Diagnostic]:
-    place = f"path: {subject.text_path}.{block}"
-    problem = shape_problem(conditions)
-    if problem:
-        yield subject.refuse("KV133", f"{place}: {problem}", path)
-        return
-    for text_path, condition, _ in _each(conditions):
-        reason = _operator_problem(condition.get("operator"))
-        if reason:
-            yield subject.refuse("KV133", f"{place}{text_path}.: {reason}", path)
+            yield f"{text_path}.{where}: {reason}", own
 
 
 def shape_problem(conditions: Json) -> str:
@@ -139,21 +131,20 @@ def _each(conditions: Json) -> Iterator[tuple[str, Json, Path]]:
 def _condition_problem(condition: Json) -> tuple[str, str]:
     """Return upstream's path below a condition and what is wrong with it; "" twice if nothing."""
     key, value = condition.get("key"), condition.get("value")
-    operator = condition.get("operator")
-    if key is None or value is None or not operator:
+    if key is None or value is None or not condition.get("operator"):
         return "", _MISSING
     if key.__class__ is str and key.replace(" ", "") == "{{request.operation}}":
         where, reason = _request_problem(value)
         if reason:
             return where, reason
-    return "", _operator_problem(operator)
+    return _operator_problem(condition)
 
 
-def _operator_problem(operator: Json) -> str:
-    if operator in OPERATORS:
-        return ""
+def _operator_problem(condition: Json) -> tuple[str, str]:
+    if condition.get("operator") in OPERATORS:
+        return "", ""
     listed = " ".join(map(quote, OPERATORS))
-    return f"entered value of `operator` is invalid. valid values: [{listed}]"
+    return "", f"entered value of `operator` is invalid. valid values: [{listed}]"
 
 
 def _request_problem(value: Json) -> tuple[str, str]:
