@@ -10,7 +10,6 @@ than once. Kubernetes' own words become JSON Schema's: an object without open en
 import json
 import runpy
 import sys
-from collections import Counter
 from pathlib import Path
 
 GROUPS = ("kyverno.io/", "policies.kyverno.io/")
@@ -20,7 +19,9 @@ COPIED += ("minLength", "maxLength", "minimum")
 MINIMUM_SHARED_TEXT = 60
 EITHER = "(has(self.{0}) && !has(self.{1})) || (!has(self.{0}) && has(self.{1}))"
 
-METADATA = runpy.run_path(str(Path(__file__).with_name("make_schemas.py")))["METADATA"]
+HERE = Path(__file__).parent
+METADATA = runpy.run_path(str(HERE / "make_schemas.py"))["METADATA"]
+share_repeated = runpy.run_path(str(HERE / "repeated_schemas.py"))["share_repeated"]
 
 
 def convert(schema):
@@ -79,41 +80,6 @@ def from_compact(schema):
     return out
 
 
-def children(schema):
-    """Yield the container and key of every schema inside `schema`."""
-    for name in schema.get("properties", {}):
-        yield schema["properties"], name
-    for name in ("items", "additionalProperties"):
-        if isinstance(schema.get(name), dict):
-            yield schema, name
-
-
-def canonical(schema):
-    return json.dumps(schema, sort_keys=True, separators=(",", ":"))
-
-
-def count(schema, counts):
-    """Count how often each schema occurs, not counting again inside a repeated one."""
-    text = canonical(schema)
-    counts[text] += 1
-    if counts[text] == 1:
-        for container, key in children(schema):
-            count(container[key], counts)
-
-
-def share(schema, counts, table, shared):
-    """Return `schema` with repeated schemas replaced by references into `shared`."""
-    text = canonical(schema)
-    if text not in table:
-        for container, key in children(schema):
-            container[key] = share(container[key], counts, table, shared)
-        if counts[text] == 1 or len(text) < MINIMUM_SHARED_TEXT:
-            return schema
-        table[text] = {"$ref": f"#/$defs/{len(shared)}"}
-        shared[str(len(shared))] = schema
-    return table[text]
-
-
 def make(source):
     """Return the text of the package data for the CRD schemas in `source`."""
     kinds = {}
@@ -124,11 +90,14 @@ def make(source):
         schema["properties"]["metadata"] = from_compact(METADATA)
         schema["required"] = sorted({*schema.get("required", ()), "metadata"})
         kinds[name] = json.loads(json.dumps(convert(schema)))
-    counts = Counter()
-    for schema in kinds.values():
-        count(schema, counts)
-    shared, table = {}, {}
-    kinds = {name: share(schema, counts, table, shared) for name, schema in kinds.items()}
+    shared = {}
+
+    def refer(schema):
+        number = str(len(shared))
+        shared[number] = schema
+        return {"$ref": f"#/$defs/{number}"}
+
+    kinds = share_repeated(kinds, MINIMUM_SHARED_TEXT, refer)
     return json.dumps({"kinds": kinds, "$defs": shared}, separators=(",", ":")) + "\n"
 
 

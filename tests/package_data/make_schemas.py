@@ -7,8 +7,8 @@ referred to by their index. Of each schema only what `kyvsim.load.structure` rea
 """
 
 import json
+import runpy
 import sys
-from collections import Counter
 from pathlib import Path
 
 KINDS = (
@@ -26,6 +26,9 @@ KINDS = (
     "kyverno.io/v2alpha1/GlobalContextEntry",
     "kyverno.io/v2beta1/GlobalContextEntry",
 )
+share_repeated = runpy.run_path(str(Path(__file__).with_name("repeated_schemas.py")))[
+    "share_repeated"
+]
 COPIED = ("type", "required", "enum", "maxLength", "minLength", "pattern", "minimum", "nullable")
 MINIMUM_SHARED_TEXT = 40
 
@@ -105,42 +108,6 @@ def compact(schema):
     return out
 
 
-def children(schema):
-    """Yield the container and key of every schema inside `schema`."""
-    for name in schema.get("properties", {}):
-        yield schema["properties"], name
-    for name in ("items", "more"):
-        if name in schema:
-            yield schema, name
-
-
-def canonical(schema):
-    return json.dumps(schema, sort_keys=True, separators=(",", ":"))
-
-
-def count(schema, counts):
-    """Count how often each schema occurs, not counting again inside a repeated one."""
-    text = canonical(schema)
-    counts[text] += 1
-    if counts[text] == 1:
-        for container, key in children(schema):
-            count(container[key], counts)
-
-
-def share(schema, counts, table, shared):
-    """Return `schema` with repeated schemas replaced by their index in `shared`."""
-    text = canonical(schema)
-    if text in table:
-        return table[text]
-    for container, key in children(schema):
-        container[key] = share(container[key], counts, table, shared)
-    if counts[text] > 1 and len(text) >= MINIMUM_SHARED_TEXT:
-        table[text] = len(shared)
-        shared.append(schema)
-        return table[text]
-    return schema
-
-
 def make(source):
     """Return the text of the package data for the CRD schemas in `source`."""
     kinds = {}
@@ -149,12 +116,13 @@ def make(source):
         schema["properties"]["metadata"] = json.loads(json.dumps(METADATA))
         schema["required"] = sorted({*schema.get("required", ()), "metadata"})
         kinds[kind] = schema
-    counts = Counter()
-    for schema in kinds.values():
-        count(schema, counts)
     shared = []
-    table = {}
-    kinds = {kind: share(schema, counts, table, shared) for kind, schema in kinds.items()}
+
+    def refer(schema):
+        shared.append(schema)
+        return len(shared) - 1
+
+    kinds = share_repeated(kinds, MINIMUM_SHARED_TEXT, refer)
     return json.dumps({"kinds": kinds, "shared": shared}, separators=(",", ":")) + "\n"
 
 

@@ -1,26 +1,18 @@
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
-SOURCE = ROOT.parent / "shared" / "schemas" / "kyverno.json"
-DATA = ROOT / "kyvsim" / "load" / "schemas" / "crd.json"
+DATA = Path(__file__).parents[2] / "kyvsim" / "load" / "schemas" / "crd.json"
 
 
-def script():
-    spec = importlib.util.spec_from_file_location("make_crd_schemas", HERE / "make_crd_schemas.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def make(script):
+    return script("make_crd_schemas")
 
 
-@pytest.mark.skipif(not SOURCE.exists(), reason="the CRD schemas are not beside the checkout")
-def test_schemas_are_what_the_script_makes():
-    source = json.loads(SOURCE.read_text(encoding="utf-8"))
-    assert script().make(source) == DATA.read_text(encoding="utf-8")
+def test_schemas_are_what_the_script_makes(make, crd_schemas):
+    assert make.make(json.loads(crd_schemas)) == DATA.read_text(encoding="utf-8")
 
 
 def test_schemas_are_small():
@@ -49,16 +41,16 @@ def test_schemas_are_small():
         ({"type": "array", "x-kubernetes-list-type": "atomic"}, {"type": "array"}),
     ],
 )
-def test_words_of_kubernetes_become_those_of_json_schema(schema, made):
-    assert script().convert(schema) == made
+def test_words_of_kubernetes_become_those_of_json_schema(make, schema, made):
+    assert make.convert(schema) == made
 
 
-def test_what_has_a_default_is_not_required():
+def test_what_has_a_default_is_not_required(make):
     properties = {"a": {"type": "string", "default": "x"}, "b": {"type": "string"}}
-    made = script().convert({"properties": properties, "required": ["a", "b"]})
+    made = make.convert({"properties": properties, "required": ["a", "b"]})
     assert made["required"] == ["b"]
 
 
-def test_only_known_rules_in_cel_are_taken():
+def test_only_known_rules_in_cel_are_taken(make):
     with pytest.raises(AssertionError):
-        script().convert({"x-kubernetes-validations": [{"rule": "has(self.a)"}]})
+        make.convert({"x-kubernetes-validations": [{"rule": "has(self.a)"}]})

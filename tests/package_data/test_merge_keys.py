@@ -1,6 +1,5 @@
 """The merge keys are those of the schema that they are made from, and of newer ones."""
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -16,13 +15,9 @@ SWAGGER = (
 NEWER = ROOT.parent / "shared" / "schemas" / "kubernetes.json"
 
 
-@pytest.fixture(name="make")
-def load_script():
-    path = Path(__file__).with_name("make_merge_keys.py")
-    spec = importlib.util.spec_from_file_location("make_merge_keys", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def make(script):
+    return script("make_merge_keys")
 
 
 def test_the_table_is_what_the_script_makes(make):
