@@ -28,6 +28,9 @@ def _image(entry: Json) -> ImageData:
         entry.get("digest") or "",
         None if signatures is None else _signatures(signatures),
         None if attestations is None else tuple(map(_attestation, attestations)),
+        entry.get("manifest"),
+        entry.get("manifestList"),
+        entry.get("configData"),
     )
 
 

@@ -35,3 +35,6 @@ class ImageData(NamedTuple):
     digest: str = ""
     signatures: tuple[Signature, ...] | None = None
     attestations: tuple[Attestation, ...] | None = None
+    manifest: Json = None
+    manifest_list: Json = None
+    config: Json = None

@@ -1,30 +1,87 @@
-"""`imageRegistry` entries: no registry is ever asked; values given for the name are the answer."""
+"""`imageRegistry` entries: what a registry would say of an image, from recorded data.
+
+No registry is ever asked. What it would have said stands in the `images` section of a values file,
+by the reference of the image with its registry and its tag or digest; besides what verifyImages
+reads there, an image can have the JSON of its `manifest`, `manifestList` and `configData`.
+Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
+"""
+
+from collections.abc import Callable
 
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment, QueryError, compile_template
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query, compile_template
+from kyvsim.kube.image import parse_image
+from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
+from kyvsim.model.image_data import ImageData
 
 
 def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
-    template = compile_template(spec.get("reference") or "", environment)
+    template = compile_template(
+        {"reference": spec.get("reference") or "", "jmesPath": spec.get("jmesPath") or ""},
+        environment,
+    )
+    query = _compile_query(name, environment)
 
     def load(scope: JSONContext) -> Json:
         if scope.holds(name):
             return SKIPPED
         try:
-            image = template.render(scope)
+            filled = template.render(scope)
         except QueryError as error:
             raise QueryError(
                 f"failed to load image reference for context entry {name}: {error.message}"
             ) from error
-        # An undefined entry could let an image pass that nobody looked at.
-        raise QueryError(
-            f"failed to fetch image data of {image} for context entry {name}: kyvsim asks no "
-            f"registry; give the data in the values file: globalValues: {{{name}: {{}}}}"
-        )
+        data = with_floats(_recorded(name, str(filled["reference"]), scope))
+        return query(filled["jmesPath"], data) if filled["jmesPath"] else data
 
     return load
+
+
+def _compile_query(name: str, environment: Environment) -> Callable[[str, Json], Json]:
+    def apply(path: str, data: Json) -> Json:
+        try:
+            return compile_query(path.strip(), environment).evaluate(data)
+        except (QueryError, QuerySyntaxError) as error:
+            raise QueryError(
+                f"failed to apply JMESPath ({path}) results to context entry {name}, "
+                f"error: {error.message}"
+            ) from error
+
+    return apply
+
+
+def _recorded(name: str, text: str, scope: JSONContext) -> Json:
+    try:
+        image = parse_image(text)
+    except ValueError as error:
+        raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
+    found = scope.outside.mocks.images.get(image.reference)
+    if found is None or found.manifest is None or found.config is None:
+        # An undefined entry could let an image pass that nobody looked at.
+        raise QueryError(
+            f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no "
+            f'registry; give its answer in the values file: images: {{"{image.reference}": '
+            "{digest: sha256:…, manifest: {}, configData: {}}}"
+        )
+    repository = f"{image.registry}/{image.path}"
+    return {
+        "image": text,
+        "resolvedImage": f"{repository}@{found.digest or image.digest}",
+        "registry": image.registry,
+        "repository": image.path,
+        "identifier": image.digest or image.tag,
+        **_documents(found),
+    }
+
+
+def _documents(found: ImageData) -> dict[str, Json]:
+    return {
+        "manifest": found.manifest,
+        "manifestList": found.manifest_list,
+        "configData": found.config,
+    }
 
 
 LOADER = ContextLoader("imageRegistry", _compile)

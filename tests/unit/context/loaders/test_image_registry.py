@@ -1,18 +1,81 @@
-"""`imageRegistry` entries: values or an error, since no registry is asked."""
+"""`imageRegistry` entries: recorded data, values, or an error, since no registry is asked."""
 
+import pytest
+
+from kyvsim.load.image_data import load_image_data
+from kyvsim.model.mocks import Mocks
 from kyvsim.model.values import Values
 
+DIGEST = f"sha256:{'a1' * 32}"
+RECORDED = {
+    "x.io/team/a:1.0": {
+        "digest": DIGEST,
+        "manifest": {"schemaVersion": 2},
+        "configData": {"config": {"User": "app"}},
+    },
+    "x.io/team/b:1.0": {"digest": DIGEST},
+}
 
-def test_images_are_errors_without_values(ask):
-    entry = {"reference": "x.io/a:{{request.namespace}}"}
-    assert ask(imageRegistry=entry) == (
+
+@pytest.fixture
+def recorded():
+    return Values(mocks=Mocks(images=load_image_data(RECORDED)))
+
+
+def test_recorded_images_answer(ask, recorded):
+    assert ask(recorded, imageRegistry={"reference": "x.io/team/a:1.0"}) == {
+        "image": "x.io/team/a:1.0",
+        "resolvedImage": f"x.io/team/a@{DIGEST}",
+        "registry": "x.io",
+        "repository": "team/a",
+        "identifier": "1.0",
+        "manifest": {"schemaVersion": 2},
+        "manifestList": None,
+        "configData": {"config": {"User": "app"}},
+    }
+
+
+def test_an_image_answers_under_its_digest_too(ask, recorded):
+    found = ask(recorded, imageRegistry={"reference": f"x.io/team/a@{DIGEST}"})
+    assert found["identifier"] == DIGEST
+
+
+def test_a_query_picks_from_the_data(ask, recorded):
+    entry = {"reference": "x.io/team/a:1.0", "jmesPath": "configData.config.User"}
+    assert ask(recorded, imageRegistry=entry) == "app"
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (
+            {"reference": "x.io/team/a:1.0", "jmesPath": "configData.nope"},
+            "failed to apply JMESPath (configData.nope) results to context entry got, error: ",
+        ),
+        (
+            {"reference": "x.io/team/a:1.0", "jmesPath": "{{ join('.', ['configData', '[']) }}"},
+            "failed to apply JMESPath (configData.[) results to context entry got, error: ",
+        ),
+        (
+            {"reference": "{{ to_upper('x') }}"},
+            "failed to fetch image data for context entry got: bad image: ",
+        ),
+        ({"reference": "x.io/team/b:1.0"}, "failed to fetch image data of x.io/team/b:1.0 for "),
+        ({"reference": "{{ request.object.nope }}"}, "failed to load image reference for context"),
+    ],
+)
+def test_what_cannot_be_had_is_told(ask, recorded, entry, reason):
+    assert ask(recorded, imageRegistry=entry).startswith(reason)
+
+
+def test_an_image_that_nobody_recorded_shows_what_to_write(ask):
+    assert ask(imageRegistry={"reference": "x.io/a:{{request.namespace}}"}) == (
         "failed to fetch image data of x.io/a:shop for context entry got: kyvsim asks no registry; "
-        "give the data in the values file: globalValues: {got: {}}"
+        'give its answer in the values file: images: {"x.io/a:shop": {digest: sha256:…, '
+        "manifest: {}, configData: {}}}"
     )
+
+
+def test_a_value_for_the_name_stands_in(ask):
     given = Values(global_values={"got": {"tag": "t"}})
-    assert ask(given, imageRegistry=entry) == {"tag": "t"}
-
-
-def test_a_reference_that_cannot_be_filled_is_told(ask):
-    found = ask(imageRegistry={"reference": "{{ request.object.nope }}"})
-    assert found.startswith("failed to load image reference for context entry got: ")
+    assert ask(given, imageRegistry={"reference": "x.io/a"}) == {"tag": "t"}
