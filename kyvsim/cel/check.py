@@ -22,6 +22,7 @@ from kyvsim.cel.nodes import (
     Node,
     Select,
     StructLiteral,
+    dotted_name,
 )
 from kyvsim.cel.types import DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
 from kyvsim.cel.unify import Substitutions, most_general
@@ -112,7 +113,7 @@ class _Checker:
         return self.report(at, f"undeclared reference to '{name}' (in container '')")
 
     def select(self, node: Select) -> CelType:
-        name = _dotted(node)
+        name = dotted_name(node)
         if name and not any(name.split(".", 1)[0] in scope for scope in self.scopes):
             found = self.variables.get(name.removeprefix(".")) or TYPE_NAMES.get(name)
             if found is not None:
@@ -147,7 +148,7 @@ class _Checker:
         if target is None:
             function = self.env.functions.get(node.function.removeprefix("."))
         else:
-            prefix = _dotted(target)
+            prefix = dotted_name(target)
             function = self.env.functions.get(f"{prefix}.{node.function}") if prefix else None
             if function is not None:
                 target = None
@@ -311,16 +312,6 @@ def _signature(given: list[CelType], member: bool) -> str:
     if member:
         return f"{shown[0]}.({', '.join(shown[1:])})"
     return f"({', '.join(shown)})"
-
-
-def _dotted(node: Node) -> str:
-    """Return the name that a chain of plain selections writes, or ""."""
-    if isinstance(node, Ident):
-        return node.name
-    if isinstance(node, Select) and not node.test and not node.optional:
-        inner = _dotted(node.operand)
-        return f"{inner}.{node.field}" if inner else ""
-    return ""
 
 
 _VISITORS: MappingProxyType[type, Callable[[_Checker, Any], CelType]] = MappingProxyType(

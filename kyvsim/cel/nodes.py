@@ -122,3 +122,13 @@ def children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Bind):
         return (node.value, node.body)
     return ()
+
+
+def dotted_name(node: Node) -> str:
+    """Return the name that a chain of plain selections writes, or "" where it is no name."""
+    if isinstance(node, Ident):
+        return node.name
+    if isinstance(node, Select) and not node.test and not node.optional:
+        inner = dotted_name(node.operand)
+        return f"{inner}.{node.field}" if inner else ""
+    return ""

@@ -11,7 +11,7 @@ from kyvsim.cel import literals
 from kyvsim.cel.cursor import Cursor, FirstFaultError
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.macros import MacroError, NodeFactory, expand
-from kyvsim.cel.nodes import Entry, Ident, ListLiteral, MapLiteral, Node, Select
+from kyvsim.cel.nodes import Entry, ListLiteral, MapLiteral, Node, dotted_name
 from kyvsim.cel.nodes import StructLiteral as Struct
 from kyvsim.cel.tokens import tokenize
 
@@ -168,7 +168,7 @@ class _Parser:
                 node = self.selection(node)
             elif sign == "[":
                 node = self.index(node)
-            elif sign == "{" and (name := _qualified_name(node)):
+            elif sign == "{" and (name := dotted_name(node)):
                 node = self.struct(name)
             else:
                 return node
@@ -332,13 +332,3 @@ class _Parser:
             self.cursor.take()
         self.cursor.close("}")
         return self.make.struct(at, name, tuple(fields))
-
-
-def _qualified_name(node: Node) -> str:
-    """Return the dotted name that the node writes, or "" where it is no name."""
-    if isinstance(node, Ident):
-        return node.name
-    if isinstance(node, Select) and not node.optional and not node.test:
-        inner = _qualified_name(node.operand)
-        return f"{inner}.{node.field}" if inner else ""
-    return ""
