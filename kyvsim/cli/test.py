@@ -8,12 +8,15 @@ from typing import Any
 import click
 
 from kyvsim.api.test import Reading, SuiteRun, run_tests
+from kyvsim.api.test_update import plan_updates
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import safe_line
+from kyvsim.report.test_diff import diff_text
 from kyvsim.report.test_formats import FORMATS
 from kyvsim.report.test_run import Sight, every_diagnostic, is_unusable
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
@@ -68,6 +71,11 @@ resource does not exist, or that never ran, fails.
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
 @click.option(
+    "--update",
+    is_flag=True,
+    help="Write the patched and generated objects of now to the files that rows name.",
+)
+@click.option(
     "-j",
     "--jobs",
     type=click.IntRange(0),
@@ -84,7 +92,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
-        options=Reading(_selector(options["test_case_selector"], ctx), options["lenient"]),
+        options=Reading(
+            _selector(options["test_case_selector"], ctx), options["lenient"], options["update"]
+        ),
         jobs=options["jobs"],
     )
     outcome = run_tests(run)
@@ -93,7 +103,18 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not outcome.manifests:
         say(f"there is no {safe_line(run.file_name)} in these folders")
     _report(outcome, chosen, options)
-    return _status(outcome, options)
+    done = not options["update"] or _update(outcome, chosen)
+    return _status(outcome, options) if done else UNUSABLE
+
+
+def _update(outcome: SuiteOutcome, chosen: Chosen) -> bool:
+    """Write what files should hold, after it was shown; return whether all could be written."""
+    updates = plan_updates(outcome)
+    rows = (row for one in outcome.manifests for row in one.rows if row.goldens)
+    for row in rows if chosen.shown != "text" else ():
+        if row.difference:
+            say(diff_text(row.difference))
+    return write_updates(updates)
 
 
 def _selector(text: str, ctx: click.Context) -> Selector:

@@ -1,0 +1,161 @@
+"""`test --update`: the texts that files of expected objects should have; nothing is written."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kube.yaml_chunks import Chunk, split_chunks
+from kyvsim.kube.yaml_text import load_first
+from kyvsim.load.files import Source
+from kyvsim.load.resources import load_resources
+from kyvsim.model.test_suite import Golden, ManifestOutcome, SuiteOutcome
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.subject import title
+from kyvsim.suite.golden import Wanted, same, wanted_by_file
+
+_GLOB = frozenset("*?[{")
+
+
+class FileText(NamedTuple):
+    """A file to be written, and the folder that it must not leave."""
+
+    path: str
+    text: str
+    folder: str
+    objects: tuple[str, ...] = ()
+    """What is new in it, as `namespace/Kind/name`."""
+
+
+class Updates(NamedTuple):
+    """Files whose text should change, and why others can't."""
+
+    files: tuple[FileText, ...]
+    problems: tuple[str, ...]
+
+
+class UpdateError(ValueError):
+    """A file that can't be updated; the text says why."""
+
+
+def plan_updates(outcome: SuiteOutcome) -> Updates:
+    """Return the files of expected objects that are not as the policies of tests leave them.
+
+    Needs an outcome whose rows keep their goldens. Other documents of a file stay as they are.
+    """
+    folders: dict[str, list[str]] = {}
+    for one in outcome.manifests:
+        for golden in _goldens(one):
+            folders.setdefault(golden.file, []).append(os.path.dirname(one.file))
+    every = (golden for one in outcome.manifests for golden in _goldens(one))
+    files: list[FileText] = []
+    problems: list[str] = []
+    for path, wanted in wanted_by_file(every).items():
+        try:
+            text, changed = updated(path, wanted)
+        except UpdateError as error:
+            problems.append(f"{path}: {error}")
+            continue
+        if changed:
+            files.append(FileText(path, text, _home(path, folders[path]), changed))
+        problems += [
+            f"{path}: rows want {'/'.join(filter(None, key))} in different states"
+            for key in wanted.disputed
+        ]
+    return Updates(tuple(files), tuple(problems))
+
+
+def _goldens(one: ManifestOutcome) -> Iterator[Golden]:
+    return (golden for row in one.rows for golden in row.goldens)
+
+
+def _home(path: str, folders: list[str]) -> str:
+    """Return a folder with the path in it, of the manifests that name it, or else the first."""
+    holding = (
+        one for one in folders if os.path.relpath(path, one or ".").split(os.sep, 1)[0] != os.pardir
+    )
+    return next(holding, folders[0])
+
+
+def updated(path: str, wanted: Wanted) -> tuple[str, tuple[str, ...]]:
+    """Return a file's text with the wanted objects, and which of them are new in it.
+
+    Raises UpdateError where a file is there that can't be read or rewritten without loss.
+    """
+    text, line_end = _read(path)
+    pending = dict(wanted.objects)
+    pieces: list[str] = []
+    changed: list[str] = []
+    done = 0
+    for chunk, start in _placed_chunks(text):
+        found = _only_object(chunk, frozenset(pending))
+        obj = None if found is None else pending.pop(object_key(found), None)
+        if obj is None or same(obj, found):
+            continue
+        pieces += [text[done:start], _heading(chunk.text), to_yaml(obj)]
+        done = start + len(chunk.text)
+        changed.append(title(obj))
+    pieces.append(text[done:])
+    whole = "".join(pieces)
+    for obj in pending.values():
+        whole = _appended(whole, obj)
+        changed.append(title(obj))
+    return whole.replace("\n", line_end), tuple(changed)
+
+
+def _read(path: str) -> tuple[str, str]:
+    """Return a file's text with plain line ends, and its line end; "" where there is no file."""
+    if not os.path.lexists(path):
+        if not _GLOB.isdisjoint(path):
+            raise UpdateError("it stands for several files")
+        return "", "\n"
+    if os.path.islink(path) or not os.path.isfile(path):
+        raise UpdateError("it is no regular file")
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError):
+        raise UpdateError("it cannot be read") from None
+    if path.lower().endswith(".json") or text.lstrip().startswith(("{", "[")):
+        raise UpdateError("it is JSON, and only YAML is written")
+    return text.replace("\r\n", "\n").removeprefix("\ufeff"), "\r\n" if "\r\n" in text else "\n"
+
+
+def _placed_chunks(text: str) -> list[tuple[Chunk, int]]:
+    """Return the documents of a text, each with the offset at which it starts."""
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    chunks = tuple(split_chunks(text))
+    if any(chunk.bad_separator for chunk in chunks):
+        raise UpdateError("a line of it begins with --- and goes on")
+    return [(chunk, starts[chunk.line - 1]) for chunk in chunks]
+
+
+def _only_object(chunk: Chunk, wanted: frozenset[ObjectKey]) -> Json:
+    """Return the object of a document as tests read it; None for a list of others."""
+    documents, remarks = load_resources((Source("", chunk.text),))
+    if remarks:
+        raise UpdateError(f"it cannot be read: {remarks[0].message}")
+    objects = [document.data for document in documents]
+    if len(objects) == 1 and text_field(load_first(chunk.text).data, "kind") == text_field(
+        objects[0], "kind"
+    ):
+        return objects[0]
+    if not wanted.isdisjoint(map(object_key, objects)):
+        raise UpdateError("an expected object stands in a list, which is not taken apart")
+    return None
+
+
+def _heading(text: str) -> str:
+    """Return the comments and empty lines before a document's first line."""
+    lines = text.split("\n")
+    end = next((n for n, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"), 0)
+    return "".join(f"{line}\n" for line in lines[:end])
+
+
+def _appended(text: str, obj: Json) -> str:
+    if not text.strip():
+        return to_yaml(obj)
+    lead = "" if text.endswith("\n") else "\n"
+    return f"{text}{lead}---\n{to_yaml(obj)}"

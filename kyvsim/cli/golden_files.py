@@ -1,0 +1,60 @@
+"""Files of expected objects, written complete or not at all, and never outside their folder."""
+
+import contextlib
+import os
+import stat
+
+from kyvsim.api.test_update import FileText, Updates
+from kyvsim.cli.streams import OutputError, say
+from kyvsim.report.style import safe_line
+
+_FILE_MODE = 0o666
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+
+
+def write_updates(updates: Updates) -> bool:
+    """Write what tests should expect, say so file by file, and return whether all could be."""
+    problems = list(updates.problems)
+    for file in updates.files:
+        try:
+            write_file(file)
+        except OutputError as error:
+            problems.append(str(error))
+            continue
+        say(safe_line(f"updated {file.path}: {', '.join(file.objects)}"))
+    for problem in problems:
+        say(safe_line(f"error: not updated: {problem}"))
+    return not problems
+
+
+def check_place(file: FileText) -> None:
+    """Raise OutputError where a path leaves its folder, or leads to a link or to no file."""
+    folder = os.path.realpath(file.folder or ".")
+    parent = os.path.realpath(os.path.dirname(file.path) or ".")
+    if os.path.commonpath((folder, parent)) != folder:
+        raise OutputError(f"cannot write to {file.path}: it is outside {file.folder or '.'}")
+    if os.path.islink(file.path):
+        raise OutputError(f"cannot write to {file.path}: it is a symbolic link")
+    if os.path.lexists(file.path) and not os.path.isfile(file.path):
+        raise OutputError(f"cannot write to {file.path}: it is no regular file")
+
+
+def write_file(file: FileText) -> None:
+    """Put a text in its place at once; raise OutputError where that can't be done."""
+    check_place(file)
+    folder, name = os.path.split(file.path)
+    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.tmp")
+    try:
+        _fill(temporary, file.text)
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(temporary, stat.S_IMODE(os.lstat(file.path).st_mode))
+        os.replace(temporary, file.path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise OutputError(f"cannot write to {file.path}: {error.strerror}") from None
+
+
+def _fill(path: str, text: str) -> None:
+    with open(os.open(path, _FLAGS, _FILE_MODE), "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
