@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.model.test_suite import SuiteOutcome
-from kyvsim.report import test_json, test_junit, test_markdown, test_table, test_text, test_yaml
+from kyvsim.report import (
+    test_github,
+    test_json,
+    test_junit,
+    test_markdown,
+    test_table,
+    test_tap,
+    test_text,
+    test_yaml,
+)
 from kyvsim.report.test_run import Sight
 
 FORMATS: Mapping[str, Callable[[SuiteOutcome, Sight], Iterator[str]]] = MappingProxyType(
@@ -15,5 +24,7 @@ FORMATS: Mapping[str, Callable[[SuiteOutcome, Sight], Iterator[str]]] = MappingP
         "yaml": test_yaml.render,
         "markdown": test_markdown.render,
         "junit": test_junit.render,
+        "tap": test_tap.render,
+        "github": test_github.render,
     }
 )

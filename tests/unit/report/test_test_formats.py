@@ -1,4 +1,5 @@
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -132,3 +133,71 @@ def test_no_manifest_at_all_is_shown_too(name):
     assert text.endswith("\n")
     if name in {"json", "yaml"}:
         assert yaml.load(text, yaml.CSafeLoader)["results"] == []
+
+
+def points(text):
+    """Return the numbers of test points, failed ones negative, and the blocks below them."""
+    found, blocks = [], []
+    for line in text.splitlines():
+        point = re.match(r"(not )?ok (\d+) - ", line)
+        if point:
+            found.append(int(point[2]) * (-1 if point[1] else 1))
+            blocks.append([])
+        elif line.startswith("  "):
+            blocks[-1].append(line[2:])
+    return found, blocks
+
+
+def test_tap_has_a_point_for_each_row_and_each_unusable_input():
+    text = text_of("tap", fail_only=True)
+    assert text.startswith("TAP version 13\n1..7\n")
+    numbers, blocks = points(text)
+    assert numbers == [-1, -2, 3, 4, -5, -6, 7]
+    assert "ok 7 - a/kyverno-test.yaml: q / r / v1/Pod/default/e # SKIP no rules\n" in text
+    details = [yaml.load("\n".join(block), yaml.CSafeLoader) for block in blocks]
+    assert details[0] == {"message": "KV041: no folder", "file": "y"}
+    assert details[3] == {"message": "Ok (skip: excluded)"}
+    assert details[4] == {
+        "message": "Want pass, got fail",
+        "file": "a/kyverno-test.yaml",
+        "line": 7,
+        "column": 5,
+        "details": 'a\\x00b\\x1b[31m <&"> | ]]> \\u202e \U0001f600',
+    }
+    assert "-   size: 1" in details[5]["difference"]
+
+
+def one_failure(**fields):
+    row = ROWS[2]._replace(**fields)
+    return SuiteOutcome((ManifestOutcome("m", (row,), ()),), ())
+
+
+def test_tap_takes_no_directive_or_point_from_a_text():
+    found = one_failure(policy="p # TODO later\\", message="a\nok 2 - b\n  ...")
+    lines = text_of("tap", found).splitlines()
+    assert lines[2] == "not ok 1 - m: p \\# TODO later\\\\ / r / v1/Pod/default/c"
+    assert lines[-2:] == ['  details: "a\\nok 2 - b\\n  ..."', "  ..."]
+    assert text_of("tap", SuiteOutcome((), ())) == "TAP version 13\n1..0 # SKIP there are no rows\n"
+
+
+def test_github_has_a_command_for_each_failure_and_remark():
+    lines = text_of("github").splitlines()
+    text = 'p / r  v1/Pod/default/c%0Aa\\x00b\\x1b[31m <&"> | ]]> \\u202e \U0001f600'
+    assert lines[:3] == [
+        "::error file=y,title=KV041::no folder",
+        "::error file=x,title=KV001::no such file",
+        f"::error file=a/kyverno-test.yaml,line=7,col=5,title=Want pass%2C got fail::{text}",
+    ]
+    assert "%0A-   size: 1%0A+   size: 2" in lines[3].replace("%0A  ", "%0A")
+    assert len(lines) == 5
+
+
+def test_github_takes_no_command_from_a_text():
+    place = Location("a,b:c%/d\n::error::x", 7, 5)
+    found = one_failure(message="100%\r\n::warning::no", location=place)
+    command, summary = text_of("github", found).splitlines()
+    assert command == (
+        "::error file=a%2Cb%3Ac%25/d%0A%3A%3Aerror%3A%3Ax,line=7,col=5,title=Want pass%2C got fail"
+        "::p / r  v1/Pod/default/c%0A100%25%0D%0A::warning::no"
+    )
+    assert summary == "1 rows in 1 manifest: 0 passed, 1 failed"

@@ -1,0 +1,25 @@
+"""Failed rows as workflow commands, which GitHub shows beside the lines of a manifest."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+from kyvsim.report.test_diff import diff_text
+from kyvsim.report.test_rows import reason
+from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, summary_line
+from kyvsim.report.workflow_command import annotation, remark
+
+
+def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield a command for each remark and each failed row; the last line counts, for the log."""
+    yield from map(remark, every_diagnostic(outcome))
+    for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
+        yield annotation(Severity.ERROR, row.location, reason(row), _text(row))
+    yield f"{summary_line(outcome)}\n"
+
+
+def _text(row: RowOutcome) -> str:
+    name = " / ".join(filter(None, (row.policy, row.rule)))
+    lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
+    lines += [diff_text(row.difference)] if row.difference else []
+    return "\n".join(filter(None, lines))
