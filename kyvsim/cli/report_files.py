@@ -40,14 +40,28 @@ def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Con
 
 
 def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
-    """Write each report to its path, complete or not at all; raise OutputError where it fails."""
+    """Write each report to its path, complete or not at all; raise OutputError where it fails.
+
+    A link stays a link, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    """
     for path, pieces in reports:
-        temporary = f"{path}.{os.urandom(4).hex()}.tmp"
         try:
-            with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
-                stream.writelines(pieces)
-            os.replace(temporary, path)
+            _write(os.path.realpath(path), pieces)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
             raise OutputError(f"cannot write to {path}: {error.strerror}") from None
+
+
+def _write(path: str, pieces: Iterator[str]) -> None:
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+        return
+    temporary = f"{path}.{os.urandom(4).hex()}.tmp"
+    try:
+        with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,57 @@
+import os
+
+import pytest
+
+from kyvsim.cli.report_files import write_reports
+from kyvsim.cli.streams import OutputError
+
+
+def test_a_report_takes_the_place_of_a_file(tmp_path):
+    file = tmp_path / "report.txt"
+    file.write_text("what was there before")
+    write_reports([(str(file), iter(["a", "b"]))])
+    assert file.read_text() == "ab"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    file, link = tmp_path / "report.txt", tmp_path / "latest.txt"
+    link.symlink_to(file)
+    write_reports([(str(link), iter(["a"]))])
+    write_reports([(str(link), iter(["b"]))])
+    assert link.is_symlink()
+    assert file.read_text() == "b"
+    assert sorted(tmp_path.iterdir()) == [link, file]
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_reports([(str(pipe), iter(["a", "b"]))])
+        assert os.read(end, 9) == b"ab"
+    finally:
+        os.close(end)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("name", ["", "no/where.txt"])
+def test_a_place_that_takes_no_report_is_told(tmp_path, name):
+    with pytest.raises(OutputError, match="cannot write to"):
+        write_reports([(str(tmp_path / name), iter(["a"]))])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_that_fails_half_way_leaves_the_file_as_it_was(tmp_path):
+    def pieces():
+        yield "a"
+        raise OSError(28, "No space left on device")
+
+    file = tmp_path / "report.txt"
+    file.write_text("before")
+    with pytest.raises(OutputError, match="No space left"):
+        write_reports([(str(file), pieces())])
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
