@@ -11,9 +11,10 @@ from kyvsim.api.test import Reading, SuiteRun, run_tests
 from kyvsim.api.test_update import plan_updates
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
-from kyvsim.cli.options import GoSpelledCommand, offline_options
+from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
 from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.test_create import create
 from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.test_diff import diff_text
@@ -30,6 +31,7 @@ resource does not exist, or that never ran, fails.
     kyvsim test .
     kyvsim test policies/ --test-case-selector 'policy=require-*' --detailed-results
     kyvsim test . --output-format text --output-format junit=report.xml
+    kyvsim test --create policy.yaml -r resources.yaml -o tests/new
 """
 
 
@@ -76,6 +78,13 @@ resource does not exist, or that never ran, fails.
     help="Write the patched and generated objects of now to the files that rows name.",
 )
 @click.option(
+    "--create",
+    is_flag=True,
+    help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
+)
+@list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
+@click.option("--force", is_flag=True, help="With --create: overwrite files.")
+@click.option(
     "-j",
     "--jobs",
     type=click.IntRange(0),
@@ -86,8 +95,12 @@ resource does not exist, or that never ran, fails.
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
-    if not options["paths"]:
+    if not options["paths"] and not options["create"]:
         raise click.UsageError("no test given: pass folders of manifests", ctx)
+    if options["create"]:
+        return create(options, ctx)
+    if options["resource"] or options["force"]:
+        raise click.UsageError("--resource and --force go with --create", ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
     run = SuiteRun(
         paths=options["paths"],

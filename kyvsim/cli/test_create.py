@@ -1,0 +1,74 @@
+"""`kyvsim test --create`: a manifest with its files of expected objects, for what happens now."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from kyvsim.api.test_create import Created, Creation, create_test
+from kyvsim.api.test_update import FileText
+from kyvsim.cli.exit_status import OK, UNUSABLE
+from kyvsim.cli.golden_files import check_place, write_file
+from kyvsim.cli.streams import OutputError, say
+from kyvsim.report.style import safe_line
+
+
+def create(options: Mapping[str, Any], ctx: click.Context) -> int:
+    """Write a manifest for policies and resources; return the exit status."""
+    creation = _creation(options, ctx)
+    created = create_test(creation)
+    for one in created.diagnostics:
+        say(safe_line(str(one)))
+    for text in created.remarks:
+        say(safe_line(f"warning: {text}"))
+    if not created.files:
+        reason = "there is nothing that a row could expect"
+        say(f"error: nothing written: {'see above' if created.unusable else reason}")
+        return UNUSABLE
+    _write(created, creation, force=options["force"])
+    return OK
+
+
+def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
+    folders = options["output_format"]
+    policies, resources = options["paths"], options["resource"]
+    if not policies or not resources:
+        text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
+        raise click.UsageError(text, ctx)
+    if options["update"] or options["lenient"]:
+        raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+    if len(folders) > 1:
+        raise click.UsageError("with --create, -o is one folder", ctx)
+    for path in (*policies, *resources):
+        if path == "-" or "://" in path:
+            text = f"--create needs files that the manifest can name, not {path}"
+            raise click.UsageError(text, ctx)
+    name = options["file_name"]
+    if os.path.basename(name) != name:
+        raise click.UsageError(f"--file-name {name}: with --create it is a name, no path", ctx)
+    return Creation(policies, resources, folders[0] if folders else ".", name)
+
+
+def _write(created: Created, creation: Creation, *, force: bool) -> None:
+    """Write all files, or none where one of them is there and `force` is not given."""
+    if not force:
+        _refuse_existing(created.files)
+    try:
+        os.makedirs(creation.folder or ".", exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write to {creation.folder}: {error.strerror}") from None
+    for file in created.files:
+        check_place(file)
+    for file in created.files:
+        write_file(file)
+        say(safe_line(f"wrote {os.path.normpath(file.path)}"))
+    rows = "1 row" if created.row_count == 1 else f"{created.row_count} rows"
+    say(safe_line(f"{rows}; run them with: kyvsim test {creation.folder}"))
+
+
+def _refuse_existing(files: Sequence[FileText]) -> None:
+    there = [os.path.normpath(file.path) for file in files if os.path.lexists(file.path)]
+    if there:
+        text = f"{', '.join(there)}: there already; --force overwrites"
+        raise OutputError(safe_line(text))

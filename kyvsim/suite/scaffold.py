@@ -1,0 +1,163 @@
+"""Rows and files of expected objects for what policies do now.
+
+INVARIANT: a row is only kept where the strict reading passes it, one resource at a time.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.suite.compare import Files
+from kyvsim.suite.golden import unmarked
+from kyvsim.suite.judge import judge_row
+from kyvsim.suite.run import Observed, SuiteInputs
+from kyvsim.suite.select import Bench
+from kyvsim.suite.verdict import status_of
+
+_AUTOGEN = ("autogen-cronjob-", "autogen-")
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+
+
+class Scaffold(NamedTuple):
+    """What a new manifest should say."""
+
+    rows: tuple[ExpectedRow, ...]
+    files: Mapping[str, tuple[Json, ...]]
+    """The expected objects by the name of their file."""
+    remarks: tuple[str, ...]
+    """What a person should know of the rows, and what happens now that they can't say."""
+
+
+class _Now(NamedTuple):
+    """A result of now as a row for one resource, and the objects that its file needs."""
+
+    row: ExpectedRow
+    key: ObjectKey
+    result: RuleResult
+    objects: tuple[Json, ...]
+
+
+def scaffold(
+    inputs: SuiteInputs,
+    observed: Observed,
+    reread: Callable[[Mapping[str, tuple[Json, ...]]], Files],
+) -> Scaffold:
+    """Return rows for what policies said; `reread` gives files as a test reads them."""
+    every = tuple(_results(observed))
+    bench = Bench(observed, reread(_files(every)), {}, {})
+    kept: list[_Now] = []
+    remarks: list[str] = []
+    for one in every:
+        if one.key.name and _passes(one.row, inputs, bench):
+            kept.append(one)
+            remarks += _doubts(one)
+        else:
+            remarks.append(f"{_title(one)}: left out, since a row cannot say {one.row.result}")
+    heard = {one.row.policy for one in every}
+    for policy in (one.policy.key for one in inputs.policies.policies):
+        if policy not in heard:
+            remarks.append(f"{policy}: no row, since it says nothing of these resources")
+    return Scaffold(_grouped(kept), _files(kept), tuple(dict.fromkeys(remarks)))
+
+
+def _doubts(one: _Now) -> Iterator[str]:
+    """Yield what may not be what a person means to expect."""
+    result = one.result
+    if result.status is RuleStatus.ERROR:
+        yield f"{_title(one)}: the row expects an error: {result.message}"
+    passed = result.status is RuleStatus.PASS
+    if passed and result.phase is Phase.GENERATE and not result.generated:
+        reason = result.note or "no object was generated"
+        yield f"{_title(one)}: the row has no expected object: {reason}"
+
+
+def _passes(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> bool:
+    return all(one.result == "Pass" for one in judge_row(row, inputs, bench))
+
+
+def _results(observed: Observed) -> Iterator[_Now]:
+    triggers = observed.triggers[""]
+    names = Counter(key.name for key in triggers)
+    for key, answers in triggers.items():
+        short = key.name if names[key.name] == 1 or not key.namespace else ""
+        name = short or f"{key.namespace}/{key.name}"
+        for response in (one for every in answers.responses.values() for one in every):
+            for result in response.results:
+                yield _now(key, name, response, result)
+
+
+def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult) -> _Now:
+    policy = response.policy
+    patched = result.phase is Phase.MUTATE and result.status is RuleStatus.PASS
+    objects: tuple[Json, ...] = tuple(map(unmarked, result.generated))
+    if patched:
+        objects = tuple(target.object for target in result.targets) or (response.object,)
+    stem = "".join(one if one in _SAFE else "_" for one in policy.key)[:200]
+    row = ExpectedRow(
+        policy=policy.key,
+        rule=_written_rule(result.rule.name, {rule.name for rule in policy.rules}),
+        result=status_of(policy, result),
+        resources=(name,),
+        specs=(),
+        kind=key.kind,
+        operation="",
+        patched=f"{stem}-patched.yaml" if patched else "",
+        generated=(f"{stem}-generated.yaml",) if result.generated else (),
+        clone_source="",
+        fails_on_missing=False,
+        path=(),
+    )
+    return _Now(row, key, result, objects)
+
+
+def _written_rule(name: str, written: set[str]) -> str:
+    """Return the rule that a derived one comes from, by its name, or the name itself."""
+    bases = (name.removeprefix(prefix) for prefix in _AUTOGEN if name.startswith(prefix))
+    return name if name in written else next((one for one in bases if one in written), name)
+
+
+def _files(found: Iterable[_Now]) -> dict[str, tuple[Json, ...]]:
+    """Return the objects of each file, each once; of two states of one the first counts."""
+    files: dict[str, dict[ObjectKey, Json]] = {}
+    for one in found:
+        for file in filter(None, (one.row.patched, *one.row.generated)):
+            known = files.setdefault(file, {})
+            for obj in one.objects:
+                known.setdefault(object_key(obj), obj)
+    return {file: tuple(known.values()) for file, known in files.items()}
+
+
+def _grouped(found: Iterable[_Now]) -> tuple[ExpectedRow, ...]:
+    """Return one row for all resources of which the same is expected, policy by policy."""
+    groups: dict[ExpectedRow, dict[str, None]] = {}
+    for one in found:
+        names = groups.setdefault(one.row._replace(resources=None), {})
+        names.update(dict.fromkeys(one.row.resources or ()))
+    rows = [row._replace(resources=tuple(names)) for row, names in groups.items()]
+    order = {row.policy: n for n, row in reversed(list(enumerate(rows)))}
+    return tuple(sorted(rows, key=lambda row: order[row.policy]))
+
+
+def _title(one: _Now) -> str:
+    key = one.key
+    resource = "/".join(filter(None, (key.namespace, key.kind, key.name or "?")))
+    return f"{one.row.policy} / {one.row.rule} on {resource}"
+
+
+def row_data(row: ExpectedRow) -> dict[str, Json]:
+    """Return a row as an entry under `results`."""
+    found: dict[str, Json] = {
+        "policy": row.policy,
+        "rule": row.rule,
+        "kind": row.kind,
+        "resources": list(row.resources or ()),
+        "result": row.result,
+    }
+    if row.patched:
+        found["patchedResources"] = row.patched
+    if row.generated:
+        found["generatedResource"] = row.generated[0]
+    return found
