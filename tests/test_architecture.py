@@ -38,6 +38,7 @@ SLOW_OR_UNUSED = ("rich", "jsonschema", "jmespath", "yaml", "re2", "hypothesis",
 PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protocol", "NamedTuple"}
 PLAIN_BASES |= {"Generic", "int", "dict"}  # CEL: an unsigned number, variables of a rule
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
+PLAIN_BASES |= {"File", "Item"}  # of pytest
 WORDS_NOT_USED = re.compile(
     r"(^|_)(utils?|helpers?|managers?|handlers?|processors?|impl|base)(_|$)"
 )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.api.test_inputs import read_test
+from kyvsim.api.test_inputs import ManifestInputs, read_test
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
@@ -87,18 +87,15 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
     if not rows:
-        empty = () if manifest.rows else (_empty(manifest),)
+        empty = () if manifest.rows else (no_rows(manifest),)
         return ManifestOutcome(file, (), empty, selected=False)
     inputs = read_test(manifest, rows)
     outcomes: tuple[RowOutcome, ...] = ()
     if not inputs.unusable:
-        operations = (row.operation for row in manifest.rows if row.operation)
-        bench = Bench(
-            observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread
-        )
+        bench = bench_of(manifest, inputs)
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
-            _placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
+            placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
     return ManifestOutcome(
         file,
@@ -110,7 +107,13 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     )
 
 
-def _placed(
+def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:
+    """Return what the rows of a manifest are checked against: its policies are evaluated here."""
+    operations = (row.operation for row in manifest.rows if row.operation)
+    return Bench(observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread)
+
+
+def placed(
     manifest: Manifest, row: ExpectedRow, outcome: RowOutcome, *, keep_goldens: bool
 ) -> RowOutcome:
     """Return an outcome with whole paths of expected files, and the place of a failed row."""
@@ -131,6 +134,7 @@ def _placed(
     return found._replace(difference=found.difference._replace(file=whole(found.difference.file)))
 
 
-def _empty(manifest: Manifest) -> Diagnostic:
+def no_rows(manifest: Manifest) -> Diagnostic:
+    """Return the remark on a manifest that tests nothing."""
     text = "there is no row under `results`: nothing is tested"
     return Diagnostic("KV042", Severity.WARNING, text, manifest.document.locate(()))

@@ -1,8 +1,7 @@
-"""The pytest plugin: the fixture `assert_golden` and the option `--update-golden`.
+"""The pytest plugin: the fixture `assert_golden`, `--update-golden`, rows of test manifests.
 
-Only hooks and fixtures stand here, and nothing of kyvsim is loaded before a test asks for it. The
-rows of test manifests, as items, belong into a module of their own that a hook
-`pytest_collect_file` here loads when it meets a manifest.
+Only hooks and fixtures stand here, and nothing of kyvsim is loaded before a test asks for it, or a
+run that asks for test manifests meets one.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -13,12 +12,41 @@ import pytest
 
 if TYPE_CHECKING:
     from kyvsim.testing.effects import Effect
+    from kyvsim.testing.manifests import ManifestFile
 
 _OPTION = "--update-golden"
+_MANIFESTS = "kyvsim_tests"
+_MANIFEST_NAME = "kyverno-test.yaml"
+_GROUP = ("kyvsim", "kyvsim: tests of Kyverno policies")
 _UPDATED = pytest.StashKey[list[str]]()
 
 AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
 """The type of the fixture `assert_golden`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what asks for test manifests, on the command line or in the configuration."""
+    told = f"collect the rows of test manifests ({_MANIFEST_NAME})"
+    parser.addini(_MANIFESTS, told, type="bool", default=False)
+    option = f"--{_MANIFESTS.replace('_', '-')}"
+    parser.getgroup(*_GROUP).addoption(option, dest=_MANIFESTS, action="store_true", help=told)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestFile | None":
+    """Return the collector of a manifest, if the run asks for them.
+
+    Files of another name are manifests where they are named on the command line.
+    """
+    config = parent.config
+    if not (config.getoption(_MANIFESTS) or config.getini(_MANIFESTS)):
+        return None
+    is_named = file_path.suffix in {".yaml", ".yml"} and parent.session.isinitpath(file_path)
+    if file_path.name != _MANIFEST_NAME and not is_named:
+        return None
+    # Slow to import, and not wanted where pytest only has the plugin by chance.
+    from kyvsim.testing.manifests import ManifestFile  # noqa: PLC0415 — see above
+
+    return ManifestFile.from_parent(parent, path=file_path)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -28,8 +56,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, obje
     # A value behind it, so that an option of this name that takes one is recognised as well.
     _, unknown = parser.parse_known_and_unknown_args([_OPTION, "x"])
     if _OPTION in unknown:
-        group = parser.getgroup("kyvsim", "kyvsim: golden files of what policies do")
-        group.addoption(
+        parser.getgroup(*_GROUP).addoption(
             _OPTION,
             action="store_true",
             help="rewrite golden files, and fail where they changed",

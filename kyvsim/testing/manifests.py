@@ -1,0 +1,119 @@
+"""Rows of test manifests as items of pytest, each checked as `kyvsim test` does."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kyvsim.api.test_cases import Case, OpenManifest, open_manifest, read_cases
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+from kyvsim.model.test_suite import Manifest, RowOutcome
+from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.test_diff import diff_text
+
+
+class ManifestFile(pytest.File):
+    """A file of test manifests; collecting it reads the file, and nothing that it names."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each case; a manifest that can't be used is an error."""
+        found = read_cases(str(self.path))
+        self.warn_of(found.diagnostics)
+        wrong = self.errors_of(found.diagnostics)
+        if wrong:
+            raise self.CollectError(wrong)
+        taken: set[str] = set()
+        for manifest, cases in found.manifests:
+            opened = self._opener(manifest)
+            for case in cases:
+                name = _unused(safe_line(case.name), taken)
+                taken.add(name)
+                yield ManifestRow.from_parent(self, name=name, case=case, opened=opened)
+
+    def near(self, place: Location) -> Location:
+        """Return a place by its path from the folder in which pytest was started, if it is there.
+
+        Files are read by their whole path: a test may have changed the folder.
+        """
+        folder, path = self.config.invocation_params.dir, Path(place.file)
+        if not path.is_relative_to(folder):
+            return place
+        return place._replace(file=str(path.relative_to(folder)))
+
+    def errors_of(self, diagnostics: Iterable[Diagnostic]) -> str:
+        """Return what makes input unusable, a line for each error."""
+        errors = (one for one in diagnostics if one.severity is Severity.ERROR)
+        return "\n".join(map(self._told, errors))
+
+    def warn_of(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Give a warning of pytest for each remark that is no error."""
+        for one in diagnostics:
+            if one.severity is not Severity.ERROR:
+                self.warn(pytest.PytestWarning(self._told(one)))
+
+    def _told(self, one: Diagnostic) -> str:
+        place = one.location
+        return safe_text(str(one._replace(location=self.near(place)) if place else one))
+
+    def _opener(self, manifest: Manifest) -> Callable[[], OpenManifest]:
+        """Return a function that reads and runs a manifest when it is first called."""
+
+        @cache
+        def opened() -> OpenManifest:
+            found = open_manifest(manifest)
+            self.warn_of(found.diagnostics)
+            return found
+
+        return opened
+
+
+class ManifestRow(pytest.Item):
+    """What one row of a manifest expects of one resource."""
+
+    parent: ManifestFile
+
+    def __init__(self, *, case: Case, opened: Callable[[], OpenManifest], **of_pytest: Any) -> None:
+        super().__init__(**of_pytest)
+        self._case = case
+        self._opened = opened
+
+    def setup(self) -> None:
+        """End in an error where some input of the manifest could not be used."""
+        wrong = self.parent.errors_of(self._opened().diagnostics)
+        if wrong:
+            pytest.fail(wrong, pytrace=False)
+
+    def runtest(self) -> None:
+        """Fail where the row does, with all of its outcomes that are not as expected."""
+        check = self._opened().check
+        outcomes = check(self._case.row) if check else ()
+        failed = [self._shown(one) for one in outcomes if one.failed]
+        if failed or not outcomes:
+            pytest.fail("\n\n".join(failed) or "the manifest could not be used", pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return what pytest heads a report with; finding the line would read the file again."""
+        return self.path, None, self.name
+
+    def _shown(self, row: RowOutcome) -> str:
+        place = f" ({safe_line(str(self.parent.near(row.location)))})" if row.location else ""
+        name = " / ".join(filter(None, (row.policy, row.rule)))
+        lines = [f"{safe_line(row.reason)}{place}", safe_line(f"{name}  {row.resource}".rstrip())]
+        if row.message and row.message != row.reason:
+            lines.append(safe_text(row.message))
+        if row.difference:
+            file = self.parent.near(Location(row.difference.file)).file
+            lines.append(diff_text(row.difference._replace(file=file)))
+        return "\n".join(lines)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return a name that no other item of the file has: a repeated one is numbered."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        found = f"{name}#{number}"
+    return found
