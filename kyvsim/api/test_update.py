@@ -71,9 +71,8 @@ def _goldens(one: ManifestOutcome) -> Iterator[Golden]:
 
 def _home(path: str, folders: list[str]) -> str:
     """Return a folder with the path in it, of the manifests that name it, or else the first."""
-    holding = (
-        one for one in folders if os.path.relpath(path, one or ".").split(os.sep, 1)[0] != os.pardir
-    )
+    whole = os.path.abspath(path)
+    holding = (one for one in folders if whole.startswith(os.path.join(os.path.abspath(one), "")))
     return next(holding, folders[0])
 
 

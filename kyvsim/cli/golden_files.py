@@ -31,7 +31,7 @@ def check_place(file: FileText) -> None:
     """Raise OutputError where a path leaves its folder, or leads to a link or to no file."""
     folder = os.path.realpath(file.folder or ".")
     parent = os.path.realpath(os.path.dirname(file.path) or ".")
-    if os.path.commonpath((folder, parent)) != folder:
+    if not os.path.join(parent, "").startswith(os.path.join(folder, "")):
         raise OutputError(f"cannot write to {file.path}: it is outside {file.folder or '.'}")
     if os.path.islink(file.path):
         raise OutputError(f"cannot write to {file.path}: it is a symbolic link")
