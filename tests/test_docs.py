@@ -35,7 +35,10 @@ SHELL = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GENERATED = re.compile(r"(?<=<!-- generated -->\n\n).*(?=\n<!-- end -->)", re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 WITH_CONSOLE = [path for path in PAGES if CONSOLE.search(path.read_text(encoding="utf-8"))]
-KYVSIM = f'kyvsim() {{ {shlex.quote(sys.executable)} -m kyvsim "$@"; }}'
+PYTHON = shlex.quote(sys.executable)
+KYVSIM = f'kyvsim() {{ {PYTHON} -m kyvsim "$@"; }}'
+PLAIN = "env -u CI -u BUILD_NUMBER -u PYTEST_ADDOPTS PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
+PYTEST = f'pytest() {{ {PLAIN} {PYTHON} -m pytest -p kyvsim.testing.plugin "$@"; }}'
 
 
 def name_of(path):
@@ -45,7 +48,7 @@ def name_of(path):
 def shell(command, before=0):
     """Return output and exit status of a command typed in the root after one that ended so."""
     done = subprocess.run(
-        ["sh", "-c", f"{KYVSIM}\n(exit {before})\n{command}"],
+        ["sh", "-c", f"{KYVSIM}\n{PYTEST}\n(exit {before})\n{command}"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
