@@ -1,5 +1,6 @@
 """Where a node of a YAML document stands in its text; found by reading the text once more."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import yaml
@@ -75,6 +76,10 @@ def _advance(level: _Level, event: Event) -> bool:
     return is_key
 
 
+# What most documents begin with: comments, then a word. There is no need to parse for its place.
+_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z]")
+
+
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column, counted from 1, of the node at `path` in the first document.
 
@@ -83,7 +88,10 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     """
     best = (1, 1)
     levels: list[_Level] = []
-    for event in _node_events(text.removeprefix("\ufeff")):
+    text = text.removeprefix("\ufeff")
+    if not path and (first := _PLAIN_START.match(text)):
+        return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
+    for event in _node_events(text):
         if event.__class__ in _ENDS:
             levels.pop()
             continue
