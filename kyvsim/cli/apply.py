@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
-from kyvsim.cli.options import GoSpelledCommand, list_option, refused_options, time_option
+from kyvsim.cli.options import (
+    GoSpelledCommand,
+    list_option,
+    refuse_urls,
+    refused_options,
+    time_option,
+)
 from kyvsim.cli.outcome import exit_status
 from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.result import EngineResponse
@@ -172,11 +178,7 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
         raise click.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
         )
-    for path in (*policies, *resources, *options["target_resource"]):
-        if path.startswith(("http://", "https://")):
-            raise click.UsageError(
-                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
-            )
+    refuse_urls((*policies, *resources, *options["target_resource"]), ctx)
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
         if not name or not value or "=" in value:

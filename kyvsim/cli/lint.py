@@ -4,7 +4,7 @@ import click
 
 from kyvsim.api.lint import lint
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
-from kyvsim.cli.options import GoSpelledCommand
+from kyvsim.cli.options import GoSpelledCommand, refuse_urls
 from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.report.findings import Findings
 from kyvsim.report.lint_formats import FORMATS
@@ -39,11 +39,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], output_format: str, s
     """Run `kyvsim lint` and return its exit status."""
     if not paths:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
-    for path in paths:
-        if path.startswith(("http://", "https://")):
-            raise click.UsageError(
-                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
-            )
+    refuse_urls(paths, ctx)
     findings = lint(paths, read_stdin() if "-" in paths else None)
     write_out(FORMATS[output_format](findings))
     say(str(findings))

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -67,8 +67,7 @@ def time_option(ctx: click.Context, parameter: click.Parameter, value: str | Non
 
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that are known but can't be honoured, each with a word on why."""
-    for names, bare, reason in _ONLINE:
-        function = _refused(names, bare, f"kyvsim works offline: {names[-1]}: {reason}")(function)
+    function = offline_options(*(names[-1] for names, _, _ in _ONLINE))(function)
     for names, bare in _LATER:
         function = _refused(names, bare, f"{names[-1]} is not supported by kyvsim yet")(function)
     return function
@@ -85,6 +84,15 @@ def offline_options(*names: str) -> Decorator:
         return function
 
     return add
+
+
+def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
+    """Raise UsageError where a path is an address to fetch from."""
+    for path in paths:
+        if path.startswith(("http://", "https://")):
+            raise click.UsageError(
+                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
+            )
 
 
 class GoSpelledCommand(click.Command):

@@ -3,32 +3,12 @@
 Source of the rules: upstream pkg/utils/api/image.go.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import QueryError
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 
-_IN_TEMPLATE = ("spec", "template", "spec")
-_POD_SPECS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Pod": ("spec",),
-        "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
-        **dict.fromkeys(
-            (
-                "DaemonSet",
-                "Deployment",
-                "Job",
-                "ReplicaSet",
-                "ReplicationController",
-                "StatefulSet",
-            ),
-            _IN_TEMPLATE,
-        ),
-    }
-)
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
@@ -37,7 +17,7 @@ def load_images(obj: Json) -> Json:
 
     Raises `QueryError` where a reference cannot be read.
     """
-    way = _POD_SPECS.get(text_field(obj, "kind"))
+    way = POD_SPEC_PATHS.get(text_field(obj, "kind"))
     if way is None:
         return SKIPPED
     spec = obj

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.pod_spec import IN_TEMPLATE, POD_SPEC_PATHS
 
 Target: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object that is referred to."""
@@ -68,12 +69,10 @@ _Name: TypeAlias = tuple[str, Json, str, bool]
 
 
 def _pod_spec(key: ObjectKey, obj: Json) -> dict[str, Json]:
-    spec = _dict(obj, "spec")
-    if key.kind == "Pod":
-        return spec
-    if key.kind == "CronJob":
-        spec = _dict(_dict(spec, "jobTemplate"), "spec")
-    return _dict(_dict(spec, "template"), "spec")
+    spec: dict[str, Json] = obj
+    for field in POD_SPEC_PATHS.get(key.kind, IN_TEMPLATE):
+        spec = _dict(spec, field)
+    return spec
 
 
 def _named(spec: dict[str, Json]) -> Iterator[_Name]:

@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_pss.go.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 from kyvsim.rules.pod_security import ActiveCheck, active_checks
 from kyvsim.rules.pod_security.exclusions import (
     Violations,
@@ -29,42 +29,13 @@ from kyvsim.rules.protocol import (
     skipped,
 )
 
-
-class _Template(NamedTuple):
-    """Where the Pod of a kind stands."""
-
-    root: str
-    """The Go type that upstream reads the kind as."""
-    spec: tuple[str, ...]
-    metadata: tuple[str, ...]
-
-
-_OF_CONTROLLERS = _Template(
-    "v1.Deployment", ("spec", "template", "spec"), ("spec", "template", "metadata")
+_ROOTS: Mapping[str, str] = MappingProxyType({"Pod": "v1.Pod", "CronJob": "v1.CronJob"})
+"""The Go types that upstream reads kinds as; it reads all other controllers as Deployments."""
+_METADATA: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"Pod": ("metadata",), "CronJob": ("spec", "jobTemplate", "metadata")}
 )
-_TEMPLATES: Mapping[str, _Template] = MappingProxyType(
-    {
-        "Pod": _Template("v1.Pod", ("spec",), ("metadata",)),
-        "CronJob": _Template(
-            "v1.CronJob",
-            ("spec", "jobTemplate", "spec", "template", "spec"),
-            ("spec", "jobTemplate", "metadata"),
-        ),
-        **dict.fromkeys(
-            (
-                "DaemonSet",
-                "Deployment",
-                "Job",
-                "ReplicaSet",
-                "ReplicationController",
-                "StatefulSet",
-            ),
-            _OF_CONTROLLERS,
-        ),
-    }
-)
-"""Upstream reads all controllers as Deployments, and a CronJob's annotations from its Job."""
-
+"""Where the Pod's annotations are looked for; upstream takes a CronJob's from its Job."""
+_TEMPLATE_METADATA = ("spec", "template", "metadata")
 
 _UNKNOWN_VERSION = errored("failed to parse pod security api version", 'must be "latest" or "v1.x"')
 
@@ -113,12 +84,12 @@ def _exempt(exceptions: tuple[MatchedException, ...]) -> Outcome | None:
 
 def _pod(obj: Json, kind: str) -> Pod:
     """Return the Pod of an object; raises MisfitError where it has none, or not a proper one."""
-    template = _TEMPLATES.get(kind)
-    if template is None:
+    path = POD_SPEC_PATHS.get(kind)
+    if path is None:
         raise MisfitError("could not find correct resource type")
-    read = read_object(obj, template.root)
-    metadata = _at(read, template.metadata)
-    return read_pod(metadata.get("annotations", {}), _at(read, template.spec))
+    read = read_object(obj, _ROOTS.get(kind, "v1.Deployment"))
+    metadata = _at(read, _METADATA.get(kind, _TEMPLATE_METADATA))
+    return read_pod(metadata.get("annotations", {}), _at(read, path))
 
 
 def _at(read: Json, path: tuple[str, ...]) -> Mapping[str, Json]:
@@ -160,5 +131,5 @@ def _field_of_kind(field: str, kind: str) -> str:
     annotations into a template even for Pods.
     """
     if kind != "Pod":
-        field = field.replace("spec", ".".join(_TEMPLATES[kind].spec))
+        field = field.replace("spec", ".".join(POD_SPEC_PATHS[kind]))
     return field.replace("metadata", "spec.template.metadata")
