@@ -88,7 +88,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     rows = tuple(row for row in narrowed if row is not None)
     if not rows:
         empty = () if manifest.rows else (no_rows(manifest),)
-        return ManifestOutcome(file, (), empty, selected=False)
+        return ManifestOutcome(file, (), empty)
     inputs = read_test(manifest, rows)
     outcomes: tuple[RowOutcome, ...] = ()
     if not inputs.unusable:
@@ -97,14 +97,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(
-        file,
-        outcomes,
-        inputs.diagnostics,
-        len(inputs.suite.policies.policies),
-        len(inputs.suite.resources),
-        inputs.exception_count,
-    )
+    return ManifestOutcome(file, outcomes, inputs.diagnostics)
 
 
 def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:

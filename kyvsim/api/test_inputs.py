@@ -41,7 +41,6 @@ class ManifestInputs(NamedTuple):
     """Names of invalid policies, and what is wrong with each."""
     unread: dict[str, str]
     """The same for policies that could not be read, or are of another kind."""
-    exception_count: int
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether something that every verdict depends on could not be used."""
@@ -107,7 +106,6 @@ def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInpu
         files=_read_files(rows, reader),
         refused={_name(one): _reason(one, problems) for one in refused},
         unread={_name(one): _reason(one, reader.said) for one in unread},
-        exception_count=len(exceptions),
         diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *reader.said),
         unusable=unusable or bool(lost),
     )

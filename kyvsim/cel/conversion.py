@@ -21,7 +21,7 @@ from kyvsim.kube.go_time import parse_rfc3339
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
 _DOUBLE = re.compile(
-    r"[+-]?(?:(?:[0-9](?:_?[0-9])*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
     r"|(?i:inf|infinity|nan))"
 )
 _HEX_DOUBLE = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+")
@@ -56,7 +56,7 @@ def text_to_uint(text: str) -> UInt:
 
 def text_to_double(text: str) -> float:
     """Return the double that a text writes."""
-    if _DOUBLE.fullmatch(text) and "_" not in text:
+    if _DOUBLE.fullmatch(text):
         number = float(text)
         if not math.isinf(number) or "i" in text.lower():
             return number
@@ -140,8 +140,6 @@ def bytes_to_text(value: bytes) -> str:
 def to_text(value: Any) -> str:
     """Return a number, truth value, time or text as text."""
     kind = value.__class__
-    if kind is str:
-        return str(value)
     if kind is float:
         return show_double(value)
     if kind is bool:
@@ -152,4 +150,4 @@ def to_text(value: Any) -> str:
         return show_seconds(value)
     if kind is Timestamp:
         return show_timestamp(value)
-    return str(int(value)) if kind in {int, UInt} else str(value)
+    return str(value)

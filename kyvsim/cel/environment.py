@@ -66,9 +66,7 @@ class Environment(NamedTuple):
         return self._replace(fields=MappingProxyType({**self.fields, type_name: fields}))
 
 
-def environment(
-    libraries: tuple[Library, ...], macros: frozenset[str] = frozenset()
-) -> Environment:
+def environment(libraries: tuple[Library, ...]) -> Environment:
     """Return an environment without variables that has the functions of all the libraries."""
     functions: dict[str, Function] = {}
     classes: dict[str, type] = {}
@@ -81,5 +79,5 @@ def environment(
                 )
             functions[function.name] = function
         classes.update((kind.name, cls) for cls, kind in library.types)
-    own = {library.macros for library in libraries if library.macros}
-    return Environment((), MappingProxyType(functions), macros | own, MappingProxyType(classes), {})
+    macros = frozenset(library.macros for library in libraries if library.macros)
+    return Environment((), MappingProxyType(functions), macros, MappingProxyType(classes), {})

@@ -11,8 +11,6 @@ from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.values import Optional, Timestamp, UInt, type_name
 
 NUMBERS = frozenset({int, float, UInt})
-_TWO_TO_63 = float(1 << 63)
-_TWO_TO_64 = float(1 << 64)
 
 
 def equals(left: Any, right: Any) -> bool:

@@ -119,8 +119,7 @@ def _has(make: NodeFactory, call: Call) -> Node:
 
 def _quantifier(make: NodeFactory, call: Call) -> Node:
     name = _variable(call.arguments[0], _SIMPLE_NAME)
-    kind = "exists_one" if call.function == "existsOne" else call.function
-    return make.loop(call, kind, (name,), call.arguments[1], None)
+    return make.loop(call, call.function, (name,), call.arguments[1], None)
 
 
 def _map(make: NodeFactory, call: Call) -> Node:
@@ -235,7 +234,6 @@ _BY_LIBRARY: MappingProxyType[str, tuple[tuple[tuple[str, int, bool], _Expander]
         }
     )
 )
-MACRO_SETS = frozenset(_BY_LIBRARY)
 
 
 def expand(make: NodeFactory, call: Call, macros: frozenset[str]) -> Node:

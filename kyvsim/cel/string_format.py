@@ -15,7 +15,6 @@ from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
 from kyvsim.kube.go_text import quote
 
-CLAUSE = re.compile(r"%(?:(%)|(?:\.([0-9]*))?(.))", re.DOTALL)
 _DEFAULT_PRECISION = 6
 _INTS = frozenset({int, UInt})
 _PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})

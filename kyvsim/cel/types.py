@@ -73,11 +73,6 @@ def parameter(name: str) -> CelType:
     return CelType("parameter", name)
 
 
-def is_dyn_or_error(kind: str) -> bool:
-    """Tell whether values of this kind may be anything."""
-    return kind in {"dyn", "error"}
-
-
 def unwrap_optional(found: CelType) -> tuple[CelType, bool]:
     """Return the type inside an optional type, and whether it was one."""
     if found.kind == "opaque" and found.name == "optional_type":

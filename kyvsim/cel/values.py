@@ -39,7 +39,6 @@ class Optional(NamedTuple):
 
 NONE: Final = Optional(present=False)
 
-DYNAMIC = types.list_of(types.DYN)
 _TYPES: MappingProxyType[type, CelType] = MappingProxyType(
     {
         str: types.STRING,

@@ -1,6 +1,5 @@
 """`kyvsim apply`: policies over resources."""
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from kyvsim.cli.options import (
     time_option,
 )
 from kyvsim.cli.outcome import exit_status
-from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
+from kyvsim.cli.streams import is_terminal, read_stdin, say, shows_colours, write_out
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.idempotence import Unstable
@@ -246,7 +245,7 @@ def _render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]
     if as_json:
         return json_document.render(run, tally)
     look = Look(
-        colours=_colours(options),
+        colours=shows_colours(unwanted=options["remove_color"]),
         detailed=options["detailed_results"],
         diff=options["diff"],
         objects=not options["output"],
@@ -260,9 +259,3 @@ def _render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]
 
 def _say_all(lines: str) -> None:
     say(safe_text(lines.rstrip()))
-
-
-def _colours(options: Mapping[str, Any]) -> bool:
-    """Return whether to colour: on a terminal, unless an option or the environment says no."""
-    unwanted = options["remove_color"] or os.environ.get("NO_COLOR")
-    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"

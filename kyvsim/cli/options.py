@@ -45,9 +45,9 @@ _LATER = (
 """Flags of the reference's offline half that kyvsim does not have yet."""
 
 
-def list_option(*names: str, help: str, hidden: bool = False) -> Decorator:  # noqa: A002 — click's word
+def list_option(*names: str, help: str) -> Decorator:  # noqa: A002 — click's word
     """Return an option that may repeat and that splits its values at commas, as a tuple."""
-    return click.option(*names, multiple=True, callback=_split, help=help, hidden=hidden)
+    return click.option(*names, multiple=True, callback=_split, help=help)
 
 
 def time_option(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:

@@ -38,6 +38,12 @@ def is_terminal(stream: IO[str] | None) -> bool:
     return False
 
 
+def shows_colours(*, unwanted: bool) -> bool:
+    """Return whether to colour: on a terminal, unless an option or the environment says no."""
+    unwanted = unwanted or bool(os.environ.get("NO_COLOR"))
+    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"
+
+
 def write_out(pieces: Iterable[str]) -> None:
     """Write `pieces` to standard output as they come.
 

@@ -1,7 +1,5 @@
 """`kyvsim test`: manifests that say what policies are expected to do."""
 
-import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
-from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
 from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import safe_line
@@ -141,7 +139,7 @@ def _report(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -
     """Write each format to its file, and one to standard output."""
     sight = Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
     write_reports((path, FORMATS[name](outcome, sight)) for name, path in chosen.files)
-    coloured = sight._replace(colours=_colours(options))
+    coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
     write_out(FORMATS[chosen.shown](outcome, coloured))
 
 
@@ -151,9 +149,3 @@ def _status(outcome: SuiteOutcome, options: Mapping[str, Any]) -> int:
     if outcome.failed or (options["require_tests"] and not outcome.total):
         return FAILED
     return OK
-
-
-def _colours(options: Mapping[str, Any]) -> bool:
-    """Return whether to colour: on a terminal, unless an option or the environment says no."""
-    unwanted = options["remove_color"] or os.environ.get("NO_COLOR")
-    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"

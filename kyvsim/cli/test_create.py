@@ -11,7 +11,7 @@ from kyvsim.api.test_update import FileText
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.streams import OutputError, say
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
 
 
 def create(options: Mapping[str, Any], ctx: click.Context) -> int:
@@ -63,8 +63,11 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
     for file in created.files:
         write_file(file)
         say(safe_line(f"wrote {os.path.normpath(file.path)}"))
-    rows = "1 row" if created.row_count == 1 else f"{created.row_count} rows"
-    say(safe_line(f"{rows}; run them with: kyvsim test {creation.folder}"))
+    say(
+        safe_line(
+            f"{counted(created.row_count, 'row')}; run them with: kyvsim test {creation.folder}"
+        )
+    )
 
 
 def _refuse_existing(files: Sequence[FileText]) -> None:

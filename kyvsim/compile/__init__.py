@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 
 from kyvsim.compile.checks import check_policy
+from kyvsim.compile.checks.refusal import refuse
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.policy import compile_policy
 from kyvsim.compile.policy_set import PolicySet, Step, index_policies
 from kyvsim.expr import QuerySyntaxError
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
 __all__ = [
@@ -45,4 +46,4 @@ def compile_policies(
 
 def _refused(policy: Policy, error: Exception) -> Diagnostic:
     message = f"policy `{policy.key}` can't be compiled: {error}"
-    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))
+    return refuse(policy, "KV190", message, ("spec",))

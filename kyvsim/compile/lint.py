@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from kyvsim.compile.advice import ADVICE
+from kyvsim.compile.advice.remark import nodes
 from kyvsim.compile.checks import check_policy
+from kyvsim.compile.checks.refusal import refuse
 from kyvsim.compile.lower import lower_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.policy import compile_policy
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
@@ -40,35 +42,19 @@ def _uncompiled(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]
     try:
         compile_policy(policy, options)
     except (QuerySyntaxError, ValueError) as error:
-        yield _error(policy, ("spec",), f"policy `{policy.key}` can't be compiled: {error}")
+        message = f"policy `{policy.key}` can't be compiled: {error}"
+        yield refuse(policy, "KV190", message, ("spec",))
 
 
 def _refused(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
     path: Path = ()
     if isinstance(error, QuerySyntaxError):
         path = _path_of(rule.data, error.expression)
-    return _error(policy, (*rule.path, *path), f"rule `{rule.name}` can't be compiled: {error}")
-
-
-def _error(policy: Policy, path: Path, message: str) -> Diagnostic:
-    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(path))
+    message = f"rule `{rule.name}` can't be compiled: {error}"
+    return refuse(policy, "KV190", message, (*rule.path, *path))
 
 
 def _path_of(data: Json, expression: str) -> Path:
     """Return the way to the first text that holds an expression; () where none does."""
-    pending: list[tuple[Path, Json]] = [((), data)]
-    while pending:
-        path, value = pending.pop()
-        if value.__class__ is str:
-            if expression in value:
-                return path
-            continue
-        steps = (
-            value.items()
-            if value.__class__ is dict
-            else enumerate(value)
-            if value.__class__ is list
-            else ()
-        )
-        pending += reversed([((*path, step), child) for step, child in steps])
-    return ()
+    found = (path for path, value in nodes(data) if value.__class__ is str and expression in value)
+    return next(found, ())

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kyvsim.conditions.durations import duration_of, duration_pair, in_seconds
 from kyvsim.kube.equality import deep_equal
-from kyvsim.kube.go_number import parse_float, parse_int, to_int64
+from kyvsim.kube.go_number import float_equals, int_equals
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
@@ -23,9 +23,9 @@ def equals(key: Json, value: Json) -> bool:
     if kind is bool:
         return key is value
     if kind is float:
-        return _float_equals(key, value)
+        return float_equals(key, value)
     if kind is int:
-        return _int_equals(key, value)
+        return int_equals(key, value)
     if kind is dict or kind is list:
         return deep_equal(key, value)
     return False
@@ -79,21 +79,3 @@ def _text_equals(key: str, value: Json) -> bool:
         return False
     quantity = parse_quantity(key)
     return matches(value, key) if quantity is None else quantity == parse_quantity(value)
-
-
-def _float_equals(key: float, value: Json) -> bool:
-    kind = value.__class__
-    if kind is float:
-        return bool(key == value)
-    if kind is int:
-        return key.is_integer() and to_int64(key) == value
-    return kind is str and parse_float(value) == key
-
-
-def _int_equals(key: int, value: Json) -> bool:
-    kind = value.__class__
-    if kind is int:
-        return bool(key == value)
-    if kind is float:
-        return value.is_integer() and to_int64(value) == key
-    return kind is str and parse_int(value) == key

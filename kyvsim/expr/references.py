@@ -4,13 +4,13 @@ upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/varia
 depend on the document alone, so they are resolved when it is compiled.
 """
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, join
+from kyvsim.kube.go_path import clean_path
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 
@@ -82,7 +82,7 @@ def _referred(reference: str, path: str, document: Json) -> Json:
     if not target:
         raise SubstitutionError("expected path, found empty reference")
     if not target.startswith("/"):
-        target = _clean(f"{path}/{target}")
+        target = clean_path(f"{path}/{target}")
     value = None
     for place, leaf in _leaves(document, ""):
         if _without_anchors(place) == target:
@@ -120,11 +120,5 @@ def _without_anchors(path: str) -> str:
         anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
         for part in path.removeprefix("/").split("/")
     ]
-    cleaned = _clean("/".join(part for part in parts if part))
+    cleaned = clean_path("/".join(part for part in parts if part))
     return f"/{cleaned}" if path.startswith("/") else cleaned
-
-
-def _clean(path: str) -> str:
-    """Shorten a path as Go's path.Clean does."""
-    cleaned = posixpath.normpath(path) if path else ""
-    return f"/{cleaned.lstrip('/')}" if cleaned.startswith("//") else cleaned

@@ -25,11 +25,6 @@ NUMERIC: Final = frozenset({int, float})
 """Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
 
 
-def is_true(value: Json) -> bool:
-    """Tell truth: all but None, False, "", [], {} and a missing field; 0 is true."""
-    return bool(value) or value.__class__ in NUMERIC
-
-
 def _is_numbers(value: Json) -> bool:
     return value.__class__ is list and all(item.__class__ is float for item in value)
 

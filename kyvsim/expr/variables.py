@@ -27,11 +27,6 @@ class Variable(NamedTuple):
     """Written `{{- x }}`: variables in its value are not filled in."""
 
 
-def has_variable(text: str) -> bool:
-    """Tell whether a text holds a variable (or braces that only look like one)."""
-    return "{{" in text and _VARIABLE.search(text) is not None
-
-
 def find_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables of a text that one round of filling in sees, from left to right."""
     return tuple(_variable(found.start(2), found[2]) for found in _VARIABLE.finditer(text))

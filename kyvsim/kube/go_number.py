@@ -6,6 +6,8 @@ upstream: Go's strconv package and its conversion rules on amd64.
 import math
 import re
 
+from kyvsim.kube.objects import Json
+
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
@@ -42,6 +44,26 @@ def parse_float(text: str) -> float | None:
     except OverflowError:
         return None
     return None if math.isinf(number) and "n" not in text.lower() else number
+
+
+def int_equals(number: int, value: Json) -> bool:
+    """Return whether a value is this int, as a number or written in a text."""
+    kind = value.__class__
+    if kind is int:
+        return bool(value == number)
+    if kind is float:
+        return value.is_integer() and to_int64(value) == number
+    return kind is str and parse_int(value) == number
+
+
+def float_equals(number: float, value: Json) -> bool:
+    """Return whether a value is this float, as a number or written in a text."""
+    kind = value.__class__
+    if kind is float:
+        return bool(value == number)
+    if kind is int:
+        return number.is_integer() and to_int64(number) == value
+    return kind is str and parse_float(value) == number
 
 
 def to_int64(number: float) -> int:

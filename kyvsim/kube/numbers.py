@@ -24,7 +24,7 @@ def with_whole_numbers(value: Json) -> Json:
     That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
     writes without fraction and exponent and that fits.
     """
-    return _with_numbers(value, float, _whole)
+    return _with_numbers(value, float, whole_where_exact)
 
 
 def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) -> Json:
@@ -45,7 +45,8 @@ def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) ->
     return value
 
 
-def _whole(number: float) -> int | float:
+def whole_where_exact(number: float) -> int | float:
+    """Return the int64 that Go's JSON text of a float names, or the float where it names none."""
     if not number.is_integer() or abs(number) >= _PLAIN_BELOW:
         return number
     if abs(number) < _EXACT:

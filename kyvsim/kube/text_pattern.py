@@ -18,7 +18,7 @@ from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_text import sprint_e
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
-from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
+from kyvsim.kube.wildcard import compile_wildcard
 
 Predicate: TypeAlias = Callable[[Json], bool]
 
@@ -59,7 +59,7 @@ def plain_alternatives(text: str) -> frozenset[str]:
 
 
 def _is_any_range(text: str) -> bool:
-    return _INSIDE.fullmatch(text) is not None or _OUTSIDE.fullmatch(text) is not None
+    return is_range(text) or _OUTSIDE.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -177,9 +177,7 @@ def _text_comparison(name: str, operand: str) -> Predicate:
 
 
 def _compile_text_match(operand: str) -> Callable[[str], bool]:
-    if operand == "?*":
-        return bool
-    return compile_wildcard(operand) if has_wildcard(operand) else operand.__eq__
+    return bool if operand == "?*" else compile_wildcard(operand)
 
 
 def _scalar_text(value: Json) -> str | None:

@@ -7,15 +7,18 @@ Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's 
 import binascii
 import math
 import re
-import struct
 from functools import lru_cache
 from types import MappingProxyType
 
+from kyvsim.kube.go_text import format_float
+from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
 UINT64_MAX = (1 << 64) - 1
+
+_ODD_FLOATS = MappingProxyType({"NaN": ".nan", "+Inf": ".inf", "-Inf": "-.inf"})
 
 MERGE_KEY = object()
 """What `plain_key` gives for `<<`."""
@@ -100,24 +103,12 @@ def resolve(text: str) -> Json:
     return text
 
 
-def _whole_as_printed(value: float) -> int:
-    """Return the integer that Go's JSON text of a whole float names: its shortest digits."""
-    mantissa, _, exponent = repr(value).partition("e")
-    if not exponent:
-        return int(value)
-    whole, _, fraction = mantissa.partition(".")
-    return int(whole + fraction + "0" * (int(exponent) - len(fraction)))
-
-
 def json_value(value: Json, text: str) -> Json:
     """Return what a resolved value is after Go's JSON: whole floats below 1e21 become int64."""
     if value.__class__ is float:
         if not math.isfinite(value):
             raise ScalarError(f"json: unsupported value: {text}")
-        if value.is_integer() and abs(value) < 1e21:
-            whole = _whole_as_printed(value)
-            return whole if INT64_MIN <= whole <= INT64_MAX else value
-        return value
+        return whole_where_exact(value)
     if value.__class__ is int and value > INT64_MAX:
         return float(value)
     return value
@@ -138,23 +129,8 @@ def plain_float_value(text: str) -> Json:
 
 def _format_float32(value: float) -> str:
     """Return Go's FormatFloat(value, 'g', -1, 32), infinities and NaN in YAML's spelling."""
-    try:
-        (single,) = struct.unpack("f", struct.pack("f", value))
-    except OverflowError:
-        single = math.copysign(math.inf, value)
-    if math.isnan(single):
-        return ".nan"
-    if math.isinf(single):
-        return ".inf" if single > 0 else "-.inf"
-    digits = 0
-    text = f"{single:.0e}"
-    while struct.unpack("f", struct.pack("f", float(text)))[0] != single:
-        digits += 1
-        text = f"{single:.{digits}e}"
-    exponent = int(text.partition("e")[2])
-    if -4 <= exponent < 6:
-        return f"{float(text):.{max(digits - exponent, 0)}f}"
-    return text
+    text = format_float(value, "g", 32)
+    return _ODD_FLOATS.get(text, text)
 
 
 def key_text(value: Json) -> str:

@@ -17,10 +17,13 @@ from kyvsim.kube.package_data import read_table
 from kyvsim.load.structure import (
     Problem,
     bad_key,
+    empty_text,
     missing_field,
     not_one_of,
     not_together,
     show_path,
+    too_long,
+    too_small,
     unknown_field,
     wrong_choice,
     wrong_form,
@@ -49,11 +52,12 @@ def has_crd(name: str) -> bool:
 def crd_problems(name: str, data: Json) -> tuple[Problem, ...]:
     """Return where data does not fit the CRD of its apiVersion/kind, in the order of the text."""
     schema = {**_schemas()["kinds"][name], "$defs": _schemas()["$defs"]}
-    found = _validator(schema).iter_errors(data)
+    found = _validator_class()(schema).iter_errors(data)
     return tuple(problem for error in found for problem in _explain(error))
 
 
-def _validator(schema: Json) -> Any:
+@cache
+def _validator_class() -> Any:
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 — slow, for lint only
 
     ours = {
@@ -63,7 +67,7 @@ def _validator(schema: Json) -> Any:
         "format": _format,
         "uniqueBy": _unique,
     }
-    return validators.extend(Draft202012Validator, ours)(schema)  # type: ignore[no-untyped-call]
+    return validators.extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]
 
 
 def _unless_null(keyword: Any) -> Any:
@@ -169,19 +173,6 @@ def _few(error: _Fault, path: Path) -> Iterator[Problem]:
     yield Problem("KV016", path, text)
 
 
-def _limit(error: _Fault, path: Path) -> Iterator[Problem]:
-    """Return that text is too short or long, or a number too small, in the walker's words."""
-    bound, place = error.validator_value, show_path(path)
-    if error.validator == "minimum":
-        yield Problem("KV016", path, f"`{place}` must be at least {bound}")
-    elif error.validator == "minLength":
-        yield Problem("KV016", path, f"`{place}` must not be empty")
-    else:
-        length = len(error.instance)
-        text = f"`{place}` has {length} characters, more than the {bound} allowed"
-        yield Problem("KV016", path, text)
-
-
 def _pattern(error: _Fault, path: Path) -> Iterator[Problem]:
     if "propertyNames" in error.absolute_schema_path:
         yield bad_key((*path, error.instance))
@@ -218,9 +209,9 @@ _KEYWORDS: Mapping[str, Callable[[_Fault, Path], Iterable[Problem]]] = MappingPr
         "anyOf": _choices,
         "not": lambda error, path: (not_together(path, error.validator_value["required"]),),
         "minItems": _few,
-        "minimum": _limit,
-        "minLength": _limit,
-        "maxLength": _limit,
+        "minimum": lambda error, path: (too_small(path, error.validator_value),),
+        "minLength": lambda _, path: (empty_text(path),),
+        "maxLength": lambda error, path: (too_long(path, error.validator_value, error.instance),),
         "pattern": _pattern,
         "format": _kind_of_text,
         "uniqueBy": _duplicate,

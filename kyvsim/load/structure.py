@@ -40,9 +40,6 @@ class _Walk(NamedTuple):
     shared: Sequence[Mapping[str, Json]]
     problems: list[Problem]
 
-    def report(self, code: str, path: Path, message: str) -> None:
-        self.problems.append(Problem(code, path, message))
-
 
 _LONGEST_KEY = 317
 """A DNS subdomain, a slash and a name."""
@@ -145,6 +142,22 @@ def wrong_form(path: Path, pattern: str, data: Json) -> Problem:
     return Problem("KV016", path, f"`{show_path(path)}`: `{data}` does not fit `{pattern}`")
 
 
+def too_small(path: Path, least: Json) -> Problem:
+    """Return that a number is below the least one allowed."""
+    return Problem("KV016", path, f"`{show_path(path)}` must be at least {least}")
+
+
+def too_long(path: Path, limit: int, data: str) -> Problem:
+    """Return that a text has more characters than allowed."""
+    text = f"`{show_path(path)}` has {len(data)} characters, more than the {limit} allowed"
+    return Problem("KV016", path, text)
+
+
+def empty_text(path: Path) -> Problem:
+    """Return that a text which needs characters has none."""
+    return Problem("KV016", path, f"`{show_path(path)}` must not be empty")
+
+
 def not_one_of(path: Path, names: Iterable[str]) -> Problem:
     """Return that the mapping at `path` has none or too many of some fields."""
     listed = ", ".join(f"`{name}`" for name in names)
@@ -243,15 +256,13 @@ def _check_scalar(walk: _Walk, schema: Mapping[str, Json], data: Json, path: Pat
         walk.problems.append(wrong_choice(path, schema["enum"], data))
     if data.__class__ is not str:
         if "minimum" in schema and data < schema["minimum"]:
-            walk.report("KV016", path, f"`{show_path(path)}` must be at least {schema['minimum']}")
+            walk.problems.append(too_small(path, schema["minimum"]))
         return
     length = len(data)
     if length > schema.get("maxLength", length):
-        limit = schema["maxLength"]
-        text = f"`{show_path(path)}` has {length} characters, more than the {limit} allowed"
-        walk.report("KV016", path, text)
+        walk.problems.append(too_long(path, schema["maxLength"], data))
     elif length < schema.get("minLength", 0):
-        walk.report("KV016", path, f"`{show_path(path)}` must not be empty")
+        walk.problems.append(empty_text(path))
     elif "pattern" in schema and not re.fullmatch(schema["pattern"], data):
         walk.problems.append(wrong_form(path, schema["pattern"], data))
 

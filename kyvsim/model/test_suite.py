@@ -102,11 +102,6 @@ class ManifestOutcome(NamedTuple):
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
-    policy_count: int = 0
-    resource_count: int = 0
-    exception_count: int = 0
-    selected: bool = True
-    """Whether the selector left any row of it."""
 
 
 class SuiteOutcome(NamedTuple):

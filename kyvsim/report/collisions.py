@@ -8,7 +8,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated
 from kyvsim.report.json_text import to_json
 from kyvsim.report.style import Paint, safe_line
-from kyvsim.report.subject import identity, short_title
+from kyvsim.report.subject import identity, identity_of, short_title
 
 _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"
@@ -70,9 +70,7 @@ def _content(obj: Json) -> int:
 def collision_entry(collision: Collision) -> Json:
     """Return a collision as the JSON document shows it."""
     return {
-        "object": dict(
-            zip(("apiVersion", "kind", "namespace", "name"), collision.key, strict=True)
-        ),
+        "object": identity_of(collision.key),
         "by": [
             {"policy": one.policy, "rule": one.rule, "trigger": identity(one.trigger)}
             for one in collision.makers

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.report.style import counted
 
 
 class Findings(NamedTuple):
@@ -23,13 +24,8 @@ class Findings(NamedTuple):
 
     def __str__(self) -> str:
         """Return the figures as one line."""
-        found = f"{_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
-        noun = "policy document" if self.policies == 1 else "policy documents"
-        return f"{found} in {self.policies} {noun}"
+        found = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}"
+        return f"{found} in {counted(self.policies, 'policy document')}"
 
     def _count(self, severity: Severity) -> int:
         return sum(one.severity is severity for one in self.diagnostics)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

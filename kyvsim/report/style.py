@@ -30,6 +30,15 @@ _VISIBLE: Mapping[int, str] = MappingProxyType(
 )
 
 
+MARK_LOOKS: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
+"""The look of a line of a diff, by its mark; other lines have none."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 row`, `2 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def painter(*, colours: bool) -> Paint:
     """Return a function that colours text, or one that does nothing."""
     if not colours:

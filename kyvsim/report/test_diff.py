@@ -5,19 +5,16 @@ from collections.abc import Iterator
 from kyvsim.model.test_suite import Difference
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml
-from kyvsim.report.style import Paint, safe_text
-
-_PAINTS = (("+", "added"), ("-", "removed"), ("@", "dim"))
+from kyvsim.report.style import MARK_LOOKS, Paint, safe_text
 
 
 def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
     """Yield the lines: `-` stands only in the file, `+` only in what the policy made."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
     yield paint("added", "+++ actual")
-    paints = dict(_PAINTS)
     for mark, line in _hunks(difference):
         text = "..." if mark == "@" else f"{mark} {safe_text(line)}"
-        yield paint(paints[mark], text) if mark in paints else text
+        yield paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text
 
 
 def diff_text(difference: Difference) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.style import Paint, indented, painter, safe_line
+from kyvsim.report.style import Paint, counted, indented, painter, safe_line
 from kyvsim.report.test_diff import diff_lines
 from kyvsim.report.test_rows import reason
 from kyvsim.report.test_run import Sight, summary_line
@@ -24,7 +24,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
 def _manifest(one: ManifestOutcome, sight: Sight, paint: Paint) -> str:
     failed = sum(row.failed for row in one.rows)
     word = paint("fail", "FAIL") if failed else paint("pass", "pass")
-    rows = _counted(len(one.rows), "row")
+    rows = counted(len(one.rows), "row")
     counts = f"{failed} of {rows} failed" if failed else rows
     lines = [f"{word}  {safe_line(one.file)}  {paint('dim', f'({counts}{_skips(one)})')}\n"]
     for row in one.rows:
@@ -51,7 +51,3 @@ def _skips(one: ManifestOutcome) -> str:
     kinds = Counter(row.skip for row in one.rows if row.skip)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     return f"; skipped as expected: {listed}" if listed else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

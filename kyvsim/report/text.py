@@ -9,7 +9,7 @@ from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
-from kyvsim.report.style import Paint, painter
+from kyvsim.report.style import Paint, counted, painter
 from kyvsim.report.summary import Tally, compile_rows
 from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
 from kyvsim.report.text_objects import object_blocks
@@ -48,15 +48,9 @@ def _noting(
 
 def header(run: Run) -> str:
     """Return the line that says how much is applied to how much."""
-    exceptions = (
-        f" with {_counted(run.exception_count, 'exception')}" if run.exception_count else ""
-    )
-    rules = _counted(run.rule_count, "policy rule")
-    return f"Applying {rules} to {_counted(run.resource_count, 'resource')}{exceptions}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
+    rules = counted(run.rule_count, "policy rule")
+    return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
 
 
 def _pieces(run: Run, tally: Tally, look: Look, ledger: Ledger) -> Iterator[_Piece]:

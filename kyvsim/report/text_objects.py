@@ -16,11 +16,10 @@ from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.run import Look
-from kyvsim.report.style import Paint, safe_line, safe_text
+from kyvsim.report.style import MARK_LOOKS, Paint, safe_line, safe_text
 from kyvsim.report.subject import short_title
 
 _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
-_PAINTS = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
 
 
 def object_blocks(response: EngineResponse, paint: Paint, look: Look) -> tuple[str, list[str]]:
@@ -81,4 +80,4 @@ def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
     """Yield marked lines as text, each with its mark in the margin."""
     for mark, line in lines:
         text = f"{_GUTTER[mark]}{safe_text(line)}"
-        yield f"{paint(_PAINTS[mark], text) if mark in _PAINTS else text}\n"
+        yield f"{paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text}\n"

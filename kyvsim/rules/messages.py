@@ -39,13 +39,20 @@ def own_message(context: RuleContext) -> str:
 
 def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
     """Return what composes a deny message from the texts of the conditions that held."""
-    own, name = own_message(context), context.rule.name
-    render = compile_messages(context.environment, own)
+    bare = f"validation error: rule {context.rule.name} failed"
+    return compile_denial_message(context.environment, own_message(context), bare)
+
+
+def compile_denial_message(
+    environment: Environment, own: str, bare: str
+) -> Callable[[JSONContext, str], str]:
+    """Return what joins `own` with the texts of the conditions that held; `bare` where all lack."""
+    render = compile_messages(environment, own)
 
     def message(scope: JSONContext, conditions: str) -> str:
         parts = [part for part in (own, conditions) if part]
         if not parts:
-            return f"validation error: rule {name} failed"
+            return bare
         try:
             rendered = render("; ".join(parts), scope)
         except QueryError:
@@ -57,15 +64,31 @@ def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], s
 
 def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
     """Return what composes a pattern's failure message from its path and its cause."""
-    own, name = own_message(context), context.rule.name
-    render = compile_messages(context.environment, own)
+    name, message = context.rule.name, _compile_failure_message(context)
 
-    def message(scope: JSONContext, path: str, cause: str) -> str:
+    def pattern_message(scope: JSONContext, path: str, cause: str) -> str:
         end = (
             f"rule {name} failed at path {path}"
             if path
             else f"rule {name} execution error: {cause}"
         )
+        return message(scope, end, cause)
+
+    return pattern_message
+
+
+def compile_alternatives_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
+    """Return what composes the message of `anyPattern` from those of its alternatives."""
+    message = _compile_failure_message(context)
+    return lambda scope, causes: message(scope, causes, causes)
+
+
+def _compile_failure_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
+    """Return what puts the rule's own text before `end`, or tells `cause` where it has no value."""
+    own, name = own_message(context), context.rule.name
+    render = compile_messages(context.environment, own)
+
+    def message(scope: JSONContext, end: str, cause: str) -> str:
         if not own:
             return f"validation error: {end}"
         try:
@@ -76,26 +99,6 @@ def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str,
                 f"execution error: {cause}"
             )
         return f"validation error: {_as_sentence(rendered)} {end}"
-
-    return message
-
-
-def compile_alternatives_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
-    """Return what composes the message of `anyPattern` from those of its alternatives."""
-    own, name = own_message(context), context.rule.name
-    render = compile_messages(context.environment, own)
-
-    def message(scope: JSONContext, causes: str) -> str:
-        if not own:
-            return f"validation error: {causes}"
-        try:
-            rendered = str(render(own, scope))
-        except QueryError:
-            return (
-                f"validation error: variables substitution error in rule {name} "
-                f"execution error: {causes}"
-            )
-        return f"validation error: {_as_sentence(rendered)} {causes}"
 
     return message
 

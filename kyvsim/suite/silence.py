@@ -42,9 +42,9 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
     for rule in rules:
         if rule.matches(opened.facts):
             return NOTHING_TO_CHECK
-        excludes = rule.rule.data.get("exclude")
-        matches = compile_rule_match(rule.rule.data.get("match"), None, namespace)
-        excluded = excluded or bool(excludes and matches(opened.facts))
+        if rule.rule.data.get("exclude") and not excluded:
+            matches = compile_rule_match(rule.rule.data.get("match"), None, namespace)
+            excluded = matches(opened.facts)
     return EXCLUDED if excluded else NO_MATCH
 
 

@@ -11,11 +11,11 @@ from kyvsim.model.diagnostic import Diagnostic
 
 def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Criteria stand under any, all or directly below, and there are some."""
-    for block, shown in (("exclude", "exclude"), ("match", "match")):
+    for block in ("exclude", "match"):
         data = subject.data.get(block, {})
         if (data.get("any") or data.get("all")) and data.get("resources"):
-            text = f"can't specify any/all together with {shown} resources"
-            message = f"path: {subject.text_path}.{shown}.: {text}"
+            text = f"can't specify any/all together with {block} resources"
+            message = f"path: {subject.text_path}.{block}.: {text}"
             yield subject.refuse("KV142", message, (block,))
     match = subject.data.get("match", {})
     entries = match.get("any") or match.get("all") or [match]

@@ -95,11 +95,6 @@ def filters(rule: Json, block: str) -> Iterator[Filter]:
     yield Filter((block,), data)
 
 
-def match_kinds(rule: Json) -> list[str]:
-    """Return all kinds that a rule's match block names."""
-    return [kind for entry in filters(rule, "match") for kind in entry.kinds]
-
-
 def is_set(value: Json) -> bool:
     """Return whether a typed object with this data differs from an empty one.
 

@@ -6,8 +6,6 @@ reads there, an image can have the JSON of its `manifest`, `manifestList` and `c
 Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 """
 
-from collections.abc import Callable
-
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query, compile_template
@@ -22,7 +20,6 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
         {"reference": spec.get("reference") or "", "jmesPath": spec.get("jmesPath") or ""},
         environment,
     )
-    query = _compile_query(name, environment)
 
     def load(scope: JSONContext) -> Json:
         if scope.holds(name):
@@ -34,22 +31,20 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
                 f"failed to load image reference for context entry {name}: {error.message}"
             ) from error
         data = with_floats(_recorded(name, str(filled["reference"]), scope))
-        return query(filled["jmesPath"], data) if filled["jmesPath"] else data
+        path = filled["jmesPath"]
+        return _queried(data, path, name, environment) if path else data
 
     return load
 
 
-def _compile_query(name: str, environment: Environment) -> Callable[[str, Json], Json]:
-    def apply(path: str, data: Json) -> Json:
-        try:
-            return compile_query(path.strip(), environment).evaluate(data)
-        except (QueryError, QuerySyntaxError) as error:
-            raise QueryError(
-                f"failed to apply JMESPath ({path}) results to context entry {name}, "
-                f"error: {error.message}"
-            ) from error
-
-    return apply
+def _queried(data: Json, path: str, name: str, environment: Environment) -> Json:
+    try:
+        return compile_query(path.strip(), environment).evaluate(data)
+    except (QueryError, QuerySyntaxError) as error:
+        raise QueryError(
+            f"failed to apply JMESPath ({path}) results to context entry {name}, "
+            f"error: {error.message}"
+        ) from error
 
 
 def _recorded(name: str, text: str, scope: JSONContext) -> Json:

@@ -3,8 +3,6 @@
 upstream: pkg/engine/jmespath/functions.go; texts are Go strings, mapped character by character.
 """
 
-import posixpath
-
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import (
     BOOLEAN,
@@ -15,6 +13,7 @@ from kyvsim.expr.functions.record import (
     Function,
 )
 from kyvsim.kube.go_number import to_int64
+from kyvsim.kube.go_path import clean_path
 
 
 def lower(text: str) -> str:
@@ -95,9 +94,7 @@ def to_boolean(text: str) -> bool:
 
 def path_canonicalize(path: str) -> str:
     """Return the shortest path that means the same, "" for ""; the file system is not asked."""
-    if not path:
-        return ""
-    return posixpath.normpath(f"/{path.lstrip('/')}" if path[0] == "/" else path)
+    return clean_path(path)
 
 
 FUNCTIONS = (

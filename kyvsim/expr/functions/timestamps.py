@@ -15,9 +15,10 @@ from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import Time, from_clock, parse_rfc3339, parse_time
 
 
-def _time(text: str, layout: str = "") -> Time:
+def _time(text: str, layout: str | None = None) -> Time:
+    """Return a time in a layout, of RFC 3339 without one."""
     try:
-        return parse_time(layout, text) if layout else parse_rfc3339(text)
+        return parse_rfc3339(text) if layout is None else parse_time(layout, text)
     except TimeError as error:
         raise QueryError(str(error)) from None
 
@@ -50,8 +51,8 @@ def time_now_utc(env: Environment) -> str:
 
 def time_since(env: Environment, layout: str, start: str, end: str) -> str:
     """Return the duration from `start` to `end`, to now where `end` is empty."""
-    first = _time(start, layout)
-    last = _time(end, layout) if end else _now(env)
+    first = _time(start, layout or None)
+    last = _time(end, layout or None) if end else _now(env)
     return format_duration(last.since(first))
 
 
@@ -70,19 +71,11 @@ def time_add(time: str, duration: str) -> str:
 def time_parse(layout: str, text: str) -> str:
     """Return a time written in a Go layout as RFC 3339; for a whole number as layout, an epoch."""
     if parse_int(layout) is None:
-        return str(parse_time_or_fail(layout, text))
+        return str(_time(text, layout))
     seconds = parse_int(text)
     if seconds is None:
         raise QueryError(f"strconv.ParseInt: parsing {quote(text)}: {_why_no_int(text)}")
     return str(from_clock((1970, 1, 1), seconds))
-
-
-def parse_time_or_fail(layout: str, text: str) -> Time:
-    """Return the time; an empty layout is a layout here, and no RFC 3339."""
-    try:
-        return parse_time(layout, text)
-    except TimeError as error:
-        raise QueryError(str(error)) from None
 
 
 def _why_no_int(text: str) -> str:

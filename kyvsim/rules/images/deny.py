@@ -8,14 +8,12 @@ from typing import TypeAlias
 
 from kyvsim.conditions import compile_conditions
 from kyvsim.context import JSONContext
-from kyvsim.expr import Environment, QueryError
+from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
-from kyvsim.rules.messages import compile_messages
+from kyvsim.rules.messages import compile_denial_message
 
 Denials: TypeAlias = Callable[[JSONContext], str | None]
 """Returns the message of the first entry that denies; raises `ConditionError`."""
-
-_NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
 
 
 def compile_denials(entries: Iterable[Json], environment: Environment) -> Denials | None:
@@ -30,21 +28,13 @@ def compile_denials(entries: Iterable[Json], environment: Environment) -> Denial
 
 
 def _compile_denial(block: Json, environment: Environment) -> Denials:
-    own = block.get("message") or ""
     conditions = compile_conditions(block["deny"].get("conditions"), environment)
-    render = compile_messages(environment, own)
+    message = compile_denial_message(
+        environment, block.get("message") or "", "validation error: imageVerify  failed"
+    )
 
     def deny(scope: JSONContext) -> str | None:
         result = conditions(scope)
-        if not result.met:
-            return None
-        parts = [part for part in (own, result.messages) if part]
-        if not parts:
-            return "validation error: imageVerify  failed"
-        try:
-            text = render("; ".join(parts), scope)
-        except QueryError:
-            return result.messages
-        return text if text.__class__ is str else _NO_TEXT
+        return message(scope, result.messages) if result.met else None
 
     return deny
