@@ -5,6 +5,7 @@ Source of the rules: upstream cel-go common/types (ConvertToType), strconv for t
 
 import math
 import re
+from contextlib import suppress
 from typing import Any
 
 from kyvsim.cel import types
@@ -61,7 +62,8 @@ def text_to_double(text: str) -> float:
         if not math.isinf(number) or "i" in text.lower():
             return number
     elif _HEX_DOUBLE.fullmatch(text):
-        return float.fromhex(text)
+        with suppress(OverflowError, ValueError):  # too large, or without a digit
+            return float.fromhex(text)
     raise _unfit(text, types.DOUBLE)
 
 

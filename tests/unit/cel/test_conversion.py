@@ -2,7 +2,7 @@
 
 import pytest
 
-OBJ = {"word": "word", "map": {}, "big": 1e30, "less": -1.0}
+OBJ = {"word": "word", "map": {}, "big": 1e30, "less": -1.0, "huge": "0x1p99999", "bare": "0x.p1"}
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,9 @@ OBJ = {"word": "word", "map": {}, "big": 1e30, "less": -1.0}
         ("uint(object.less)", "error: unsigned integer overflow"),
         ("double('1e3')", 1000.0),
         ("double(object.word)", "error: type conversion error from 'string' to 'double'"),
+        ("double(object.huge)", "error: type conversion error from 'string' to 'double'"),
+        ("double(object.bare)", "error: type conversion error from 'string' to 'double'"),
+        ("double('0x1.8p1')", 3.0),
         ("bool('T')", True),
         ("bool(object.word)", "error: type conversion error from 'string' to 'bool'"),
         ("string(1000000.0)", "1e+06"),
