@@ -20,6 +20,7 @@ __all__ = [
     "PolicySet",
     "Step",
     "compile_policies",
+    "index_policies",
 ]
 
 

@@ -40,6 +40,8 @@ def _request_data(request: AdmissionRequest) -> dict[str, Json]:
         fields["object"] = request.object
     if request.old_object is not None:
         fields["oldObject"] = request.old_object
+    if request.details:
+        fields |= request.details
     if request.user is None:
         return {"request": fields}
     fields |= _user_fields(request.user)

@@ -2,7 +2,15 @@
 
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.requests import creation_of
 from kyvsim.engine.world import World
 
-__all__ = ["GivenObjects", "World", "creation_of", "evaluate"]
+__all__ = [
+    "GivenObjects",
+    "World",
+    "creation_of",
+    "evaluate",
+    "open_request",
+    "run_step",
+]

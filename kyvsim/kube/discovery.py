@@ -54,6 +54,11 @@ def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
     return facts is None or facts.namespaced
 
 
+def is_builtin(group: str, kind: str) -> bool:
+    """Return whether a kind is one of Kubernetes' own."""
+    return (group, kind) in _builtin_kinds()
+
+
 def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
     """Return the plural name of a kind; for unknown kinds what Kubernetes would guess.
 

@@ -15,6 +15,16 @@ class Rule(NamedTuple):
     path: Path
     """Where the rule, or the one it was derived from, stands in the policy's document."""
 
+    @property
+    def generates(self) -> bool:
+        """Whether the background controller creates objects for it."""
+        return bool(self.data.get("generate"))
+
+    @property
+    def mutates_existing(self) -> bool:
+        """Whether the background controller changes objects for it."""
+        return bool((self.data.get("mutate") or {}).get("targets"))
+
 
 class Policy(NamedTuple):
     """A ClusterPolicy or Policy; or a cleanup policy, whose one rule is its whole `spec`."""

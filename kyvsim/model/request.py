@@ -39,6 +39,8 @@ class AdmissionRequest(NamedTuple):
     subresource: str = ""
     parent_kind: tuple[str, str, str] | None = None
     """Group, version and kind that match blocks see when a values file maps a subresource."""
+    details: Mapping[str, Json] | None = None
+    """Further fields of `request` that only an API server knows, such as `uid` and `name`."""
 
     @property
     def subject(self) -> Json:

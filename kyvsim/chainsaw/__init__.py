@@ -1,0 +1,1 @@
+"""Chainsaw tests: steps and assertions on a simulated cluster."""

@@ -1,0 +1,82 @@
+"""What a simulation tells: its timeline, its hazards, the objects at its end."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.source import Location
+
+
+class TimelineEvent(NamedTuple):
+    """Something that an actor did to an object, and how it ended."""
+
+    number: int
+    """Its place in the timeline, from 0."""
+    time: float
+    """Seconds since the simulation began."""
+    actor: str
+    """Who did it: a user's name, `admission`, `background`, `kubelet` …"""
+    action: str
+    """What was done, a verb: `create`, `update`, `delete`, `mutate`, `deny`, `generate` …"""
+    object: ObjectKey
+    outcome: str
+    """How it ended in one word: `done`, `denied`, `failed`, `skipped`, `waiting` …"""
+    message: str = ""
+    """Why, or what it was done for."""
+    cause: int | None = None
+    """The number of the event that led to it."""
+    before: Json = None
+    """The object before; None where it was not there or is not told."""
+    after: Json = None
+    """The object after; None where it is gone or is not told."""
+    policies: tuple[str, ...] = ()
+    """The policies on whose account it was done, as `policy/rule` or `policy`."""
+
+
+class HazardLevel(StrEnum):
+    """How much a hazard weighs."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Hazard(NamedTuple):
+    """Something that goes wrong, or will, on the way that a simulation showed."""
+
+    code: str
+    """A stable name, such as `KH001`."""
+    level: HazardLevel
+    message: str
+    objects: tuple[ObjectKey, ...] = ()
+    policies: tuple[str, ...] = ()
+    events: tuple[int, ...] = ()
+    """The numbers of the events that show it."""
+    location: Location | None = None
+    """Where in a policy it comes from."""
+
+
+class Expectation(NamedTuple):
+    """Something that a scenario expects, and whether it came to pass."""
+
+    text: str
+    met: bool
+    time: float
+    """When that was settled, in seconds since the simulation began."""
+    reason: str = ""
+    location: Location | None = None
+
+
+class Simulation(NamedTuple):
+    """One run from beginning to end."""
+
+    name: str
+    events: tuple[TimelineEvent, ...]
+    objects: tuple[Json, ...]
+    """Everything that a user or a rule brought, as it is at the end."""
+    hazards: tuple[Hazard, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    seconds: float = 0.0
+    """Virtual time that passed."""
+    model: str = ""
+    """The reading of `spec.background` that it followed."""

@@ -1,0 +1,1 @@
+"""A simulated cluster: the only room that holds state."""

@@ -1,0 +1,66 @@
+"""A whole cluster: its parts, its controllers, and what is there from the start."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.sim.installation import installed_objects
+from kyvsim.sim.kubernetes import controllers as kubernetes
+from kyvsim.sim.kyverno import controllers
+from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_status import PolicyStatusController
+from kyvsim.sim.kyverno.policy_webhook import PolicyWebhook
+from kyvsim.sim.parts import Parts, Readers, Settings
+from kyvsim.sim.recorder import record_requests
+from kyvsim.sim.server import ApiServer, Store
+from kyvsim.sim.server.authorizer import refusal
+from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.server.kinds import KYVERNO_KINDS
+from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.time import Scheduler, VirtualClock
+from kyvsim.sim.time.clock import START
+from kyvsim.sim.time.scheduler import Choose, earliest
+from kyvsim.sim.timeline import Timeline
+
+
+class Cluster(NamedTuple):
+    """A cluster with Kyverno in it, at rest until someone sends a request."""
+
+    parts: Parts
+    kyverno: Kyverno
+
+
+def open_cluster(
+    readers: Readers,
+    settings: Settings = Settings(),  # noqa: B008 — an immutable value
+    start: datetime = START,
+    choose: Choose = earliest,
+) -> Cluster:
+    """Return a fresh cluster, as it is once Kyverno is installed."""
+    clock = VirtualClock(start)
+    store = Store(KYVERNO_KINDS)
+    identities = Identities(settings.seed)
+    server = ApiServer(store, clock, identities)
+    timeline = Timeline(clock)
+    scheduler = Scheduler(clock, choose)
+    parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
+    for obj in installed_objects():
+        store.put(_installed(obj, parts))
+    cache = PolicyCache(parts)
+    admission = AdmissionController(parts, cache)
+    server.authorizers.append(lambda request: refusal(request, store))
+    server.webhooks += [admission, PolicyWebhook(parts)]
+    server.observers.append(record_requests(timeline))
+    kyverno = Kyverno(parts, cache, admission, PolicyStatusController(parts, cache))
+    for start_controller in kubernetes.CONTROLLERS:
+        start_controller(parts)
+    for start_own in controllers.CONTROLLERS:
+        start_own(kyverno)
+    return Cluster(parts, kyverno)
+
+
+def _installed(obj: Json, parts: Parts) -> Json:
+    stamp = {"uid": parts.identities.uid(), "creationTimestamp": parts.clock.stamp()}
+    return with_metadata(obj, stamp)

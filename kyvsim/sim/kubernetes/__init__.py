@@ -1,0 +1,1 @@
+"""What Kubernetes itself does in a cluster, as far as rules and people notice."""

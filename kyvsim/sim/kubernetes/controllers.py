@@ -1,0 +1,10 @@
+"""The controllers of Kubernetes; `CONTROLLERS` lists them.
+
+Each is started with the cluster's parts, watches the store, and schedules its own steps.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.sim.parts import Parts
+
+CONTROLLERS: tuple[Callable[[Parts], None], ...] = ()

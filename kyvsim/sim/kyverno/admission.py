@@ -1,0 +1,216 @@
+"""The admission controller: what Kyverno answers while a request waits.
+
+Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mutation),
+pkg/webhooks/handlers/filter.go.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from kyvsim.compile import CompiledRule, Step
+from kyvsim.engine import World, open_request, run_step
+from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered
+from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
+from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.reviews import admission_request
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import ApiError, Review, Verdict
+from kyvsim.sim.server.request import ALLOWED
+
+_UNSEEN_NAMESPACES = frozenset({"kube-system", "kyverno"})
+"""Namespaces that the webhooks are not registered for."""
+_OWN_KINDS = frozenset({"UpdateRequest"})
+_MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
+_FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+
+
+class Admission(NamedTuple):
+    """What one webhook call evaluated, for those who report it later."""
+
+    review: Review
+    request: AdmissionRequest
+    responses: tuple[PolicyResponse, ...]
+    mutating: bool
+    blocked: bool = False
+
+
+class AdmissionController:
+    """Kyverno's webhooks for all kinds but its own."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self.background: list[Callable[[Review, AdmissionRequest], None]] = []
+        """Who makes work for later of a request, whether or not it is denied."""
+        self.listeners: list[Callable[[Admission], None]] = []
+        """Who is told what policies said."""
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object as the mutate rules leave it, or the denial of one that failed."""
+        request = self._seen(review) if review.request.operation in _MUTATED else None
+        if request is None:
+            return ALLOWED
+        warnings: list[str] = []
+        obj, told = request.object, []
+        for phase in (Phase.MUTATE, Phase.VERIFY_IMAGES):
+            for step in self._steps(phase, request, _mutates_trigger):
+                request = request._replace(object=obj)
+                response = self._run(step, phase, request)
+                if response is None or not response.results:
+                    continue
+                if _failed(response):
+                    if _fails_closed(response.policy):
+                        return self._mutation_denied(review, request, response, phase)
+                    continue
+                told.append(response)
+                obj = response.object if response.changed else obj
+        warnings += warnings_of(told, mutating=True)
+        self._tell(Admission(review, request, tuple(told), mutating=True))
+        changed = obj is not review.object
+        return Verdict(obj if changed else None, tuple(warnings))
+
+    def _mutation_denied(
+        self, review: Review, request: AdmissionRequest, response: PolicyResponse, phase: Phase
+    ) -> Verdict:
+        self._tell(Admission(review, request, (response,), mutating=True, blocked=True))
+        if phase is Phase.VERIFY_IMAGES:
+            message = blocked_message(request.subject, [response])
+        else:
+            message = mutation_failure(response)
+        return Verdict(denied=denial(_webhook("mutate", response.policy), message))
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass; make work for the background."""
+        request = self._seen(review)
+        if request is None:
+            return ALLOWED
+        responses = self._validated(request)
+        if not review.request.dry_run:
+            for emit in self.background:
+                emit(review, request)
+        namespace = self._namespace_of(request)
+        denied = self._denied(request, responses, namespace)
+        blocked = denied is not None
+        self._tell(Admission(review, request, responses, mutating=False, blocked=blocked))
+        if denied is not None:
+            return Verdict(denied=denied)
+        return Verdict(warnings=tuple(self._warnings(responses, namespace)))
+
+    def _denied(
+        self,
+        request: AdmissionRequest,
+        responses: tuple[PolicyResponse, ...],
+        namespace: Json | None,
+    ) -> ApiError | None:
+        """Return the denial of the first webhook that denies, one for each failure policy."""
+        for closed in (True, False):
+            asked = [one for one in responses if _fails_closed(one.policy) is closed]
+            enforced = [self._enforced(one, namespace) for one in asked]
+            if any(_blocks(one, closed=closed) for one in enforced):
+                webhook = f"validate.kyverno.svc-{'fail' if closed else 'ignore'}"
+                return denial(webhook, blocked_message(request.subject, enforced))
+        return None
+
+    def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
+        steps = self._steps(Phase.VALIDATE, request, _any_rule)
+        answers = (self._run(step, Phase.VALIDATE, request) for step in steps)
+        return tuple(one for one in answers if one is not None and one.results)
+
+    def _warnings(
+        self, responses: Iterable[PolicyResponse], namespace: Json | None
+    ) -> Iterator[str]:
+        """Yield what enforced rules say that let a request pass, and audits that want to warn."""
+        for response in responses:
+            enforced = self._enforced(response, namespace)
+            audited = response._replace(
+                results=tuple(one for one in response.results if one not in enforced.results)
+            )
+            yield from warnings_of([enforced])
+            if response.policy.spec.get("emitWarning") is True:
+                yield from warnings_of([audited])
+
+    def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
+        policy = response.policy
+        kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
+        return response._replace(results=kept)
+
+    def _steps(
+        self, phase: Phase, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
+    ) -> Iterator[Step]:
+        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+        for step in self._cache.index.steps(phase, kind):
+            if step.policy.policy.spec.get("admission") is False:
+                continue
+            rules = tuple(filter(keep, step.rules))
+            if rules:
+                yield step._replace(rules=rules)
+
+    def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
+        world = World(self._parts.store)
+        given = open_request(request, world, step.policy.policy.name)
+        return run_step(step, phase, given, world) if given else None
+
+    def _seen(self, review: Review) -> AdmissionRequest | None:
+        """Return the request as rules see it, None where Kyverno is not asked about it."""
+        key, store = review.request.key, self._parts.store
+        place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
+        if place in _UNSEEN_NAMESPACES or key.kind in _OWN_KINDS:
+            return None
+        request = admission_request(review, store)
+        if request.user is not None and is_excluded(request.user, store):
+            return None
+        if not request.subject or _is_leaving(review):
+            return None
+        name = key.name or object_key(request.subject).name
+        asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
+        return None if is_filtered(asked, store) else request
+
+    def _namespace_of(self, request: AdmissionRequest) -> Json | None:
+        if not request.namespace:
+            return None
+        return self._parts.store.get("v1", "Namespace", "", request.namespace)
+
+    def _tell(self, admission: Admission) -> None:
+        for listener in self.listeners:
+            listener(admission)
+
+
+def _webhook(verb: str, policy: Policy) -> str:
+    return f"{verb}.kyverno.svc-{'fail' if _fails_closed(policy) else 'ignore'}"
+
+
+def _fails_closed(policy: Policy) -> bool:
+    """Return whether an error of a policy denies a request."""
+    webhook = policy.spec.get("webhookConfiguration") or {}
+    chosen = webhook.get("failurePolicy") or policy.spec.get("failurePolicy") or "Fail"
+    return bool(chosen == "Fail")
+
+
+def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:
+    statuses = {one.status for one in enforced.results}
+    return RuleStatus.FAIL in statuses or (closed and RuleStatus.ERROR in statuses)
+
+
+def _failed(response: PolicyResponse) -> bool:
+    return any(one.status in _FAILED for one in response.results)
+
+
+def _is_leaving(review: Review) -> bool:
+    """Return whether an update concerns an object that waits for its end."""
+    old = review.old
+    updates = review.request.operation is Operation.UPDATE
+    return bool(updates and old and metadata(old).get("deletionTimestamp"))
+
+
+def _mutates_trigger(rule: CompiledRule) -> bool:
+    return not rule.rule.mutates_existing
+
+
+def _any_rule(rule: CompiledRule) -> bool:
+    del rule
+    return True

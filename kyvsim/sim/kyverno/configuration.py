@@ -1,0 +1,101 @@
+"""What Kyverno's ConfigMap says: whom and what the webhooks pass over.
+
+Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import matches
+from kyvsim.model.request import UserInfo
+from kyvsim.sim.kyverno.users import NAMESPACE
+from kyvsim.sim.server import Store
+
+CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
+_FILTER = re.compile(r"\[([^\[\]]*)\]")
+_ANYTHING = "*"
+
+
+class _Filter(NamedTuple):
+    kind: KindSelector
+    namespace: str
+    name: str
+
+
+class Filtered(NamedTuple):
+    """The parts of a request that a resource filter names."""
+
+    api_version: str
+    kind: str
+    subresource: str
+    namespace: str
+    name: str
+
+
+def settings_of(store: Store) -> Mapping[str, Json]:
+    """Return the data of Kyverno's ConfigMap, empty where it is not there."""
+    found = store.get(*CONFIG_MAP)
+    return (found or {}).get("data") or {}
+
+
+def is_filtered(request: Filtered, store: Store) -> bool:
+    """Return whether a resource filter keeps a request from Kyverno."""
+    text = settings_of(store).get("resourceFilters")
+    return any(_fits(one, request) for one in _filters(text or ""))
+
+
+def is_excluded(user: UserInfo, store: Store) -> bool:
+    """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
+    data = settings_of(store)
+    sides = (
+        (_words(data.get("excludeGroups")), user.groups),
+        (_words(data.get("excludeUsernames")), (user.username,)),
+        (_words(data.get("excludeRoles")), user.roles),
+        (_words(data.get("excludeClusterRoles")), user.cluster_roles),
+    )
+    if any(_meets(_negated(wanted), held) for wanted, held in sides):
+        return False
+    return any(
+        _meets([one for one in wanted if not one.startswith("!")], held) for wanted, held in sides
+    )
+
+
+def _negated(wanted: Iterable[str]) -> list[str]:
+    return [one[1:] for one in wanted if one.startswith("!")]
+
+
+def _meets(patterns: Iterable[str], held: Iterable[str]) -> bool:
+    return any(matches(pattern, one) for pattern in patterns for one in held)
+
+
+def _words(text: Json) -> list[str]:
+    return [word.strip() for word in str(text or "").split(",") if word.strip()]
+
+
+@lru_cache(maxsize=8)
+def _filters(text: str) -> tuple[_Filter, ...]:
+    found = []
+    for part in _FILTER.findall(text):
+        kind, namespace, name, *_ = [*part.split(","), _ANYTHING, _ANYTHING]
+        found.append(_Filter(parse_kind_selector(kind.strip()), _or_any(namespace), _or_any(name)))
+    return tuple(found)
+
+
+def _or_any(text: str) -> str:
+    return text.strip() or _ANYTHING
+
+
+def _fits(one: _Filter, request: Filtered) -> bool:
+    group, version = split_api_version(request.api_version)
+    named = (group, version, request.kind, request.subresource)
+    if not all(matches(pattern, value) for pattern, value in zip(one.kind, named, strict=True)):
+        return False
+    if matches(one.namespace, request.namespace) and matches(one.name, request.name):
+        return True
+    # What filters a namespace filters the Namespace itself.
+    is_namespace = (request.api_version, request.kind) == ("v1", "Namespace")
+    return is_namespace and matches(one.namespace, request.name)

@@ -1,0 +1,11 @@
+"""Kyverno's controllers besides admission; `CONTROLLERS` lists them.
+
+Each is started with the installation: it listens to admission and to policies, watches the store,
+and schedules its own steps.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.sim.kyverno.installed import Kyverno
+
+CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = ()

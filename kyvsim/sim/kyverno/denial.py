@@ -1,0 +1,57 @@
+"""The words of denials and warnings.
+
+Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
+pkg/webhooks/resource/mutation/mutation.go.
+"""
+
+from collections.abc import Iterable
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.yaml_block import folded_yaml
+from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.sim.server import ApiError
+
+_TOLD = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
+
+
+def denial(webhook: str, message: str) -> ApiError:
+    """Return a webhook's denial as the API server passes it on."""
+    text = f'admission webhook "{webhook}" denied the request: {message}'
+    return ApiError(400, "BadRequest", text)
+
+
+def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:
+    """Return why validation denies a request: policies, their rules, and what each says."""
+    failures: dict[str, dict[str, str]] = {}
+    for response in responses:
+        said = {one.rule.name: one.message for one in response.results if one.status in _TOLD}
+        if said:
+            failures[response.policy.name] = said
+    key = object_key(subject)
+    place = f"{key.kind}/{key.namespace}/{key.name}"
+    head = f"\n\nresource {place} was blocked due to the following policies \n\n"
+    return head + folded_yaml(failures)
+
+
+def mutation_failure(response: PolicyResponse) -> str:
+    """Return why a failed mutation denies a request."""
+    name = response.policy.name
+    failed = (RuleStatus.FAIL, RuleStatus.ERROR)
+    rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
+    told = f"failed to apply policy {name} rules [{' '.join(rules)}]"
+    return f"mutation policy {name} error: {told}"
+
+
+def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:
+    """Return the warnings that a client sees: what failed, and mutations that want to be told."""
+    return [
+        f"policy {response.policy.name}.{one.rule.name}: {one.message}"
+        for response in responses
+        for one in response.results
+        if one.status in _TOLD or (mutating and _tells_all(response, one))
+    ]
+
+
+def _tells_all(response: PolicyResponse, result: RuleResult) -> bool:
+    wants = response.policy.spec.get("emitWarning") is True
+    return wants and result.status is not RuleStatus.SKIP

@@ -1,0 +1,18 @@
+"""What Kyverno's controllers have of each other."""
+
+from typing import NamedTuple
+
+from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_status import PolicyStatusController
+from kyvsim.sim.parts import Parts
+
+
+class Kyverno(NamedTuple):
+    """One installation."""
+
+    parts: Parts
+    cache: PolicyCache
+    admission: AdmissionController
+    policies: PolicyStatusController
+    """Tells of policies that act anew, and of those that are gone."""

@@ -1,0 +1,98 @@
+"""The policies that act at admission: compiled, and there only once they are ready.
+
+Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
+"""
+
+from collections.abc import Iterable
+
+from kyvsim.compile import (
+    CompiledPolicy,
+    CompileOptions,
+    PolicySet,
+    compile_policies,
+    index_policies,
+)
+from kyvsim.expr import Environment
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy
+from kyvsim.sim.parts import Parts
+
+POLICY_KINDS = (("kyverno.io/v1", "ClusterPolicy"), ("kyverno.io/v1", "Policy"))
+_EXCEPTION = ("kyverno.io/v2", "PolicyException")
+
+
+class PolicyCache:
+    """Compiled policies by key; in the order of their keys, for upstream's order is chance."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._environment = Environment(parts.clock, parts.identities)
+        self._policies: dict[str, Policy] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
+        self._index: PolicySet | None = None
+
+    def put(self, policy: Policy) -> None:
+        """Let a policy act from now on, in place of the one of its key."""
+        self._policies[policy.key] = policy
+        self._forget(policy.key)
+
+    def drop(self, key: str) -> None:
+        """Let a policy act no more."""
+        self._policies.pop(key, None)
+        self._forget(key)
+
+    def forget_compiled(self) -> None:
+        """Compile everything anew, since exceptions have changed."""
+        self._compiled.clear()
+        self._index = None
+
+    def _forget(self, key: str) -> None:
+        self._compiled.pop(key, None)
+        self._index = None
+
+    def get(self, key: str) -> CompiledPolicy | None:
+        """Return a policy that acts, compiled, or None."""
+        return self.compiled(self._policies[key]) if key in self._policies else None
+
+    def every(self) -> list[CompiledPolicy]:
+        """Return the policies that act, compiled, by key."""
+        found = (self.get(key) for key in sorted(self._policies))
+        return [one for one in found if one is not None]
+
+    def compiled(self, policy: Policy) -> CompiledPolicy | None:
+        """Return a policy compiled, with the exceptions there are; None where it is not sound."""
+        if self._policies.get(policy.key) is not policy:
+            return self._compile(policy)
+        if policy.key not in self._compiled:
+            fresh = self._compile(policy)
+            if fresh is None:
+                return None
+            self._compiled[policy.key] = fresh
+        return self._compiled[policy.key]
+
+    def _compile(self, policy: Policy) -> CompiledPolicy | None:
+        settings = self._parts.settings
+        exceptions = tuple(self._exceptions()) if settings.exceptions else ()
+        options = CompileOptions(self._environment, exceptions, settings.model)
+        found, _ = compile_policies([policy], options)
+        return found.policies[0] if found.policies else None
+
+    def _exceptions(self) -> Iterable[PolicyException]:
+        for obj in self._parts.store.list(*_EXCEPTION, ""):
+            exception, _ = self._parts.readers.exception(obj)
+            if exception is not None:
+                yield exception
+
+    @property
+    def index(self) -> PolicySet:
+        """The policies that act, indexed by kind."""
+        if self._index is None:
+            self._index = index_policies(self.every())
+        return self._index
+
+
+def policy_key(obj: Json) -> str:
+    """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
+    key = object_key(obj)
+    return f"{key.namespace}/{key.name}" if key.namespace else key.name

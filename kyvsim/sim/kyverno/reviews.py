@@ -1,0 +1,59 @@
+"""From the API server's question to the request that rules see.
+
+Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
+"""
+
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.sim.server import Review, Store
+from kyvsim.sim.server.authorizer import bound_roles
+
+
+def admission_request(review: Review, store: Store) -> AdmissionRequest:
+    """Return the request as rules see it, with the roles of its user."""
+    request = review.request
+    group, version = split_api_version(request.key.api_version)
+    subresource = request.subresource
+    return AdmissionRequest(
+        request.operation,
+        review.object if request.operation is not Operation.DELETE else None,
+        review.old,
+        request.key.namespace,
+        with_roles(request.user, store),
+        subresource,
+        (group, version, request.key.kind) if subresource else None,
+        details(request.key, review, store),
+    )
+
+
+def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
+    """Return the fields of a request that only an API server fills in."""
+    group, version = split_api_version(key.api_version)
+    named = {"group": group, "version": version}
+    subject = review.object if review.object is not None else review.old
+    kind = text_field(subject, "kind") or key.kind
+    resource = {**named, "resource": plural(group, key.kind, store.defined)}
+    found: dict[str, Json] = {
+        "uid": review.uid,
+        "kind": {**named, "kind": kind},
+        "resource": resource,
+        "requestKind": {**named, "kind": kind},
+        "requestResource": resource,
+        "name": _name(key, subject),
+        "dryRun": review.request.dry_run,
+    }
+    if review.request.subresource:
+        found["subResource"] = found["requestSubResource"] = review.request.subresource
+    return found
+
+
+def _name(key: ObjectKey, subject: Json) -> str:
+    return key.name or text_field((subject or {}).get("metadata"), "name")
+
+
+def with_roles(user: UserInfo, store: Store) -> UserInfo:
+    """Return a user with the roles that are bound to it."""
+    roles, cluster_roles = bound_roles(user, store)
+    return user._replace(roles=roles, cluster_roles=cluster_roles)

@@ -1,0 +1,14 @@
+"""How long things take, in virtual seconds; what upstream leaves to the network is a guess."""
+
+WEBHOOK = 0.005
+"""From a request's arrival to the verdict on it, and again to its storage."""
+NOTICE = 0.001
+"""From a write to the controllers that watch for it."""
+POLICY_READY = 0.1
+"""From a policy's creation to its place in the admission controller's cache."""
+UPDATE_REQUEST = 0.01
+"""From a webhook's answer to the UpdateRequest that it wants."""
+PICK_UP = 0.002
+"""From an UpdateRequest's being pending to an attempt at it."""
+POD_START = 1.0
+"""From a Pod's being bound to a node to its containers running."""

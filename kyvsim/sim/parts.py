@@ -1,0 +1,53 @@
+"""What the controllers of one simulation share."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.compile import Model
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import UserInfo
+from kyvsim.sim.server import ApiServer, Client, Store
+from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.time import Scheduler, VirtualClock
+from kyvsim.sim.timeline import Timeline
+
+
+class Readers(NamedTuple):
+    """How stored objects become policies and exceptions; files are none of a simulation's."""
+
+    policy: Callable[[Json], tuple[Policy | None, tuple[Diagnostic, ...]]]
+    """Reads a ClusterPolicy, Policy or cleanup policy."""
+    exception: Callable[[Json], tuple[PolicyException | None, tuple[Diagnostic, ...]]]
+
+
+class Settings(NamedTuple):
+    """How Kyverno is installed, and which readings the simulation follows."""
+
+    model: Model = Model.KYVERNO
+    exceptions: bool = True
+    """Whether PolicyExceptions are looked at, in all namespaces."""
+    seed: int = 0
+    workloads: bool = True
+    """Whether the controllers of Deployments, Jobs … run."""
+    kubelet: bool = True
+    """Whether Pods start, and hang where what they refer to is missing."""
+
+
+class Parts(NamedTuple):
+    """Time, storage, the record, and what was decided for the whole run."""
+
+    clock: VirtualClock
+    scheduler: Scheduler
+    store: Store
+    server: ApiServer
+    timeline: Timeline
+    identities: Identities
+    readers: Readers
+    settings: Settings
+
+    def client(self, user: UserInfo) -> Client:
+        """Return the API as a user sees it."""
+        return Client(self.server, user)

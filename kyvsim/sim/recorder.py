@@ -1,0 +1,49 @@
+"""Requests to the API server, as events of the timeline."""
+
+from collections.abc import Callable
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.sim.server import ApiRequest, ApiResponse
+from kyvsim.sim.timeline import Timeline
+
+_ACTIONS = {
+    Operation.CREATE: "create",
+    Operation.UPDATE: "update",
+    Operation.DELETE: "delete",
+    Operation.CONNECT: "connect",
+}
+_ACTORS = {
+    "kubernetes-admin": "user",
+    "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
+    "system:serviceaccount:kyverno:kyverno-background-controller": "background",
+    "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
+    "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
+}
+
+
+def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+    """Return an observer that adds every request that was answered."""
+
+    def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
+        action = _ACTIONS[request.operation]
+        if request.subresource:
+            action = f"{action} {request.subresource}"
+        obj = response.object if response.object is not None else request.object
+        key = object_key(obj) if obj is not None and not request.key.name else request.key
+        outcome = "done" if response.changed else "unchanged"
+        message = "; ".join(response.warnings)
+        if response.error is not None:
+            outcome = "denied" if response.error.reason == "BadRequest" else "failed"
+            message = response.error.message
+        actor = actor_of(request.user)
+        event = timeline.record(actor, action, key, outcome=outcome, message=message)
+        gone = request.operation is Operation.DELETE
+        timeline.amend(event, before=old, after=None if gone else response.object)
+
+    return observe
+
+
+def actor_of(user: UserInfo) -> str:
+    """Return what the timeline calls a user."""
+    return _ACTORS.get(user.username, user.username)

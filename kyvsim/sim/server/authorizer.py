@@ -1,0 +1,77 @@
+"""Who may do what: RBAC as it stands in the store.
+
+Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac; for `bound_roles` upstream
+pkg/userinfo/roleRef.go.
+"""
+
+from kyvsim.context.access_review import review
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.sim.server import errors
+from kyvsim.sim.server.request import ApiError, ApiRequest
+from kyvsim.sim.server.store import Store
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_VERBS = {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+
+
+def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = "") -> bool:
+    """Return whether a user may do something to an object, "" for any name."""
+    group, version = split_api_version(key.api_version)
+    attributes = {
+        "verb": verb,
+        "group": group,
+        "version": version,
+        "resource": plural(group, key.kind, store.defined),
+        "subresource": subresource,
+        "namespace": key.namespace,
+        "name": key.name,
+    }
+    spec = {"user": user.username, "groups": list(user.groups), "resourceAttributes": attributes}
+    return bool(review({"spec": spec}, store)["status"]["allowed"])
+
+
+def refusal(request: ApiRequest, store: Store) -> ApiError | None:
+    """Return why a user may not make a request, or None."""
+    key, user = request.key, request.user
+    verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
+    if may(user, verb, key, store, subresource=request.subresource):
+        return None
+    group = split_api_version(key.api_version)[0]
+    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), request.subresource)))
+    where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
+    why = (
+        f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
+    )
+    return errors.forbidden(key, store.defined, why)
+
+
+def bound_roles(user: UserInfo, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user."""
+    roles: list[str] = []
+    cluster_roles: list[str] = []
+    for kind in ("RoleBinding", "ClusterRoleBinding"):
+        for binding in store.list(_RBAC, kind, ""):
+            if not _binds(binding, user):
+                continue
+            reference = binding.get("roleRef") or {}
+            name = text_field(reference, "name")
+            if text_field(reference, "kind") == "ClusterRole":
+                cluster_roles.append(name)
+            else:
+                roles.append(f"{object_key(binding).namespace}:{name}")
+    return tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(cluster_roles))
+
+
+def _binds(binding: Json, user: UserInfo) -> bool:
+    return any(_is_subject(one, user) for one in binding.get("subjects") or ())
+
+
+def _is_subject(subject: Json, user: UserInfo) -> bool:
+    kind, name = text_field(subject, "kind"), text_field(subject, "name")
+    if kind == "ServiceAccount":
+        account = f"system:serviceaccount:{text_field(subject, 'namespace')}:{name}"
+        return user.username == account
+    return (kind == "User" and name == user.username) or (kind == "Group" and name in user.groups)

@@ -1,0 +1,55 @@
+"""The refusals of an API server, worded as it words them.
+
+Source of the texts: k8s.io/apimachinery pkg/api/errors.
+"""
+
+from kyvsim.kube.discovery import KindTable, plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import ObjectKey
+from kyvsim.sim.server.request import ApiError
+
+
+def resource_name(key: ObjectKey, kinds: KindTable) -> str:
+    """Return what messages call a kind: `configmaps`, `deployments.apps`."""
+    group = split_api_version(key.api_version)[0]
+    return ".".join(filter(None, (plural(group, key.kind, kinds), group)))
+
+
+def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object is not there."""
+    return ApiError(404, "NotFound", f'{resource_name(key, kinds)} "{key.name}" not found')
+
+
+def already_exists(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object is there already."""
+    text = f'{resource_name(key, kinds)} "{key.name}" already exists'
+    return ApiError(409, "AlreadyExists", text)
+
+
+def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object was changed meanwhile."""
+    text = (
+        f'Operation cannot be fulfilled on {resource_name(key, kinds)} "{key.name}": '
+        "the object has been modified; please apply your changes to the latest version "
+        "and try again"
+    )
+    return ApiError(409, "Conflict", text)
+
+
+def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
+    """Return that a request is not permitted, and why."""
+    text = f'{resource_name(key, kinds)} "{key.name}" is forbidden: {why}'
+    return ApiError(403, "Forbidden", text)
+
+
+def invalid(key: ObjectKey, why: str) -> ApiError:
+    """Return that an object is not valid; `why` names fields and what is wrong with them."""
+    group = split_api_version(key.api_version)[0]
+    kind = ".".join(filter(None, (key.kind, group)))
+    return ApiError(422, "Invalid", f'{kind} "{key.name}" is invalid: {why}')
+
+
+def no_match(key: ObjectKey) -> ApiError:
+    """Return that a kind is not served."""
+    text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'
+    return ApiError(404, "NoKindMatch", text)

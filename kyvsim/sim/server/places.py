@@ -1,0 +1,40 @@
+"""Whether a request names a kind that is served, and a namespace that is there."""
+
+from kyvsim.kube.discovery import is_builtin, is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.request import Operation
+from kyvsim.sim.server import errors
+from kyvsim.sim.server.metadata import is_terminating
+from kyvsim.sim.server.request import ApiError, ApiRequest
+from kyvsim.sim.server.store import Store
+
+
+def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
+    """Return why nothing can be at the place that a request names, or None.
+
+    upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
+    """
+    key = request.key
+    group = split_api_version(key.api_version)[0]
+    if not is_builtin(group, key.kind) and (group, key.kind) not in store.defined:
+        return errors.no_match(key)
+    if not is_namespaced(group, key.kind, store.defined):
+        return None
+    if request.operation is not Operation.CREATE or request.subresource:
+        return None
+    return _namespace_problem(key, store)
+
+
+def _namespace_problem(key: ObjectKey, store: Store) -> ApiError | None:
+    namespace = store.get("v1", "Namespace", "", key.namespace)
+    if namespace is None:
+        place = ObjectKey("v1", "Namespace", "", key.namespace)
+        return errors.not_found(place, store.defined)
+    if is_terminating(namespace):
+        why = (
+            f"unable to create new content in namespace {key.namespace} "
+            "because it is being terminated"
+        )
+        return errors.forbidden(key, store.defined, why)
+    return None

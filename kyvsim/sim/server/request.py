@@ -1,0 +1,85 @@
+"""What clients send to the API server, what it asks webhooks, and what both answer."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.request import Operation, UserInfo
+
+
+class ApiRequest(NamedTuple):
+    """One request of one user about one object."""
+
+    operation: Operation
+    key: ObjectKey
+    """What it is about; the name is "" for a creation by generateName."""
+    user: UserInfo
+    object: Json | None = None
+    """The object sent; None for a deletion."""
+    subresource: str = ""
+    dry_run: bool = False
+    propagation: str = "Background"
+    """Of a deletion: `Background`, `Foreground` or `Orphan`."""
+    patch: str = ""
+    """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
+
+
+class ApiError(NamedTuple):
+    """Why a request was refused, as an API server says it."""
+
+    code: int
+    """The HTTP status."""
+    reason: str
+    """Such as `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Invalid`, `BadRequest`."""
+    message: str
+    causes: tuple[Mapping[str, Json], ...] = ()
+
+
+class ApiResponse(NamedTuple):
+    """How a request ended."""
+
+    object: Json | None = None
+    """The object as stored, or as it was last for a deletion; None where it was refused."""
+    warnings: tuple[str, ...] = ()
+    error: ApiError | None = None
+    changed: bool = False
+    """Whether anything was written."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was granted."""
+        return self.error is None
+
+
+class Review(NamedTuple):
+    """What the API server asks a webhook."""
+
+    request: ApiRequest
+    uid: str
+    """The review's own uid, `request.uid` for rules."""
+    object: Json | None
+    """The object as it would be stored; None on DELETE."""
+    old: Json | None
+    """The object that is there; None on CREATE."""
+
+
+class Verdict(NamedTuple):
+    """What a webhook answers."""
+
+    object: Json | None = None
+    """The object as a mutating webhook leaves it; None where it is left alone."""
+    warnings: tuple[str, ...] = ()
+    denied: ApiError | None = None
+
+
+ALLOWED = Verdict()
+
+
+class Webhook(Protocol):
+    """Who is asked about requests before they are granted."""
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object changed, or a denial; called in the order of registration."""
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the request is allowed."""

@@ -1,0 +1,218 @@
+"""A request's way: found → admitted → stored.
+
+Mutating webhooks come before names and uids are given, validating ones after; that an object is
+there already is found only at the end. Source of the rules: k8s.io/apiserver pkg/endpoints/handlers
+and pkg/registry/generic/registry/store.go.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.model.request import Operation
+from kyvsim.sim.server import errors
+from kyvsim.sim.server.defaults import with_defaults
+from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.server.metadata import (
+    as_successor,
+    is_terminating,
+    with_generation,
+    with_metadata,
+    without_status,
+)
+from kyvsim.sim.server.places import place_problem
+from kyvsim.sim.server.request import ApiError, ApiRequest, ApiResponse, Review, Webhook
+from kyvsim.sim.server.status import has_status
+from kyvsim.sim.server.store import Store
+from kyvsim.sim.time import VirtualClock
+
+Validator = Callable[[Review], ApiError | None]
+"""Says what is wrong with an object as it would be stored."""
+
+Observer = Callable[[ApiRequest, ApiResponse, Json], None]
+"""Is told of a request, its response and the object before, once it is answered."""
+
+
+class Admitted(NamedTuple):
+    """A request that every webhook let pass, and the object that it would store."""
+
+    request: ApiRequest
+    object: Json | None
+    old: Json | None
+    warnings: tuple[str, ...]
+
+
+class ApiServer:
+    """Grants and refuses requests; what asks it about them is registered from outside."""
+
+    def __init__(self, store: Store, clock: VirtualClock, identities: Identities) -> None:
+        self.store = store
+        self.clock = clock
+        self.identities = identities
+        self.webhooks: list[Webhook] = []
+        self.plugins: list[Callable[[Review], Json | ApiError]] = []
+        """What changes or refuses an object before any webhook sees it."""
+        self.validators: list[Validator] = []
+        self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
+        self.observers: list[Observer] = []
+
+    def perform(self, request: ApiRequest) -> ApiResponse:
+        """Take a request the whole way, in one step."""
+        admitted = self.admit(request)
+        return admitted if isinstance(admitted, ApiResponse) else self.persist(admitted)
+
+    def admit(self, request: ApiRequest) -> Admitted | ApiResponse:
+        """Return the request with what it would store, or its refusal."""
+        old = self.store.get(*request.key) if request.key.name else None
+        problem = self._first_problem(request, old)
+        if problem is not None:
+            return self._refuse(request, problem, (), old)
+        return self._through_webhooks(request, old)
+
+    def _first_problem(self, request: ApiRequest, old: Json | None) -> ApiError | None:
+        for authorize in self.authorizers:
+            refused = authorize(request)
+            if refused is not None:
+                return refused
+        problem = place_problem(request, self.store)
+        creates = request.operation is Operation.CREATE and not request.subresource
+        if problem is None and old is None and not creates:
+            return errors.not_found(request.key, self.store.defined)
+        return problem
+
+    def _through_webhooks(self, request: ApiRequest, old: Json | None) -> Admitted | ApiResponse:
+        obj = self._prepared(request, old)
+        if isinstance(obj, ApiError):
+            return self._refuse(request, obj, (), old)
+        warnings: list[str] = []
+        review = Review(request, self.identities.uid(), obj, old if _sees_old(request) else None)
+        for plugin in self.plugins:
+            changed = plugin(review)
+            if isinstance(changed, ApiError):
+                return self._refuse(request, changed, (), old)
+            review = review._replace(object=changed)
+        for webhook in self.webhooks:
+            verdict = webhook.mutate(review)
+            warnings += verdict.warnings
+            if verdict.denied is not None:
+                return self._refuse(request, verdict.denied, tuple(warnings), old)
+            if verdict.object is not None:
+                review = review._replace(object=verdict.object)
+        review = review._replace(object=self._completed(review))
+        return self._validated(review, warnings, old)
+
+    def _validated(
+        self, review: Review, warnings: list[str], old: Json | None
+    ) -> Admitted | ApiResponse:
+        request = review.request
+        for validator in self.validators:
+            problem = validator(review)
+            if problem is not None:
+                return self._refuse(request, problem, tuple(warnings), old)
+        denied: list[ApiError] = []
+        for webhook in self.webhooks:
+            verdict = webhook.validate(review)
+            warnings += verdict.warnings
+            denied += [verdict.denied] if verdict.denied else []
+        if denied:
+            return self._refuse(request, denied[0], tuple(warnings), old)
+        return Admitted(request, review.object, old, tuple(warnings))
+
+    def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
+        """Return the object sent with defaults, and without what this request cannot set."""
+        obj = request.object
+        if obj is None or (request.subresource and request.subresource != "status"):
+            return obj
+        if old is None or request.operation is Operation.CREATE:
+            if has_status(request.key, self.store):
+                obj = without_status(obj)
+            return with_defaults(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+        version = text_field(metadata(obj), "resourceVersion")
+        if version and version != metadata(old)["resourceVersion"]:
+            return errors.conflict(request.key, self.store.defined)
+        if request.subresource == "status":
+            return {**old, "status": obj.get("status")}
+        if has_status(request.key, self.store):
+            kept = {"status": old["status"]} if "status" in old else {}
+            obj = {**without_status(obj), **kept}
+        return with_defaults(as_successor(obj, old))
+
+    def _completed(self, review: Review) -> Json | None:
+        """Return the object with what the server fills in between the two kinds of webhooks."""
+        obj, request = review.object, review.request
+        if obj is None or (request.subresource and request.subresource != "status"):
+            return obj
+        if request.operation is not Operation.CREATE:
+            return obj if request.subresource else with_generation(obj, review.old)
+        meta = metadata(obj)
+        base = text_field(meta, "generateName")
+        name = text_field(meta, "name") or (self.identities.generated_name(base) if base else "")
+        filled = {
+            "name": name,
+            "uid": self.identities.uid(),
+            "creationTimestamp": self.clock.stamp(),
+            "generation": 1,
+        }
+        return with_metadata(obj, filled)
+
+    def persist(self, admitted: Admitted) -> ApiResponse:
+        """Store what was admitted, unless another was faster."""
+        request, obj, old, warnings = admitted
+        if request.operation is Operation.CONNECT:
+            return self._answer(request, ApiResponse(obj, warnings), old)
+        key = object_key(obj) if obj is not None and not request.subresource else request.key
+        now = self.store.get(*key)
+        creates = request.operation is Operation.CREATE and not request.subresource
+        if creates and now is not None:
+            return self._refuse(request, errors.already_exists(key, self.store.defined), warnings)
+        if not creates and now is None:
+            return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
+        if request.operation is Operation.DELETE:
+            return self._delete(request, now, warnings)
+        if old is not None and now is not None and _version(now) != _version(old):
+            return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
+        if request.dry_run or obj == now:
+            return self._answer(request, ApiResponse(obj, warnings), now)
+        if now is not None and is_terminating(now) and not metadata(obj).get("finalizers"):
+            self.store.remove(now)
+            return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
+        stored = self.store.put(obj)
+        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+
+    def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
+        if request.dry_run or is_terminating(now):
+            return self._answer(request, ApiResponse(now, warnings), now)
+        spec = now.get("spec")
+        waits = metadata(now).get("finalizers") or (
+            request.key.kind == "Namespace" and spec.__class__ is dict and spec.get("finalizers")
+        )
+        if not waits:
+            self.store.remove(now)
+            return self._answer(request, ApiResponse(now, warnings, changed=True), now)
+        stamped = with_metadata(now, {"deletionTimestamp": self.clock.stamp()})
+        if request.key.kind == "Namespace":
+            stamped = {**stamped, "status": {"phase": "Terminating"}}
+        stored = self.store.put(stamped)
+        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+
+    def _refuse(
+        self,
+        request: ApiRequest,
+        problem: ApiError,
+        warnings: tuple[str, ...],
+        old: Json | None = None,
+    ) -> ApiResponse:
+        return self._answer(request, ApiResponse(None, warnings, problem), old)
+
+    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json | None) -> ApiResponse:
+        for observer in self.observers:
+            observer(request, response, old)
+        return response
+
+
+def _sees_old(request: ApiRequest) -> bool:
+    return request.operation in {Operation.UPDATE, Operation.DELETE}
+
+
+def _version(obj: Json) -> Json:
+    return metadata(obj).get("resourceVersion")

@@ -1,0 +1,139 @@
+"""What is stored: objects by identity, their versions, and everyone who watches them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+class Change(NamedTuple):
+    """One write: what was there, and what is there now; None for nothing."""
+
+    revision: int
+    old: Json | None
+    new: Json | None
+
+    @property
+    def subject(self) -> Json:
+        """The object as it is, or as it was last."""
+        return self.new if self.new is not None else self.old
+
+
+Watcher = Callable[[Change], None]
+
+
+class Store:
+    """A `ClusterView` of objects that change. Nobody changes an object that is in it or was.
+
+    An object is one whatever version of its group it is asked for by; it comes back as that
+    version.
+    """
+
+    def __init__(self, installed: KindTable = NO_KINDS) -> None:
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._watchers: list[Watcher] = []
+        self._installed = installed
+        self._defined = installed
+        self.revision = 0
+        self.changes: list[Change] = []
+        self.read_keys: set[ObjectKey] | None = None
+        """Where reads are noted, if someone wants to know them."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        group = split_api_version(api_version)[0]
+        if self.read_keys is not None:
+            self.read_keys.add(ObjectKey(group, kind, namespace, name))
+        found = self._objects.get((group, kind), {}).get((namespace, name))
+        return _as_version(found, api_version)
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+        group = split_api_version(api_version)[0]
+        if self.read_keys is not None:
+            self.read_keys.add(ObjectKey(group, kind, namespace, ""))
+        some = self._objects.get((group, kind), {})
+        return [
+            _as_version(obj, api_version)
+            for (place, _), obj in sorted(some.items(), key=lambda item: item[0])
+            if not namespace or place == namespace
+        ]
+
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of everything that is there, in order of first writing."""
+        return dict.fromkeys(
+            object_key(obj)[:2] for some in self._objects.values() for obj in some.values()
+        )
+
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where none is known."""
+        return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+
+    @property
+    def defined(self) -> KindTable:
+        """The kinds that custom resource definitions add."""
+        return self._defined
+
+    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+        """Return the labels of a Namespace, or an empty dict."""
+        return labels(self.get("v1", "Namespace", "", namespace))
+
+    def by_uid(self, api_version: str, kind: str, uid: str) -> Json | None:
+        """Return the object of a kind with a uid, or None."""
+        for obj in self.list(api_version, kind, ""):
+            if uid and text_field(metadata(obj), "uid") == uid:
+                return obj
+        return None
+
+    def every(self) -> Sequence[Json]:
+        """Return everything that is there, by group, kind, namespace and name."""
+        return [
+            obj
+            for _, some in sorted(self._objects.items())
+            for _, obj in sorted(some.items(), key=lambda item: item[0])
+        ]
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell `watcher` of every write, at once; it must do no more than schedule a step."""
+        self._watchers.append(watcher)
+
+    def put(self, obj: Json) -> Json:
+        """Store an object with a new resourceVersion, and return it."""
+        self.revision += 1
+        meta = {**metadata(obj), "resourceVersion": str(self.revision)}
+        stored = {**obj, "metadata": meta}
+        key = object_key(stored)
+        group = split_api_version(key.api_version)[0]
+        some = self._objects.setdefault((group, key.kind), {})
+        old = some.get((key.namespace, key.name))
+        some[key.namespace, key.name] = stored
+        self._tell(Change(self.revision, old, stored))
+        return stored
+
+    def remove(self, obj: Json) -> None:
+        """Take an object out; nothing happens where it is not there."""
+        key = object_key(obj)
+        group = split_api_version(key.api_version)[0]
+        old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
+        if old is not None:
+            self.revision += 1
+            self._tell(Change(self.revision, old, None))
+
+    def _tell(self, change: Change) -> None:
+        key = object_key(change.subject)
+        if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
+            found = crd_kinds(self.list(key.api_version, key.kind, ""))
+            self._defined = {**self._installed, **found}
+        self.changes.append(change)
+        for watcher in self._watchers:
+            watcher(change)
+
+
+def _as_version(obj: Json | None, api_version: str) -> Json | None:
+    if obj is None or obj["apiVersion"] == api_version:
+        return obj
+    return {**obj, "apiVersion": api_version}

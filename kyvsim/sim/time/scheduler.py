@@ -1,0 +1,95 @@
+"""What is to be done when: steps of actors, in the order of virtual time."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kyvsim.sim.time.clock import VirtualClock
+
+
+class Task(NamedTuple):
+    """One step of one actor; steps are atomic, and an actor's steps keep their order."""
+
+    due: float
+    """Seconds after the start of the simulation."""
+    number: int
+    actor: str
+    run: Callable[[], None]
+    timer: bool
+    """Whether it only waits for its time, as a rescan does; no work is pending for its sake."""
+
+
+Choose = Callable[[Sequence[Task]], int]
+"""Picks one of several tasks that may run next, the first of each actor, in order of time."""
+
+
+def earliest(enabled: Sequence[Task]) -> int:
+    """Pick what is due first."""
+    del enabled
+    return 0
+
+
+class Scheduler:
+    """The pending tasks, and the clock that they move."""
+
+    def __init__(self, clock: VirtualClock, choose: Choose = earliest) -> None:
+        self.clock = clock
+        self._choose = choose
+        self._pending: list[Task] = []
+        self._count = 0
+
+    def after(
+        self, seconds: float, actor: str, run: Callable[[], None], *, timer: bool = False
+    ) -> None:
+        """Let `actor` run a step some seconds from now."""
+        self._count += 1
+        task = Task(self.clock.elapsed + seconds, self._count, actor, run, timer)
+        self._pending.append(task)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and everything happen that is due meanwhile."""
+        end = self.clock.elapsed + seconds
+        while self.step(end):
+            pass
+        self.clock.move_to(end)
+
+    def run_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Run until `done` says so, at most for some virtual seconds; return whether it did.
+
+        `done` is asked again after every step.
+        """
+        end = self.clock.elapsed + seconds
+        while not done():
+            if not self.step(end):
+                self.clock.move_to(end)
+                return done()
+        return True
+
+    def settle(self, seconds: float) -> bool:
+        """Run until only timers wait, at most for some virtual seconds; return whether they do."""
+        return self.run_until(lambda: all(task.timer for task in self._pending), seconds)
+
+    def step(self, end: float) -> bool:
+        """Run the next task due by `end`; return whether there was one."""
+        enabled = self._enabled(end)
+        if not enabled:
+            return False
+        task = enabled[self._choose(enabled) if len(enabled) > 1 else 0]
+        self._pending.remove(task)
+        self.clock.move_to(task.due)
+        task.run()
+        return True
+
+    def _enabled(self, end: float) -> list[Task]:
+        """Return the first task of each actor that may run by `end`; timers wait for their time.
+
+        A timer counts only where nothing else is due before it.
+        """
+        due = sorted((task for task in self._pending if task.due <= end), key=lambda one: one[:2])
+        work: dict[str, Task] = {}
+        for task in due:
+            if task.timer:
+                if not work:
+                    return [task]
+                break
+            work.setdefault(task.actor, task)
+        return list(work.values())

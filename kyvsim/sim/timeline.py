@@ -1,0 +1,49 @@
+"""The record of what happened."""
+
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.simulation import TimelineEvent
+from kyvsim.sim.time import VirtualClock
+
+
+class Timeline:
+    """Events in the order in which they happened."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.events: list[TimelineEvent] = []
+        self.cause: int | None = None
+        """What the step that runs now follows from, if that is known."""
+
+    def record(
+        self, actor: str, action: str, key: ObjectKey, *, outcome: str = "done", message: str = ""
+    ) -> TimelineEvent:
+        """Add an event that happens now, and return it."""
+        event = TimelineEvent(
+            number=len(self.events),
+            time=self._clock.elapsed,
+            actor=actor,
+            action=action,
+            object=key,
+            outcome=outcome,
+            message=message,
+            cause=self.cause,
+        )
+        self.events.append(event)
+        return event
+
+    def amend(
+        self,
+        event: TimelineEvent,
+        *,
+        before: Json = None,
+        after: Json = None,
+        policies: tuple[str, ...] = (),
+    ) -> TimelineEvent:
+        """Add objects and policies to an event, and return it as it is now."""
+        fuller = event._replace(
+            before=before if before is not None else event.before,
+            after=after if after is not None else event.after,
+            policies=policies or event.policies,
+        )
+        self.events[event.number] = fuller
+        return fuller
