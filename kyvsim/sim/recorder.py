@@ -1,25 +1,30 @@
 """Requests to the API server, as events of the timeline."""
 
 from collections.abc import Callable
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.sim.server import ApiRequest, ApiResponse
 from kyvsim.sim.timeline import Timeline
 
-_ACTIONS = {
-    Operation.CREATE: "create",
-    Operation.UPDATE: "update",
-    Operation.DELETE: "delete",
-    Operation.CONNECT: "connect",
-}
-_ACTORS = {
-    "kubernetes-admin": "user",
-    "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
-    "system:serviceaccount:kyverno:kyverno-background-controller": "background",
-    "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
-    "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
-}
+_ACTIONS = MappingProxyType(
+    {
+        Operation.CREATE: "create",
+        Operation.UPDATE: "update",
+        Operation.DELETE: "delete",
+        Operation.CONNECT: "connect",
+    }
+)
+_ACTORS = MappingProxyType(
+    {
+        "kubernetes-admin": "user",
+        "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
+        "system:serviceaccount:kyverno:kyverno-background-controller": "background",
+        "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
+        "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
+    }
+)
 
 
 def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Json], None]:

@@ -55,30 +55,32 @@ class AdmissionController:
         request = self._seen(review) if review.request.operation in _MUTATED else None
         if request is None:
             return ALLOWED
-        warnings: list[str] = []
-        obj, told = request.object, []
+        told: list[PolicyResponse] = []
+        for phase, step in self._mutations(request):
+            response = self._run(step, phase, request)
+            if response is None or not response.results:
+                continue
+            if _failed(response) and _fails_closed(response.policy):
+                return self._mutation_denied(review, request, response)
+            if not _failed(response):
+                told.append(response)
+                request = request._replace(object=response.object)
+        self._tell(Admission(review, request, tuple(told), mutating=True))
+        changed = request.object is not review.object
+        warnings = tuple(warnings_of(told, mutating=True))
+        return Verdict(request.object if changed else None, warnings)
+
+    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Step]]:
+        """Yield what changes the object, or looks at its images: the latter comes last."""
         for phase in (Phase.MUTATE, Phase.VERIFY_IMAGES):
             for step in self._steps(phase, request, _mutates_trigger):
-                request = request._replace(object=obj)
-                response = self._run(step, phase, request)
-                if response is None or not response.results:
-                    continue
-                if _failed(response):
-                    if _fails_closed(response.policy):
-                        return self._mutation_denied(review, request, response, phase)
-                    continue
-                told.append(response)
-                obj = response.object if response.changed else obj
-        warnings += warnings_of(told, mutating=True)
-        self._tell(Admission(review, request, tuple(told), mutating=True))
-        changed = obj is not review.object
-        return Verdict(obj if changed else None, tuple(warnings))
+                yield phase, step
 
     def _mutation_denied(
-        self, review: Review, request: AdmissionRequest, response: PolicyResponse, phase: Phase
+        self, review: Review, request: AdmissionRequest, response: PolicyResponse
     ) -> Verdict:
         self._tell(Admission(review, request, (response,), mutating=True, blocked=True))
-        if phase is Phase.VERIFY_IMAGES:
+        if response.phase is Phase.VERIFY_IMAGES:
             message = blocked_message(request.subject, [response])
         else:
             message = mutation_failure(response)

@@ -80,8 +80,9 @@ def _words(text: Json) -> list[str]:
 def _filters(text: str) -> tuple[_Filter, ...]:
     found = []
     for part in _FILTER.findall(text):
-        kind, namespace, name, *_ = [*part.split(","), _ANYTHING, _ANYTHING]
-        found.append(_Filter(parse_kind_selector(kind.strip()), _or_any(namespace), _or_any(name)))
+        words = [*str(part).split(","), _ANYTHING, _ANYTHING]
+        kind = parse_kind_selector(words[0].strip())
+        found.append(_Filter(kind, _or_any(words[1]), _or_any(words[2])))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/
 """
 
 from collections.abc import Callable
+from types import MappingProxyType
 
 from kyvsim.compile import CompiledPolicy
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
@@ -96,12 +97,14 @@ def _status(compiled: CompiledPolicy | None) -> Json:
     }
 
 
-_SECTIONS = {
-    Phase.GENERATE: "generate",
-    Phase.MUTATE: "mutate",
-    Phase.VALIDATE: "validate",
-    Phase.VERIFY_IMAGES: "verifyimages",
-}
+_SECTIONS = MappingProxyType(
+    {
+        Phase.GENERATE: "generate",
+        Phase.MUTATE: "mutate",
+        Phase.VALIDATE: "validate",
+        Phase.VERIFY_IMAGES: "verifyimages",
+    }
+)
 
 
 def _counts(rule: Json, phase: Phase) -> bool:

@@ -4,6 +4,8 @@ Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac; for `bou
 pkg/userinfo/roleRef.go.
 """
 
+from types import MappingProxyType
+
 from kyvsim.context.access_review import review
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
@@ -14,7 +16,9 @@ from kyvsim.sim.server.request import ApiError, ApiRequest
 from kyvsim.sim.server.store import Store
 
 _RBAC = "rbac.authorization.k8s.io/v1"
-_VERBS = {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+_VERBS = MappingProxyType(
+    {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+)
 
 
 def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = "") -> bool:

@@ -3,11 +3,10 @@
 Source of the rules: k8s.io/apiserver pkg/storage/names.
 """
 
-import uuid
+import hashlib
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
-_SPACE = uuid.UUID("6b797673-696d-5000-8000-000000000000")
 
 
 class Identities:
@@ -19,11 +18,15 @@ class Identities:
 
     def uid(self) -> str:
         """Return a uid that nothing else has."""
-        return str(self._next())
+        digits = f"{self._next():032x}"
+        # Version 5 and the common variant, as of a uuid that is made of a hash.
+        digits = f"{digits[:12]}5{digits[13:16]}8{digits[17:]}"
+        cuts = (0, 8, 12, 16, 20, 32)
+        return "-".join(digits[i:j] for i, j in zip(cuts, cuts[1:], strict=False))
 
     def generated_name(self, base: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""
-        number, suffix = self._next().int, ""
+        number, suffix = self._next(), ""
         for _ in range(5):
             number, index = divmod(number, len(_ALPHABET))
             suffix += _ALPHABET[index]
@@ -31,8 +34,9 @@ class Identities:
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
-        return self._next().int % bound
+        return self._next() % bound
 
-    def _next(self) -> uuid.UUID:
+    def _next(self) -> int:
         self._count += 1
-        return uuid.uuid5(_SPACE, f"{self._seed}/{self._count}")
+        text = f"{self._seed}/{self._count}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
