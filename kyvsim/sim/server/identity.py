@@ -4,6 +4,7 @@ Source of the rules: k8s.io/apiserver pkg/storage/names.
 """
 
 import hashlib
+from itertools import pairwise
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
@@ -22,7 +23,7 @@ class Identities:
         # Version 5 and the common variant, as of a uuid that is made of a hash.
         digits = f"{digits[:12]}5{digits[13:16]}8{digits[17:]}"
         cuts = (0, 8, 12, 16, 20, 32)
-        return "-".join(digits[i:j] for i, j in zip(cuts, cuts[1:], strict=False))
+        return "-".join(digits[i:j] for i, j in pairwise(cuts))
 
     def generated_name(self, base: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""

@@ -19,7 +19,7 @@ class Task(NamedTuple):
 
 
 Choose = Callable[[Sequence[Task]], int]
-"""Picks one of several tasks that may run next, the first of each actor, in order of time."""
+"""Picks one of the tasks that may run next, the first of each actor, in order of time."""
 
 
 def earliest(enabled: Sequence[Task]) -> int:
@@ -73,7 +73,7 @@ class Scheduler:
         enabled = self._enabled(end)
         if not enabled:
             return False
-        task = enabled[self._choose(enabled) if len(enabled) > 1 else 0]
+        task = enabled[self._choose(enabled)]
         self._pending.remove(task)
         self.clock.move_to(task.due)
         task.run()

@@ -1,0 +1,70 @@
+"""One run in a chosen order, and what it shows about other orders."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.sim.exploration.footprint import NOTHING, Footprint
+from kyvsim.sim.server import Change, Store
+from kyvsim.sim.time import Task
+
+_WINDOW = 1.0
+"""Seconds by which a step may come too early; what is further off waits for its time."""
+
+
+class Step(NamedTuple):
+    """A step that was run, and those that could have been run in its place."""
+
+    actor: str
+    others: tuple[str, ...]
+    footprint: Footprint
+
+
+class DirectedRun:
+    """Chooses the steps of one run: first as told, then what is due first."""
+
+    def __init__(self, directions: Sequence[str] = ()) -> None:
+        self._directions = directions
+        self._store: Store | None = None
+        self._seen_changes = 0
+        self._open: tuple[str, tuple[str, ...]] | None = None
+        self.steps: list[Step] = []
+
+    def watch(self, store: Store) -> None:
+        """Note from now on what steps read from a store, and write to it."""
+        self._store = store
+        self._seen_changes = len(store.changes)
+        store.read_keys = set()
+
+    def choose(self, enabled: Sequence[Task]) -> int:
+        """Pick the step of the actor that is told, or the first one."""
+        self.close()
+        near = [task for task in enabled if task.due <= enabled[0].due + _WINDOW]
+        actors = [task.actor for task in near]
+        place = len(self.steps)
+        told = self._directions[place] if place < len(self._directions) else actors[0]
+        index = actors.index(told) if told in actors else 0
+        self._open = (actors[index], tuple(one for one in actors if one != actors[index]))
+        return index
+
+    def close(self) -> None:
+        """Note what the step that ran last has touched."""
+        if self._open is not None:
+            self.steps.append(Step(*self._open, self._touched()))
+            self._open = None
+
+    def _touched(self) -> Footprint:
+        store = self._store
+        if store is None or store.read_keys is None:
+            return NOTHING
+        changes = store.changes[self._seen_changes :]
+        self._seen_changes = len(store.changes)
+        found = Footprint(frozenset(store.read_keys), frozenset(map(_written, changes)))
+        store.read_keys = set()
+        return found
+
+
+def _written(change: Change) -> ObjectKey:
+    key = object_key(change.subject)
+    return key._replace(api_version=split_api_version(key.api_version)[0])

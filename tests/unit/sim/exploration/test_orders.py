@@ -1,0 +1,106 @@
+from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.simulation import Simulation
+from kyvsim.sim.exploration import Order, explore, group_outcomes
+from kyvsim.sim.server import Store
+from kyvsim.sim.time import Scheduler, VirtualClock
+
+
+def config_map(name, **data):
+    meta = {"name": name, "namespace": "x"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def simulate(*programs):
+    """Return what runs programs, lists of steps on a store, each as an actor of its own."""
+
+    def run(directed):
+        scheduler, store = Scheduler(VirtualClock(), directed.choose), Store()
+        store.put(config_map("shared", value="0"))
+        directed.watch(store)
+        for index, steps in enumerate(programs):
+            for step in steps:
+                scheduler.after(0.1, f"actor-{index}", lambda step=step: step(store))
+        scheduler.settle(10)
+        return Simulation("test", (), tuple(store.every()))
+
+    return run
+
+
+def value(store, name="shared"):
+    return store.get("v1", "ConfigMap", "x", name)["data"]["value"]
+
+
+def increment():
+    """Return two steps that lose a count where another writes between them."""
+    seen = []
+
+    def read(store):
+        seen[:] = [int(value(store))]
+
+    def write(store):
+        store.put(config_map("shared", value=str(seen[0] + 1)))
+
+    return [read, write]
+
+
+def ends(runs):
+    return [dict(one.shortest.simulation.objects[0])["data"]["value"] for one in runs]
+
+
+def test_a_lost_update_is_found():
+    programs = increment(), increment()
+    outcomes = group_outcomes(explore(simulate(*programs), None))
+    assert sorted(ends(outcomes)) == ["1", "2"]
+
+
+def test_the_usual_order_comes_first_and_the_shortest_way_to_another_end_is_told():
+    orders = [*explore(simulate(increment(), increment()), None)]
+    assert (orders[0].changes, orders[0].directions) == (0, ())
+    outcomes = group_outcomes(orders)
+    assert outcomes[0].shortest.changes == 0
+    assert min(one.shortest.changes for one in outcomes[1:]) == 1
+
+
+def test_steps_that_do_not_meet_are_run_in_one_order_only():
+    programs = [
+        [lambda store: store.put(config_map("a"))],
+        [lambda store: store.put(config_map("b"))],
+        [lambda store: store.put(config_map("c"))],
+    ]
+    assert len([*explore(simulate(*programs), None)]) == 1
+
+
+def test_a_list_meets_what_is_written_to_its_kind():
+    seen = []
+    programs = [
+        [lambda store: seen.append(len(store.list("v1", "ConfigMap", "x")))],
+        [lambda store: store.put(config_map("b"))],
+    ]
+    assert len([*explore(simulate(*programs), None)]) == 2
+    assert sorted(seen) == [1, 2]
+
+
+def test_no_more_runs_are_made_than_wished():
+    programs = [increment(), increment(), increment()]
+    assert len([*explore(simulate(*programs), 3)]) == 3
+    assert len([*explore(simulate(*programs), None)]) > 3
+
+
+def test_ends_that_differ_only_in_what_chance_gives_are_one():
+    def ending(uid, time):
+        meta = {"uid": uid, "creationTimestamp": time, "generateName": "a-", "name": f"a-{uid[:3]}"}
+        return Simulation("test", (), ({"apiVersion": "v1", "kind": "Pod", "metadata": meta},))
+
+    orders = [
+        Order(ending("11111111-1111-1111-1111-111111111111", "2026-01-01T00:00:00Z"), 0, ()),
+        Order(ending("22222222-1111-1111-1111-111111111111", "2026-01-01T00:00:09Z"), 1, ()),
+    ]
+    (only,) = group_outcomes(orders)
+    assert (only.runs, only.shortest.changes) == (2, 0)
+
+
+def test_keys_of_steps_name_groups_not_versions():
+    store = Store()
+    store.read_keys = set()
+    store.get("apps/v1", "Deployment", "x", "y")
+    assert store.read_keys == {ObjectKey("apps", "Deployment", "x", "y")}
