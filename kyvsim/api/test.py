@@ -1,10 +1,13 @@
 """`test`: manifests found, run and checked, each by itself and several at a time."""
 
 import os
+import signal
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.test_inputs import ManifestInputs, read_test
+from kyvsim.load.stamps import stamp
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
@@ -41,28 +44,37 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
 
     The order, and all that is said, do not depend on the number of processes.
     """
+    files, said = find_files(run)
+    return SuiteOutcome(tuple(chain.from_iterable(run_files(files, run))), said)
+
+
+def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return the files of manifests, each once, and what is wrong with the paths."""
     files: list[str] = []
     said: list[Diagnostic] = []
     for path in run.paths:
         found, problems = find_manifests(path, run.file_name)
         files += found
         said += problems
-    outcomes = _run_all(tuple(dict.fromkeys(files)), run)
-    return SuiteOutcome(tuple(outcomes), tuple(said))
+    return tuple(dict.fromkeys(files)), tuple(said)
 
 
-def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]:
+def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestOutcome, ...]]:
+    """Yield what came of each file, in their order, by several processes if it is worth it."""
     jobs = run.jobs or (_processors() if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
         for file in files:
-            yield from run_file(file, run.options)
+            yield run_file(file, run.options)
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
 
-    with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+    # An interrupt reaches all processes of a terminal: this one ends the others.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(
+        min(jobs, len(files)), initializer=signal.signal, initargs=ignoring
+    ) as pool:
         options = [run.options] * len(files)
-        for outcomes in pool.map(run_file, files, options, chunksize=4):
-            yield from outcomes
+        yield from pool.map(run_file, files, options, chunksize=4)
 
 
 def _processors() -> int:
@@ -74,11 +86,12 @@ def _processors() -> int:
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
+    found = stamp(file)
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:
         outcomes.insert(0, ManifestOutcome(file, (), problems))
-    return tuple(outcomes)
+    return tuple(one._replace(inputs=(found, *one.inputs)) for one in outcomes)
 
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
@@ -97,7 +110,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(file, outcomes, inputs.diagnostics)
+    return ManifestOutcome(file, outcomes, inputs.diagnostics, inputs.stamps)
 
 
 def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:

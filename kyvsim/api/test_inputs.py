@@ -17,13 +17,14 @@ from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
+from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, Stamp
 from kyvsim.model.test_suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
 from kyvsim.suite.compare import Files
@@ -44,6 +45,8 @@ class ManifestInputs(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether something that every verdict depends on could not be used."""
+    stamps: tuple[Stamp, ...]
+    """What was found at the paths that the manifest names, before it was read."""
 
 
 class _Reader:
@@ -51,6 +54,7 @@ class _Reader:
 
     def __init__(self, manifest: Manifest) -> None:
         self.said: list[Diagnostic] = []
+        self.stamps: list[Stamp] = []
         self._folder = os.path.dirname(manifest.document.file)
 
     def keep(self, found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
@@ -59,8 +63,10 @@ class _Reader:
         return found[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the paths that a manifest's entries stand for."""
-        return tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+        """Return the paths that a manifest's entries stand for, and note what lies there."""
+        found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+        self.stamps += map(stamp, found)
+        return found
 
     def path(self, name: str) -> str:
         """Return the path of an entry that may be empty."""
@@ -108,6 +114,7 @@ def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInpu
         unread={_name(one): _reason(one, reader.said) for one in unread},
         diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *reader.said),
         unusable=unusable or bool(lost),
+        stamps=tuple(reader.stamps),
     )
 
 

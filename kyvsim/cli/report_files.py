@@ -61,7 +61,6 @@ def _write(path: str, pieces: Iterator[str]) -> None:
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         os.replace(temporary, path)
-    except OSError:
+    finally:  # also when an interrupt comes
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise

@@ -38,6 +38,8 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
         raise click.UsageError(text, ctx)
     if options["update"] or options["lenient"]:
         raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+    if options["watch"]:
+        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
     if len(folders) > 1:
         raise click.UsageError("with --create, -o is one folder", ctx)
     for path in (*policies, *resources):

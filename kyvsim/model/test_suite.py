@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location, Path, Stamp
 
 
 class ResourceSpec(NamedTuple):
@@ -102,6 +102,8 @@ class ManifestOutcome(NamedTuple):
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
+    inputs: tuple[Stamp, ...] = ()
+    """What it depends on, as it was found before it was read: its file, and what that names."""
 
 
 class SuiteOutcome(NamedTuple):
