@@ -9,6 +9,7 @@ from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.suite.check import check_rows
+from kyvsim.suite.coverage import Recorder, together
 from kyvsim.suite.run import observe
 from kyvsim.suite.select import Bench
 from kyvsim.suite.selector import Selector
@@ -24,6 +25,8 @@ class Reading(NamedTuple):
     lenient: bool = False
     goldens: bool = False
     """Whether to tell what the files of expected objects should hold."""
+    coverage: bool = False
+    """Whether to tell what is reached in the policies."""
 
 
 class SuiteRun(NamedTuple):
@@ -47,8 +50,10 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
         found, problems = find_manifests(path, run.file_name)
         files += found
         said += problems
-    outcomes = _run_all(tuple(dict.fromkeys(files)), run)
-    return SuiteOutcome(tuple(outcomes), tuple(said))
+    outcomes = tuple(_run_all(tuple(dict.fromkeys(files)), run))
+    points = (point for one in outcomes for point in one.points)
+    coverage = together(points, os.path.realpath) if run.options.coverage else None
+    return SuiteOutcome(outcomes, tuple(said), coverage)
 
 
 def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]:
@@ -86,18 +91,26 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     file = manifest.document.file
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
+    if not rows and manifest.rows:
+        return ManifestOutcome(file, (), ())
+    recorder = Recorder(rows) if options.coverage else None
     if not rows:
-        empty = () if manifest.rows else (no_rows(manifest),)
-        return ManifestOutcome(file, (), empty)
-    inputs = read_test(manifest, rows)
+        # Policies that nothing is expected of are there to be reached all the same.
+        if recorder:
+            read_test(manifest, rows, recorder.listen)
+        points = recorder.points() if recorder else ()
+        return ManifestOutcome(file, (), (no_rows(manifest),), points)
+    inputs = read_test(manifest, rows, recorder.listen if recorder else None)
+    bench = None if inputs.unusable else bench_of(manifest, inputs)
+    # Judging silent rows asks rules once more, which is no test of them.
+    points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
-    if not inputs.unusable:
-        bench = bench_of(manifest, inputs)
+    if bench:
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(file, outcomes, inputs.diagnostics)
+    return ManifestOutcome(file, outcomes, inputs.diagnostics, points)
 
 
 def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document, Location, Path
 
@@ -102,6 +103,8 @@ class ManifestOutcome(NamedTuple):
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
+    points: tuple[Point, ...] = ()
+    """What its policies have to reach, and what was reached; only found if asked for."""
 
 
 class SuiteOutcome(NamedTuple):
@@ -110,6 +113,8 @@ class SuiteOutcome(NamedTuple):
     manifests: tuple[ManifestOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
     """What is wrong besides the manifests: paths, the selector."""
+    coverage: Coverage | None = None
+    """What all manifests together reached, if asked for."""
 
     @property
     def failed(self) -> int:
