@@ -34,6 +34,7 @@ class Recorder:
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
         self._records: dict[_Key, _Record] = {}
+        self._tested: dict[tuple[str, str], bool] = {}
 
     def listen(self, place: Place, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
@@ -41,15 +42,18 @@ class Recorder:
         key = (document.file, document.number, (*place.root, *place.inside), kind)
         fresh = _Record(place, outcomes, [0] * len(outcomes))
         times = self._records.setdefault(key, fresh).times
-        return partial(_count, times) if self._is_tested(place) else None
-
-    def _is_tested(self, place: Place) -> bool:
-        names = {place.policy, place.policy.rpartition("/")[2]}
-        return any(row.policy in names and names_rule(row, place.rule) for row in self._rows)
+        rule = (place.policy, place.rule)
+        if rule not in self._tested:
+            self._tested[rule] = any(_is_about(row, *rule) for row in self._rows)
+        return partial(_count, times) if self._tested[rule] else None
 
     def points(self) -> tuple[Point, ...]:
         """Return the points as they stand now."""
         return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
+
+
+def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
+    return row.policy in {policy, policy.rpartition("/")[2]} and names_rule(row, rule)
 
 
 def _count(times: list[int], outcome: int) -> None:
