@@ -64,7 +64,7 @@ def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
     """
     for path, pieces in reports:
         try:
-            _write(os.path.realpath(path), pieces)
+            _write(path, pieces)
         except OSError as error:
             raise OutputError(f"cannot write to {path}: {error.strerror}") from None
 
@@ -74,6 +74,8 @@ def _write(path: str, pieces: Iterator[str]) -> None:
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         return
+    # A stream's link leads to a name that can't be opened, so links are followed for files only.
+    path = os.path.realpath(path)
     temporary = f"{path}.{os.urandom(4).hex()}.tmp"
     try:
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
