@@ -10,7 +10,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.coverage import Recorder, together
-from kyvsim.suite.run import observe
+from kyvsim.suite.run import Begin, observe
 from kyvsim.suite.select import Bench
 from kyvsim.suite.selector import Selector
 
@@ -88,20 +88,14 @@ def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
-    file = manifest.document.file
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
-    if not rows and manifest.rows:
-        return ManifestOutcome(file, (), ())
-    recorder = Recorder(rows) if options.coverage else None
     if not rows:
-        # Policies that nothing is expected of are there to be reached all the same.
-        if recorder:
-            read_test(manifest, rows, recorder.listen)
-        points = recorder.points() if recorder else ()
-        return ManifestOutcome(file, (), (no_rows(manifest),), points)
+        return _without_rows(manifest, options)
+    recorder = Recorder(rows) if options.coverage else None
     inputs = read_test(manifest, rows, recorder.listen if recorder else None)
-    bench = None if inputs.unusable else bench_of(manifest, inputs)
+    begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
+    bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
     # Judging silent rows asks rules once more, which is no test of them.
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
@@ -110,13 +104,32 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(file, outcomes, inputs.diagnostics, points)
+    return ManifestOutcome(manifest.document.file, outcomes, inputs.diagnostics, points)
 
 
-def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:
+def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
+    """Return what is to be said of a manifest of which no row is checked.
+
+    Where it has none its policies are there to be reached all the same.
+    """
+    file = manifest.document.file
+    if manifest.rows:
+        return ManifestOutcome(file, (), ())
+    recorder = Recorder(())
+    if options.coverage:
+        read_test(manifest, (), recorder.listen)
+    return ManifestOutcome(file, (), (no_rows(manifest),), recorder.points())
+
+
+def bench_of(
+    manifest: Manifest,
+    inputs: ManifestInputs,
+    begin: Begin | None = None,
+) -> Bench:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
-    return Bench(observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread)
+    observed = observe(inputs.suite, operations, begin)
+    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
 
 
 def placed(

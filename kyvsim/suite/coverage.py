@@ -1,9 +1,10 @@
 """What one manifest reaches in its policies, and what several reach together."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.coverage import (
     Coverage,
     FileCoverage,
@@ -15,9 +16,14 @@ from kyvsim.model.coverage import (
 )
 from kyvsim.model.source import Path
 from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.suite.meaning import resources_meant
+from kyvsim.suite.run import Begin, SuiteInputs, object_keys
+from kyvsim.suite.select import candidates
 from kyvsim.suite.verdict import names_rule
 
 _Key: TypeAlias = tuple[str, int, Path, PointKind]
+_RuleName: TypeAlias = tuple[str, str]
+"""The key of a policy and the name of a rule, as written or as derived."""
 
 
 class _Record(NamedTuple):
@@ -29,12 +35,13 @@ class _Record(NamedTuple):
 
 
 class Recorder:
-    """Counts what one manifest reaches; the rules that no row is about reach nothing."""
+    """Counts what the rows of one manifest reach: their rules, on their resources."""
 
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
         self._records: dict[_Key, _Record] = {}
-        self._tested: dict[tuple[str, str], bool] = {}
+        self._rows_about: dict[_RuleName, tuple[int, ...]] = {}
+        self._counted: set[_RuleName] = set()
 
     def listen(self, place: Place, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
@@ -43,21 +50,48 @@ class Recorder:
         fresh = _Record(place, outcomes, [0] * len(outcomes))
         times = self._records.setdefault(key, fresh).times
         rule = (place.policy, place.rule)
-        if rule not in self._tested:
-            self._tested[rule] = any(_is_about(row, *rule) for row in self._rows)
-        return partial(_count, times) if self._tested[rule] else None
+        if rule not in self._rows_about:
+            about = (n for n, row in enumerate(self._rows) if _is_about(row, *rule))
+            self._rows_about[rule] = tuple(about)
+        return partial(self._count, rule, times) if self._rows_about[rule] else None
+
+    def _count(self, rule: _RuleName, times: list[int], outcome: int) -> None:
+        if rule in self._counted:
+            times[outcome] += 1
+
+    def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> Begin:
+        """Return what is told of each run; there the rules count of which a row expects something.
+
+        `lenient` says how rows name resources.
+        """
+        meant = [_resources_of(row, inputs, lenient=lenient) for row in self._rows]
+
+        def begin(resource: ObjectKey, operation: str) -> None:
+            rows = {
+                number
+                for number, row in enumerate(self._rows)
+                if row.operation == operation and resource in meant[number]
+            }
+            about = self._rows_about.items()
+            self._counted = {rule for rule, numbers in about if not rows.isdisjoint(numbers)}
+
+        return begin
 
     def points(self) -> tuple[Point, ...]:
         """Return the points as they stand now."""
         return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
 
 
+def _resources_of(row: ExpectedRow, inputs: SuiteInputs, *, lenient: bool) -> Collection[ObjectKey]:
+    """Return the resources that a row's rule runs on; a target is patched by a run on any other."""
+    every = object_keys(inputs)
+    keys = candidates(row, every) if lenient else resources_meant(row, inputs)[0]
+    targets = frozenset(map(object_key, inputs.targets))
+    return frozenset(keys if targets.isdisjoint(keys) else every)
+
+
 def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
     return row.policy in {policy, policy.rpartition("/")[2]} and names_rule(row, rule)
-
-
-def _count(times: list[int], outcome: int) -> None:
-    times[outcome] += 1
 
 
 def _point(kind: PointKind, place: Place, outcomes: tuple[str, ...], times: list[int]) -> Point:

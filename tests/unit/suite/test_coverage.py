@@ -321,6 +321,36 @@ def test_rules_that_no_row_is_about_reach_nothing(reached):
     assert points["rule", "spec.rules[0]"] == {"passed": 0, "failed": 0}
 
 
+NAMED = "policy: p, rule: r, result: pass, kind: Pod, resources: [%s]"
+
+
+@pytest.mark.parametrize(
+    ("row", "lenient", "passed"),
+    [
+        (NAMED % "a", False, 1),
+        (NAMED % "a, shop/b", False, 2),
+        (NAMED % "nobody", False, 0),
+        (NAMED % "nobody", True, 3),
+        (f"{NAMED % 'a'}, operation: UPDATE", False, 1),
+    ],
+)
+def test_only_runs_that_a_row_expects_something_of_count(reached, row, lenient, passed):
+    points = reached(policy(rule(PASS)), row, lenient=lenient)
+    assert points["rule", "spec.rules[0]"] == {"passed": passed, "failed": 0}
+
+
+def test_a_row_about_a_target_counts_the_runs_that_patch_it(reached):
+    target = "{apiVersion: v1, kind: Secret, name: s, namespace: shop}"
+    body = (
+        f"mutate: {{targets: [{target}], patchStrategicMerge: {{metadata: {{labels: {{a: b}}}}}}}}"
+    )
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\n"
+    row = "policy: p, rule: r, result: pass, kind: Secret, resources: [s]"
+    files = {"extra": "targetResources: [target.yaml]\n", "target__yaml": secret}
+    points = reached(policy(rule(body)), row, **files)
+    assert points["rule", "spec.rules[0]"] == {"applied": 3}
+
+
 def test_rows_about_a_derived_rule_reach_only_that_one(reached):
     row = "policy: p, rule: autogen-r, result: pass, kind: Deployment"
     labelled = "validate: {message: bad, pattern: {metadata: {labels: {app: x}}}}"
