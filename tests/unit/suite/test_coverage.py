@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import test as api
-from kyvsim.model.coverage import PointKind
+from kyvsim.model.coverage import NO_WATCH, Place, PointKind, Watch
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -468,6 +468,13 @@ def test_watching_changes_no_outcome(monkeypatch, lenient):
     )
     assert [one._replace(points=()) for one in watched.manifests] == list(plain.manifests)
     assert watched.coverage.ratio.reached > 50
+
+
+def test_nothing_is_wrapped_where_nobody_listens():
+    assert NO_WATCH.at("spec", 0) is NO_WATCH
+    assert NO_WATCH.branch(PointKind.MATCH, "matched", bool) is bool
+    unheard = Watch(Place(None, "p", "r", ()), lambda *_: None)
+    assert unheard.at("match").branch(PointKind.MATCH, "matched", bool) is bool
 
 
 def test_nothing_is_told_unless_it_is_asked_for(suite):
