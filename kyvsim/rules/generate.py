@@ -6,7 +6,7 @@ what hinders its objects (a missing source, a variable without value) is told in
 
 from collections.abc import Callable, Iterator
 
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
@@ -17,7 +17,7 @@ from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
 from kyvsim.rules.generated_names import name_problems
-from kyvsim.rules.loops import compile_elements, compile_list
+from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, RuleContext, RuleType
 
 _Downstreams = Callable[[JSONContext], list[Json]]
@@ -48,9 +48,9 @@ def _source_of(pattern: Json) -> Callable[[Json, ClusterView], Iterator[Json]]:
 
 
 def _compile_loop(context: RuleContext, loop: Json) -> _Downstreams:
-    list_of = compile_list(loop["list"], context.environment)
+    list_of = compile_list(loop["list"], context.environment, context.watch)
     elements_of = compile_elements(loop, 0, context.environment)
-    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
 
     def make_each(scope: JSONContext) -> list[Json]:
@@ -65,7 +65,10 @@ def _compile_loop(context: RuleContext, loop: Json) -> _Downstreams:
 
 def _compile(context: RuleContext) -> CompiledBody:
     spec = context.rule.data["generate"]
-    makers = [_compile_loop(context, loop) for loop in spec.get("foreach") or ()]
+    makers = [
+        _compile_loop(context.within("generate", "foreach", index), loop)
+        for index, loop in enumerate(spec.get("foreach") or ())
+    ]
     makers = makers or [_compile_pattern(context, spec)]
 
     def evaluate(evaluation: Evaluation) -> Outcome:
