@@ -21,13 +21,13 @@ from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
-from kyvsim.model.coverage import Listener
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
 from kyvsim.model.test_suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
+from kyvsim.model.watch import Listener
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 

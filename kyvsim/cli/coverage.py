@@ -38,13 +38,13 @@ def coverage_options() -> Decorator:
             "--coverage-report",
             multiple=True,
             metavar="FORMAT=FILE",
-            help=f"Write that as {', '.join(COVERAGE_FORMATS)}. May repeat.",
+            help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
         click.option(
             "--coverage-threshold",
             metavar="PERCENT",
             callback=_percent,
-            help="Fail where less was reached.",
+            help="Fail where less was reached, of all policies together.",
         ),
     )
 

@@ -16,9 +16,10 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import Environment, QueryError
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
-from kyvsim.model.coverage import PointKind, Watch
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.watch import Watch
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _MATCHED = passed("resource matched")

@@ -9,9 +9,10 @@ from kyvsim.conditions import ConditionsResult, compile_exception_conditions
 from kyvsim.context import JSONContext
 from kyvsim.kube.wildcard import matches
 from kyvsim.match import compile_exception_match
-from kyvsim.model.coverage import Place, PointKind, Watch
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.watch import Place, Watch
 from kyvsim.rules.protocol import Exclusion
 
 

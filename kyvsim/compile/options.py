@@ -4,9 +4,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.expr import Environment
-from kyvsim.model.coverage import NO_WATCH, Listener, Place, Watch
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
 
 
 class Model(StrEnum):

@@ -7,9 +7,10 @@ from typing import TypeAlias
 from kyvsim.compile.autogen import ComputedRules
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.options import CompileOptions
-from kyvsim.model.coverage import PointKind, Watch
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.watch import Watch
 from kyvsim.rules.protocol import Evaluation, Outcome
 
 _Tell: TypeAlias = Callable[[Outcome], None]

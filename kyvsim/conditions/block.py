@@ -9,7 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.conditions.operators import operators, specialise
 from kyvsim.expr import Environment, Scope, SubstitutionError, Template, compile_template
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import NO_WATCH, PointKind, Watch
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Watch
 
 
 class ConditionError(Exception):

@@ -6,7 +6,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import user_criteria
-from kyvsim.model.coverage import NO_WATCH, PointKind, Watch
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Watch
 
 Predicate = Callable[[MatchFacts], bool]
 

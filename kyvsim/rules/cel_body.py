@@ -25,7 +25,8 @@ from kyvsim.cel.kubernetes import (
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import PointKind, Watch
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import Watch
 from kyvsim.rules.cel_params import ParamsError, compile_params
 from kyvsim.rules.cel_request import namespace_object, request_value
 from kyvsim.rules.protocol import (

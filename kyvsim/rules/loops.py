@@ -11,7 +11,8 @@ from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import NO_WATCH, PointKind, Seen, Watch
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Seen, Watch
 from kyvsim.rules.protocol import RuleContext
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]

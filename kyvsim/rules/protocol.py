@@ -6,10 +6,10 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.context import JSONContext
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import NO_WATCH, Watch
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+from kyvsim.model.watch import NO_WATCH, Watch
 
 
 class Exclusion(NamedTuple):

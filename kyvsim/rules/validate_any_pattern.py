@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import PointKind, Seen, Watch
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import Phase
+from kyvsim.model.watch import Seen, Watch
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
 from kyvsim.rules.messages import compile_alternatives_message, own_message
 from kyvsim.rules.protocol import (

@@ -7,7 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import Environment
-from kyvsim.model.coverage import Place, Watch
+from kyvsim.model.watch import Place, Watch
 
 ENV = Environment(clock=None, entropy=None)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import test as api
-from kyvsim.model.coverage import NO_WATCH, Place, PointKind, Watch
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Place, Watch
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -228,6 +229,20 @@ def test_cel_expressions_are_conditions(reached):
         "validate.cel.expressions[0]": {"true": 1, "false": 0},
         "celPreconditions[0]": {"true": 1, "false": 2},
     }
+
+
+def test_conditions_on_attestations_are_points(reached):
+    on = "{all: [{key: '{{ level }}', operator: Equals, value: high}]}"
+    denied = f"validate: {{message: bad, deny: {{conditions: {on}}}}}"
+    attested = f"attestations: [{{type: a/b, conditions: [{on}]}}]"
+    entry = f"{{imageReferences: ['x/*'], mutateDigest: false, {attested}, {denied}}}"
+    points = reached(policy(rule(f"verifyImages: [{entry}]")), NAMED % "b")
+    never = {"true": 0, "false": 0}
+    assert of_rule(points, "condition") == {
+        "verifyImages[0].attestations[0].conditions[0].all[0]": never,
+        "verifyImages[0].validate.deny.conditions.all[0]": never,
+    }
+    assert points["rule", "spec.rules[0]"] == {"passed": 0, "failed": 0}
 
 
 DEPLOYMENT = """
