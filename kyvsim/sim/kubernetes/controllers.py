@@ -5,6 +5,7 @@ Each is started with the cluster's parts, watches the store, and schedules its o
 
 from collections.abc import Callable
 
+from kyvsim.sim.kubernetes.cluster_roles import start_cluster_roles
 from kyvsim.sim.parts import Parts
 
-CONTROLLERS: tuple[Callable[[Parts], None], ...] = ()
+CONTROLLERS: tuple[Callable[[Parts], None], ...] = (start_cluster_roles,)
