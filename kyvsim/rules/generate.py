@@ -7,7 +7,7 @@ what hinders its objects (a missing source, a variable without value) is told in
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
@@ -18,7 +18,7 @@ from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
 from kyvsim.rules.generated_names import name_problems
-from kyvsim.rules.loops import compile_elements, compile_list
+from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, RuleContext, RuleType
 
 _Downstreams = Callable[[JSONContext], list[Json]]
@@ -82,9 +82,10 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
-    list_of = compile_list(loop["list"], context.environment)
+    context = context.within("generate", "foreach", number)
+    list_of = compile_list(loop["list"], context.environment, context.watch)
     elements_of = compile_elements(loop, 0, context.environment)
-    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 

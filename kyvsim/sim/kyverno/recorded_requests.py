@@ -16,7 +16,11 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     if request is None:
         return {"admissionRequestInfo": {}, "userInfo": {"userInfo": {}}}
     user = request.user or UserInfo()
-    asked: dict[str, Json] = {"username": user.username, "groups": list(user.groups), "uid": user.uid}
+    asked: dict[str, Json] = {
+        "username": user.username,
+        "groups": list(user.groups),
+        "uid": user.uid,
+    }
     if user.extra:
         asked["extra"] = dict(user.extra)
     info: dict[str, Json] = {"userInfo": asked}
