@@ -6,6 +6,7 @@ and schedules its own steps.
 
 from collections.abc import Callable
 
+from kyvsim.sim.kyverno.admission_events import start_admission_events
 from kyvsim.sim.kyverno.installed import Kyverno
 
-CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = ()
+CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (start_admission_events,)
