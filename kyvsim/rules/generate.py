@@ -67,7 +67,10 @@ def compile_wishes(context: RuleContext) -> Wishes:
     Raises what `compile_template` raises.
     """
     spec = context.rule.data["generate"]
-    loops = [_compile_loop(context, *pair) for pair in enumerate(spec.get("foreach") or ())]
+    loops = [
+        _compile_loop(context.within("generate", "foreach", number), number, loop)
+        for number, loop in enumerate(spec.get("foreach") or ())
+    ]
     if loops:
         return lambda scope: (wish for loop in loops for wish in loop(scope))
     make = _compile_pattern(context, spec)
@@ -82,7 +85,6 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
-    context = context.within("generate", "foreach", number)
     list_of = compile_list(loop["list"], context.environment, context.watch)
     elements_of = compile_elements(loop, 0, context.environment)
     preconditions = compile_loop_preconditions(loop, context)

@@ -81,13 +81,11 @@ def _triggers(policy: Policy, rule: Rule, store: Store) -> Iterator[Json]:
 
 def _described(resources: Mapping[str, Json], policy: Policy, store: Store) -> Iterator[Json]:
     selects = compile_selector(resources.get("selector") or {})
-    confined = policy.kind == "Policy"
-    for text in resources.get("kinds") or ():
-        for api_version, kind in _kinds(text, store):
-            place = policy.namespace if confined else ""
-            for obj in store.list(api_version, kind, place):
-                if selects(labels(obj)) and _is_named(obj, resources, confined=confined):
-                    yield obj
+    place = policy.namespace if policy.kind == "Policy" else ""
+    kinds = [pair for text in resources.get("kinds") or () for pair in _kinds(text, store)]
+    for obj in (one for pair in kinds for one in store.list(*pair, place)):
+        if selects(labels(obj)) and _is_named(obj, resources, confined=bool(place)):
+            yield obj
 
 
 def _kinds(text: str, store: Store) -> Iterator[tuple[str, str]]:
