@@ -5,6 +5,7 @@ Each is started with the cluster's parts, watches the store, and schedules its o
 
 from collections.abc import Callable
 
+from kyvsim.sim.kubernetes.definitions import establish_definitions
 from kyvsim.sim.parts import Parts
 
-CONTROLLERS: tuple[Callable[[Parts], None], ...] = ()
+CONTROLLERS: tuple[Callable[[Parts], None], ...] = (establish_definitions,)
