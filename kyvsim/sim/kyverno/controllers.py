@@ -10,9 +10,11 @@ from kyvsim.sim.kyverno.admission_events import start_admission_events
 from kyvsim.sim.kyverno.admission_triggers import start_admission_triggers
 from kyvsim.sim.kyverno.background_controller import start_background_controller
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.policy_events import start_policy_controller
 
 CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_admission_events,
     start_admission_triggers,
     start_background_controller,
+    start_policy_controller,
 )
