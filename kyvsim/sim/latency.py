@@ -12,3 +12,11 @@ PICK_UP = 0.002
 """From an UpdateRequest's being pending to an attempt at it."""
 POD_START = 1.0
 """From a Pod's being bound to a node to its containers running."""
+SCAN_DELAY = 30.0
+"""From an object's change to its scan."""
+SCAN_INTERVAL = 3600.0
+"""Between two scans of everything."""
+REPORT_DELAY = 10.0
+"""From an ephemeral report to a look at it."""
+REPORT_GIVEN_UP = 120.0
+"""How long an ephemeral report waits for the object that it tells of."""

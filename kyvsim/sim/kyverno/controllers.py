@@ -7,6 +7,14 @@ and schedules its own steps.
 from collections.abc import Callable
 
 from kyvsim.sim.kyverno.admission_events import start_admission_events
+from kyvsim.sim.kyverno.admission_reports import start_admission_reports
+from kyvsim.sim.kyverno.background_scan import start_scans
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.report_aggregation import start_aggregation
 
-CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (start_admission_events,)
+CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
+    start_admission_events,
+    start_admission_reports,
+    start_aggregation,
+    start_scans,
+)
