@@ -12,7 +12,8 @@ from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.suite.check import check_rows
-from kyvsim.suite.run import observe
+from kyvsim.suite.coverage import Recorder, together
+from kyvsim.suite.run import Begin, observe
 from kyvsim.suite.select import Bench
 from kyvsim.suite.selector import Selector
 
@@ -27,6 +28,8 @@ class Reading(NamedTuple):
     lenient: bool = False
     goldens: bool = False
     """Whether to tell what the files of expected objects should hold."""
+    coverage: bool = False
+    """Whether to tell what is reached in the policies."""
 
 
 class SuiteRun(NamedTuple):
@@ -45,7 +48,10 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
     The order, and all that is said, do not depend on the number of processes.
     """
     files, said = find_files(run)
-    return SuiteOutcome(tuple(chain.from_iterable(run_files(files, run))), said)
+    outcomes = tuple(chain.from_iterable(run_files(files, run)))
+    points = (point for one in outcomes for point in one.points)
+    coverage = together(points, os.path.realpath) if run.options.coverage else None
+    return SuiteOutcome(outcomes, said, coverage)
 
 
 def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -96,27 +102,49 @@ def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
-    file = manifest.document.file
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
     if not rows:
-        empty = () if manifest.rows else (no_rows(manifest),)
-        return ManifestOutcome(file, (), empty)
-    inputs = read_test(manifest, rows)
+        return _without_rows(manifest, options)
+    recorder = Recorder(rows) if options.coverage else None
+    inputs = read_test(manifest, rows, recorder.listen if recorder else None)
+    begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
+    bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
+    # Judging silent rows asks rules once more, which is no test of them.
+    points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
-    if not inputs.unusable:
-        bench = bench_of(manifest, inputs)
+    if bench:
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(file, outcomes, inputs.diagnostics, inputs.stamps)
+    file = manifest.document.file
+    return ManifestOutcome(file, outcomes, inputs.diagnostics, inputs.stamps, points)
 
 
-def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:
+def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
+    """Return what is to be said of a manifest of which no row is checked.
+
+    Where it has none its policies are there to be reached all the same.
+    """
+    file = manifest.document.file
+    if manifest.rows:
+        return ManifestOutcome(file, (), ())
+    recorder = Recorder(())
+    if options.coverage:
+        read_test(manifest, (), recorder.listen)
+    return ManifestOutcome(file, (), (no_rows(manifest),), points=recorder.points())
+
+
+def bench_of(
+    manifest: Manifest,
+    inputs: ManifestInputs,
+    begin: Begin | None = None,
+) -> Bench:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
-    return Bench(observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread)
+    observed = observe(inputs.suite, operations, begin)
+    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
 
 
 def placed(

@@ -27,6 +27,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
 from kyvsim.model.test_suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
+from kyvsim.model.watch import Listener
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 
@@ -73,8 +74,13 @@ class _Reader:
         return self.paths((name,))[0] if name else ""
 
 
-def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInputs:
-    """Return what a manifest names, for the rows that are to be checked."""
+def read_test(
+    manifest: Manifest, rows: tuple[ExpectedRow, ...], listener: Listener | None = None
+) -> ManifestInputs:
+    """Return what a manifest names, for the rows that are to be checked.
+
+    The listener is told of what there is to reach in the policies, and of what is reached.
+    """
     reader = _Reader(manifest)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
@@ -88,7 +94,7 @@ def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInpu
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
-    options = CompileOptions(system_environment(), exceptions)
+    options = CompileOptions(system_environment(), exceptions, listener=listener)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     sound = {one.policy.name for one in compiled.policies}

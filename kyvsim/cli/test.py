@@ -8,6 +8,13 @@ import click
 from kyvsim.api.test import Reading, SuiteRun, run_tests
 from kyvsim.api.test_update import plan_updates
 from kyvsim.api.test_watch import Round
+from kyvsim.cli.coverage import (
+    CoverageWish,
+    coverage_options,
+    coverage_wish,
+    is_enough,
+    write_coverage,
+)
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
@@ -39,7 +46,8 @@ resource does not exist, or that never ran, fails.
     cls=GoSpelledCommand,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 all rows passed, 1 a row failed, 2 some input could not be used.",
+    epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
+    "2 some input could not be used.",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option(
@@ -89,6 +97,7 @@ resource does not exist, or that never ran, fails.
 )
 @list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
 @click.option("--force", is_flag=True, help="With --create: overwrite files.")
+@coverage_options()
 @click.option(
     "-j",
     "--jobs",
@@ -107,11 +116,15 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resource"] or options["force"]:
         raise click.UsageError("--resource and --force go with --create", ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    wish = coverage_wish(options, ctx)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
         options=Reading(
-            _selector(options["test_case_selector"], ctx), options["lenient"], options["update"]
+            _selector(options["test_case_selector"], ctx),
+            options["lenient"],
+            options["update"],
+            wish.wanted,
         ),
         jobs=options["jobs"],
     )
@@ -124,8 +137,23 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     _say_if_none(outcome, run)
     _write_files(outcome, chosen, options)
     _show(outcome, chosen, options)
-    done = not options["update"] or _update(outcome, chosen)
-    return _status(outcome, options) if done else UNUSABLE
+    enough = _cover(outcome, chosen, wish)
+    if options["update"] and not _update(outcome, chosen):
+        return UNUSABLE
+    status = _status(outcome, options)
+    return FAILED if status == OK and not enough else status
+
+
+def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> bool:
+    """Write what was reached, below the rows if they are text; return whether it is enough."""
+    if outcome.coverage is None:
+        return True
+    lines = write_coverage(outcome.coverage, wish)
+    if chosen.shown == "text":
+        write_out(("\n", *lines))
+    else:
+        say("".join(lines).rstrip())
+    return is_enough(outcome.coverage, wish)
 
 
 def _update(outcome: SuiteOutcome, chosen: Chosen) -> bool:

@@ -9,6 +9,7 @@ import click
 
 from kyvsim.api.test import SuiteRun
 from kyvsim.api.test_watch import Round, watch_tests
+from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
 from kyvsim.model.test_suite import SuiteOutcome
@@ -37,6 +38,9 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
     """Raise UsageError where another option does not go with --watch."""
     if options["update"]:
         text = "--watch does not go with --update: each round would write the files again"
+        raise click.UsageError(text, ctx)
+    if asks_for_coverage(options):
+        text = "--watch does not go with --coverage: a round runs only what has changed"
         raise click.UsageError(text, ctx)
     if chosen.shown not in _FOR_PEOPLE:
         text = (

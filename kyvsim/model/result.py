@@ -39,6 +39,8 @@ class PatchedTarget(NamedTuple):
     changed: bool
     before: Json = None
     """The object as it was; None where that is not known."""
+    subresource: str = ""
+    """Where it is written: "" for the object itself, or `status`, `scale` …"""
 
 
 class RuleResult(NamedTuple):

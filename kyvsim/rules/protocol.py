@@ -9,6 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
+from kyvsim.model.watch import NO_WATCH, Watch
 
 
 class Exclusion(NamedTuple):
@@ -77,6 +78,12 @@ class RuleContext(NamedTuple):
     policy: Policy
     rule: Rule
     environment: Environment
+    watch: Watch = NO_WATCH
+    """The part of the rule that is being compiled, and who is told of what happens there."""
+
+    def within(self, *steps: str | int) -> "RuleContext":
+        """Return the context of a part further in."""
+        return self._replace(watch=self.watch.at(*steps))
 
 
 class RuleType(NamedTuple):

@@ -20,6 +20,8 @@ from kyvsim.sim.server.authorizer import refusal
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.kinds import KYVERNO_KINDS
 from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.server.plugins import pod_plugin
+from kyvsim.sim.server.validation import refuse_invalid
 from kyvsim.sim.time import Scheduler, VirtualClock
 from kyvsim.sim.time.clock import START
 from kyvsim.sim.time.scheduler import Choose, earliest
@@ -52,6 +54,8 @@ def open_cluster(
     cache = PolicyCache(parts)
     admission = AdmissionController(parts, cache)
     server.authorizers.append(lambda request: refusal(request, store))
+    server.plugins.append(pod_plugin(store, identities))
+    server.validators.append(refuse_invalid)
     server.webhooks += [admission, PolicyWebhook(parts)]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)

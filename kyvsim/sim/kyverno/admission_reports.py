@@ -7,8 +7,8 @@ pkg/webhooks/resource/mutation.
 from kyvsim.kube.objects import metadata, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.ephemeral_reports import Told, write_report
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE
 

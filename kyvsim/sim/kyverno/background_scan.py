@@ -13,6 +13,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
+from kyvsim.sim.kyverno.ephemeral_reports import Told, write_report
 from kyvsim.sim.kyverno.event_notes import (
     applied,
     excepted,
@@ -21,7 +22,6 @@ from kyvsim.sim.kyverno.event_notes import (
 )
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.ephemeral_reports import Told, write_report
 from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL

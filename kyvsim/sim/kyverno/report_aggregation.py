@@ -9,7 +9,6 @@ from datetime import datetime
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.ephemeral_reports import (
     API_VERSION,
     MANAGED,
@@ -19,6 +18,7 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
     adopted,
     kind_of_report,
 )
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.report_results import in_order, is_reported, summary
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
