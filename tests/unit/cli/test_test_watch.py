@@ -121,6 +121,7 @@ def test_files_get_the_report_of_everything_each_time(tests, watched):
     ("arguments", "told"),
     [
         (["tests", "--update"], "--watch does not go with --update"),
+        (["tests", "--coverage"], "--watch does not go with --coverage"),
         (["tests", "-o", "json"], "give json a file, --output-format json=FILE"),
         (["tests", "-o", "junit"], "--watch shows text or table"),
         (["--create", "p.yaml", "-r", "r.yaml"], "--create does not go with --watch"),
