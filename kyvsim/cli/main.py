@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "apply": "Apply policies to resources and show what they do.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
+        "simulate": "Play policies on a simulated cluster and show what happens, and when.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",
         "version": "Show the version.",
     }
