@@ -58,6 +58,8 @@ def _result(
         outcome.targets,
         outcome.path,
         note,
+        outcome.exceptions,
+        outcome.properties,
     )
 
 

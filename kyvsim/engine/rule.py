@@ -72,12 +72,12 @@ def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    keys = [exception.key for exception in _matched(rule, given)]
+    keys = tuple(exception.key for exception in _matched(rule, given))
     if not keys:
         return None
     # upstream words it in two ways, and forgets the blank in one of them.
     start = "exception " if rule.phase is Phase.GENERATE else "exceptions"
-    return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}")
+    return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}", keys)
 
 
 def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ...]:

@@ -31,6 +31,8 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
     """Return an observer that adds every request that was answered."""
 
     def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
+        if _is_bookkeeping(request, response):
+            return
         action = _ACTIONS[request.operation]
         if request.subresource:
             action = f"{action} {request.subresource}"
@@ -47,6 +49,13 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
         timeline.amend(event, before=old, after=None if gone else response.object)
 
     return observe
+
+
+def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
+    """Return whether a request only keeps an UpdateRequest's state, which its attempts tell."""
+    kind = request.key.kind == "UpdateRequest" and request.user.username in _ACTORS
+    own = kind and _ACTORS[request.user.username] in {"admission", "background"}
+    return own and response.ok and request.operation is not Operation.CREATE
 
 
 def actor_of(user: UserInfo) -> str:
