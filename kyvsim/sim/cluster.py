@@ -8,6 +8,7 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
@@ -19,6 +20,8 @@ from kyvsim.sim.server.authorizer import refusal
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.kinds import KYVERNO_KINDS
 from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.server.plugins import pod_plugin
+from kyvsim.sim.server.validation import refuse_invalid
 from kyvsim.sim.time import Scheduler, VirtualClock
 from kyvsim.sim.time.clock import START
 from kyvsim.sim.time.scheduler import Choose, earliest
@@ -51,9 +54,12 @@ def open_cluster(
     cache = PolicyCache(parts)
     admission = AdmissionController(parts, cache)
     server.authorizers.append(lambda request: refusal(request, store))
+    server.plugins.append(pod_plugin(store, identities))
+    server.validators.append(refuse_invalid)
     server.webhooks += [admission, PolicyWebhook(parts)]
     server.observers.append(record_requests(timeline))
-    kyverno = Kyverno(parts, cache, admission, PolicyStatusController(parts, cache))
+    status = PolicyStatusController(parts, cache)
+    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts))
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
     for start_own in controllers.CONTROLLERS:

@@ -24,6 +24,22 @@ ROLE_FILES = (
     "namespace-roles",
     "namespace-role-bindings",
 )
+CONTROLLERS = (
+    "clusterrole-aggregation-controller",
+    "cronjob-controller",
+    "daemon-set-controller",
+    "deployment-controller",
+    "generic-garbage-collector",
+    "job-controller",
+    "namespace-controller",
+    "replicaset-controller",
+    "root-ca-cert-publisher",
+    "service-account-controller",
+    "statefulset-controller",
+    "ttl-after-finished-controller",
+)
+NODE = "kind-control-plane"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
 INSTALLED = {
     "ClusterRole",
     "ClusterRoleBinding",
@@ -38,7 +54,8 @@ INSTALLED = {
 def main():
     """Print the objects as JSON, one a line."""
     chart, roles = sys.argv[1:]
-    objects = [*namespaces(), *own_roles(Path(roles)), administrators(), *kyverno(Path(chart))]
+    objects = [*namespaces(), *kubernetes(), *own_roles(Path(roles)), administrators()]
+    objects += kyverno(Path(chart))
     lines = ",\n".join(json.dumps(one, separators=(",", ":"), sort_keys=True) for one in objects)
     sys.stdout.write(f"[\n{lines}\n]\n")
 
@@ -60,12 +77,32 @@ def namespaces():
         yield named("v1", "ServiceAccount", "default", name)
 
 
+def kubernetes():
+    """Yield the Node, what every namespace gets, and the accounts of Kubernetes' controllers."""
+    labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
+    node = named("v1", "Node", NODE, spec={"podCIDR": "10.244.0.0/24"})
+    node["metadata"]["labels"] = {**labels, "node-role.kubernetes.io/control-plane": ""}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    size = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    yield {**node, "status": {"allocatable": size, "capacity": size, "conditions": [ready]}}
+    for name in NAMESPACES:
+        yield named("v1", "ConfigMap", "kube-root-ca.crt", name, data={"ca.crt": CERTIFICATE})
+    for name in CONTROLLERS:
+        yield named("v1", "ServiceAccount", name, "kube-system")
+
+
 def own_roles(folder):
-    """Yield Kubernetes' own roles and bindings, as its API server makes them."""
+    """Yield Kubernetes' own roles and bindings, as its API server makes them.
+
+    What nodes may do is not decided by roles there; here it is, by the role made for it.
+    """
     for name in ROLE_FILES:
         found = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
         for item in found["items"]:
             item["metadata"].pop("creationTimestamp", None)
+            if (item["kind"], item["metadata"]["name"]) == ("ClusterRoleBinding", "system:node"):
+                group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group"}
+                item["subjects"] = [{**group, "name": "system:nodes"}]
             yield item
 
 

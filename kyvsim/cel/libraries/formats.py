@@ -103,6 +103,11 @@ _BASE64 = re.compile(
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
+def format_problems(name: str, text: str) -> list[str]:
+    """Return what is wrong with a text by a named format; nothing where it fits."""
+    return _CHECKS[name](text)
+
+
 def is_label(text: str) -> bool:
     """Tell whether the text is a DNS-1123 label."""
     return not _label(text)

@@ -7,24 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels, object_key
-from kyvsim.model.request import UserInfo
+from kyvsim.sim.kubernetes.users import CLUSTER_ROLE_AGGREGATION
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Store
 
 _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 _ACTOR = "clusterrole-aggregation-controller"
-_USER = UserInfo(
-    f"system:serviceaccount:kube-system:{_ACTOR}",
-    groups=(
-        "system:serviceaccounts",
-        "system:serviceaccounts:kube-system",
-        "system:authenticated",
-    ),
-)
 
 
-def start_cluster_roles(parts: Parts) -> None:
+def aggregate_cluster_roles(parts: Parts) -> None:
     """Fill the roles that select others, now and whenever a role changes."""
     for role, rules in _outdated(parts.store):
         parts.store.put({**role, "rules": rules})
@@ -35,7 +27,7 @@ def start_cluster_roles(parts: Parts) -> None:
 
     def reconcile() -> None:
         for role, rules in _outdated(parts.store):
-            parts.client(_USER).update({**role, "rules": rules})
+            parts.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
 
     parts.store.watch(observe)
 

@@ -31,15 +31,24 @@ def admission_request(review: Review, store: Store) -> AdmissionRequest:
 def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
     """Return the fields of a request that only an API server fills in."""
     group, version = split_api_version(key.api_version)
-    named = {"group": group, "version": version}
     subject = review.object if review.object is not None else review.old
-    kind = text_field(subject, "kind") or key.kind
-    resource = {**named, "resource": plural(group, key.kind, store.defined)}
+    # What is sent to a subresource may be of another kind: a Scale, an Eviction.
+    sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
+    kind = {
+        "group": sent[0],
+        "version": sent[1],
+        "kind": text_field(subject, "kind") or key.kind,
+    }
+    resource = {
+        "group": group,
+        "version": version,
+        "resource": plural(group, key.kind, store.defined),
+    }
     found: dict[str, Json] = {
         "uid": review.uid,
-        "kind": {**named, "kind": kind},
+        "kind": kind,
         "resource": resource,
-        "requestKind": {**named, "kind": kind},
+        "requestKind": kind,
         "requestResource": resource,
         "name": _name(key, subject),
         "dryRun": review.request.dry_run,

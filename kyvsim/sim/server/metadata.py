@@ -4,10 +4,22 @@ Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, metadata, text_field
 
-_KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "generation", "resourceVersion")
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_HOLDS = MappingProxyType({"Foreground": FOREGROUND, "Orphan": ORPHAN})
+"""By kind of propagation, the finalizer that waits for what belongs to an object."""
+_KEPT = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+)
 
 
 def with_metadata(obj: Json, fields: Mapping[str, Json]) -> Json:
@@ -39,6 +51,32 @@ def with_generation(obj: Json, old: Json) -> Json:
 def is_terminating(obj: Json) -> bool:
     """Return whether an object waits for its end."""
     return bool(text_field(metadata(obj), "deletionTimestamp"))
+
+
+def is_held(obj: Json) -> bool:
+    """Return whether a finalizer keeps an object that is to be deleted."""
+    if metadata(obj).get("finalizers"):
+        return True
+    spec = obj.get("spec")
+    is_namespace = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace")
+    return bool(is_namespace and spec.__class__ is dict and spec.get("finalizers"))
+
+
+def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
+    """Return an object as a request to delete it leaves it, if anything holds it."""
+    meta = metadata(obj)
+    held = [one for one in meta.get("finalizers") or () if one not in {FOREGROUND, ORPHAN}]
+    held += [_HOLDS[propagation]] if propagation in _HOLDS else []
+    fields = {
+        "deletionTimestamp": stamp,
+        "deletionGracePeriodSeconds": 0,
+        "finalizers": held or None,
+        "generation": int(meta.get("generation") or 0) + 1,
+    }
+    marked = with_metadata(obj, fields)
+    if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace"):
+        return {**marked, "status": {"phase": "Terminating"}}
+    return marked
 
 
 def _wishes(obj: Json) -> Json:

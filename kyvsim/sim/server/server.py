@@ -15,15 +15,19 @@ from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.metadata import (
     as_successor,
+    is_held,
     is_terminating,
+    marked_for_deletion,
     with_generation,
     with_metadata,
     without_status,
 )
 from kyvsim.sim.server.places import place_problem
+from kyvsim.sim.server.preparation import prepared
 from kyvsim.sim.server.request import ApiError, ApiRequest, ApiResponse, Review, Webhook
 from kyvsim.sim.server.status import has_status
 from kyvsim.sim.server.store import Store
+from kyvsim.sim.server.subresources import as_sent, as_shown, as_stored
 from kyvsim.sim.time import VirtualClock
 
 Validator = Callable[[Review], ApiError | None]
@@ -85,7 +89,8 @@ class ApiServer:
         if isinstance(obj, ApiError):
             return self._refuse(request, obj, (), old)
         warnings: list[str] = []
-        review = Review(request, self.identities.uid(), obj, old if _sees_old(request) else None)
+        before = as_shown(old, request.subresource) if _sees_old(request) else None
+        review = Review(request, self.identities.uid(), obj, before)
         for plugin in self.plugins:
             changed = plugin(review)
             if isinstance(changed, ApiError):
@@ -97,7 +102,7 @@ class ApiServer:
             if verdict.denied is not None:
                 return self._refuse(request, verdict.denied, tuple(warnings), old)
             if verdict.object is not None:
-                review = review._replace(object=verdict.object)
+                review = review._replace(object=with_defaults(verdict.object))
         review = review._replace(object=self._completed(review))
         return self._validated(review, warnings, old)
 
@@ -121,7 +126,7 @@ class ApiServer:
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""
         obj = request.object
-        if obj is None or (request.subresource and request.subresource != "status"):
+        if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
         if old is None or request.operation is Operation.CREATE:
             if has_status(request.key, self.store):
@@ -130,8 +135,8 @@ class ApiServer:
         version = text_field(metadata(obj), "resourceVersion")
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
-        if request.subresource == "status":
-            return {**old, "status": obj.get("status")}
+        if request.subresource:
+            return as_sent(request.subresource, obj, old)
         if has_status(request.key, self.store):
             kept = {"status": old["status"]} if "status" in old else {}
             obj = {**without_status(obj), **kept}
@@ -140,10 +145,10 @@ class ApiServer:
     def _completed(self, review: Review) -> Json | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""
         obj, request = review.object, review.request
-        if obj is None or (request.subresource and request.subresource != "status"):
+        if obj is None or request.subresource:
             return obj
         if request.operation is not Operation.CREATE:
-            return obj if request.subresource else with_generation(obj, review.old)
+            return with_generation(obj, review.old)
         meta = metadata(obj)
         base = text_field(meta, "generateName")
         name = text_field(meta, "name") or (self.identities.generated_name(base) if base else "")
@@ -153,7 +158,7 @@ class ApiServer:
             "creationTimestamp": self.clock.stamp(),
             "generation": 1,
         }
-        return with_metadata(obj, filled)
+        return prepared(with_metadata(obj, filled), self.store)
 
     def persist(self, admitted: Admitted) -> ApiResponse:
         """Store what was admitted, unless another was faster."""
@@ -167,14 +172,16 @@ class ApiServer:
             return self._refuse(request, errors.already_exists(key, self.store.defined), warnings)
         if not creates and now is None:
             return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
-        if request.operation is Operation.DELETE:
+        if request.operation is Operation.DELETE or request.subresource == "eviction":
             return self._delete(request, now, warnings)
         if old is not None and now is not None and _version(now) != _version(old):
             return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
+        if request.subresource:
+            obj = as_stored(request.subresource, obj, now)
         if request.dry_run or obj == now:
             return self._answer(request, ApiResponse(obj, warnings), now)
-        if now is not None and is_terminating(now) and not metadata(obj).get("finalizers"):
-            self.store.remove(now)
+        if now is not None and is_terminating(now) and not is_held(obj):
+            self.store.remove(obj)
             return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
         stored = self.store.put(obj)
         return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
@@ -182,17 +189,11 @@ class ApiServer:
     def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
         if request.dry_run or is_terminating(now):
             return self._answer(request, ApiResponse(now, warnings), now)
-        spec = now.get("spec")
-        waits = metadata(now).get("finalizers") or (
-            request.key.kind == "Namespace" and spec.__class__ is dict and spec.get("finalizers")
-        )
-        if not waits:
+        marked = marked_for_deletion(now, self.clock.stamp(), request.propagation)
+        if not is_held(marked):
             self.store.remove(now)
             return self._answer(request, ApiResponse(now, warnings, changed=True), now)
-        stamped = with_metadata(now, {"deletionTimestamp": self.clock.stamp()})
-        if request.key.kind == "Namespace":
-            stamped = {**stamped, "status": {"phase": "Terminating"}}
-        stored = self.store.put(stamped)
+        stored = self.store.put(marked)
         return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
 
     def _refuse(

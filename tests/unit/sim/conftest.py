@@ -78,3 +78,16 @@ def pod(obj):
         return obj("Pod", name, namespace, metadata=meta, **{"spec": spec, **fields})
 
     return make
+
+
+@pytest.fixture
+def deployment(obj, pod):
+    """Return what makes a Deployment of the Pods that `pod` makes."""
+
+    def make(name="web", namespace="default", **fields):
+        held = {"app": name}
+        template = {"metadata": {"labels": held}, "spec": pod()["spec"]}
+        spec = {"selector": {"matchLabels": held}, "template": template, **fields}
+        return obj("Deployment", name, namespace, "apps/v1", spec=spec)
+
+    return make

@@ -52,18 +52,15 @@ def test_an_update_that_changes_nothing_is_not_written(cluster, admin, obj):
     assert cluster.parts.store.revision == before
 
 
-def test_generation_counts_changes_of_what_is_wished(admin, obj):
-    first = admin.create(obj("Deployment", "a", "default", "apps/v1", spec={"replicas": 1})).object
+def test_generation_counts_changes_of_what_is_wished(admin, deployment):
+    first = admin.create(deployment(replicas=1)).object
     labelled = admin.merge(_key(first), {"metadata": {"labels": {"a": "b"}}}).object
     scaled = admin.merge(_key(first), {"spec": {"replicas": 2}}).object
     assert [one["metadata"]["generation"] for one in (first, labelled, scaled)] == [1, 1, 2]
 
 
-def test_status_is_written_apart(admin, obj):
-    sent = obj(
-        "Deployment", "a", "default", "apps/v1", spec={"replicas": 1}, status={"replicas": 7}
-    )
-    first = admin.create(sent).object
+def test_status_is_written_apart(admin, deployment):
+    first = admin.create({**deployment(), "status": {"replicas": 7}}).object
     assert "status" not in first
     written = admin.update({**first, "spec": {}, "status": {"replicas": 1}}, "status").object
     assert (written["spec"], written["status"]) == (first["spec"], {"replicas": 1})

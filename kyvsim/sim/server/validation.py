@@ -1,0 +1,47 @@
+"""What an API server refuses: names, labels, Pods that cannot be, fields that stay as they are.
+
+A refusal comes after mutating webhooks and before validating ones. Source of the rules:
+k8s.io/apimachinery pkg/api/validation, k8s.io/kubernetes pkg/apis/*/validation.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.request import Operation
+from kyvsim.sim.server import errors
+from kyvsim.sim.server.request import ApiError, Review
+from kyvsim.sim.server.validation_metadata import metadata_problems
+from kyvsim.sim.server.validation_pods import pod_problems
+from kyvsim.sim.server.validation_updates import update_problems
+from kyvsim.sim.server.validation_workloads import workload_problems
+
+_CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
+    {
+        ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
+        ("apps/v1", "DaemonSet"): workload_problems,
+        ("apps/v1", "Deployment"): workload_problems,
+        ("apps/v1", "ReplicaSet"): workload_problems,
+        ("apps/v1", "StatefulSet"): workload_problems,
+        ("batch/v1", "CronJob"): workload_problems,
+        ("batch/v1", "Job"): workload_problems,
+    }
+)
+
+
+def refuse_invalid(review: Review) -> ApiError | None:
+    """Return why an object cannot be stored as it is, or None."""
+    request, obj = review.request, review.object
+    if obj is None or request.subresource or request.operation is Operation.CONNECT:
+        return None
+    problems = [*metadata_problems(obj, new=review.old is None)]
+    check = _CHECKS.get(object_key(obj)[:2])
+    if check:
+        problems += check(obj)
+    if review.old is not None:
+        problems += update_problems(obj, review.old)
+    found = list(dict.fromkeys(problems))
+    if not found:
+        return None
+    why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+    return errors.invalid(object_key(obj), why)

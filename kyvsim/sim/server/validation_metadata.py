@@ -1,0 +1,52 @@
+"""What an API server refuses in names, labels and annotations.
+
+Source of the rules: k8s.io/apimachinery pkg/api/validation.
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.cel.libraries.formats import format_problems
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, annotations, labels, metadata, object_key, text_field
+
+_PATHS = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
+"""Groups whose names may be anything that fits into a path."""
+_LABEL_NAMES = frozenset({("", "Namespace"), ("", "Service"), ("apps", "StatefulSet")})
+_LONGEST_CRON_JOB = 52
+
+
+def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
+    """Yield what is wrong with an object's name, labels and annotations."""
+    name = text_field(metadata(obj), "name")
+    if not name:
+        yield "metadata.name: Required value: name or generateName is required"
+    elif new:
+        for problem in _name_problems(obj, name):
+            yield f'metadata.name: Invalid value: "{name}": {problem}'
+    for key in sorted(labels(obj)):
+        for problem in format_problems("qualifiedName", key):
+            yield f'metadata.labels: Invalid value: "{key}": {problem}'
+    for key in sorted(annotations(obj)):
+        for problem in format_problems("qualifiedName", key.lower()):
+            yield f'metadata.annotations: Invalid value: "{key}": {problem}'
+    yield from label_value_problems(obj, "metadata.labels")
+
+
+def label_value_problems(holder: Json, path: str) -> Iterator[str]:
+    """Yield what is wrong with the values of labels."""
+    for _, value in sorted(labels(holder).items()):
+        for problem in format_problems("labelValue", value):
+            yield f'{path}: Invalid value: "{value}": {problem.replace("characters", "bytes", 1)}'
+
+
+def _name_problems(obj: Json, name: str) -> list[str]:
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if group in _PATHS:
+        return [f"may not contain '{one}'" for one in ("/", "%") if one in name]
+    if (group, key.kind) in _LABEL_NAMES:
+        return format_problems("dns1123Label", name)
+    found = format_problems("dns1123Subdomain", name)
+    if (group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
+        found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
+    return found

@@ -1,0 +1,48 @@
+"""What an API server refuses in kinds whose controllers make Pods.
+
+Source of the rules: k8s.io/kubernetes pkg/apis/apps/validation and pkg/apis/batch/validation.
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.kube.labels import compile_selector
+from kyvsim.kube.objects import Json, labels, text_field
+from kyvsim.sim.server.validation_metadata import label_value_problems
+from kyvsim.sim.server.validation_pods import pod_problems
+
+_JOB_POLICIES = frozenset({"OnFailure", "Never"})
+
+
+def workload_problems(obj: Json) -> Iterator[str]:
+    """Yield what is wrong with a workload: its template, its selector, how its Pods restart."""
+    kind, path = text_field(obj, "kind"), "spec"
+    spec: Json = obj.get("spec")
+    if kind == "CronJob":
+        spec = (((spec or {}).get("jobTemplate")) or {}).get("spec")
+        path = "spec.jobTemplate.spec"
+    template = spec.get("template") if spec.__class__ is dict else None
+    if template.__class__ is not dict:
+        yield f"{path}.template: Required value"
+        return
+    if kind not in {"CronJob", "Job"}:
+        yield from _selector_problems(spec, template)
+    yield from label_value_problems(template, f"{path}.template.labels")
+    pod = template.get("spec")
+    yield from pod_problems(pod, f"{path}.template.spec", mounts=kind != "StatefulSet")
+    if kind in {"CronJob", "Job"} and text_field(pod, "restartPolicy") not in _JOB_POLICIES:
+        place = f"{path}.template.spec.restartPolicy"
+        yield f'{place}: Required value: valid values: "OnFailure", "Never"'
+
+
+def _selector_problems(spec: Json, template: Json) -> Iterator[str]:
+    selector = spec.get("selector")
+    if not selector:
+        yield "spec.selector: Required value"
+        return
+    held = labels(template)
+    if not compile_selector(selector)(held):
+        shown = ", ".join(f'"{key}":"{value}"' for key, value in sorted(held.items()))
+        yield (
+            f"spec.template.metadata.labels: Invalid value: map[string]string{{{shown}}}: "
+            "`selector` does not match template `labels`"
+        )
