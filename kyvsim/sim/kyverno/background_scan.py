@@ -104,7 +104,7 @@ class _Scanner:
             return
         if waits:
             self._waiting.add(uid)
-        self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid), timer=waits)
+        self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
 
     def _scan(self, key: ObjectKey, uid: str) -> None:
         self._waiting.discard(uid)
