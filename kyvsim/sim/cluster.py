@@ -11,6 +11,7 @@ from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.policy_webhook import PolicyWebhook
 from kyvsim.sim.parts import Parts, Readers, Settings
@@ -59,7 +60,8 @@ def open_cluster(
     server.webhooks += [admission, PolicyWebhook(parts)]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)
-    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts))
+    lister = PolicyLister(parts, cache)
+    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts), lister)
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
     for start_own in controllers.CONTROLLERS:

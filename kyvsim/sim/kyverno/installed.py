@@ -5,6 +5,7 @@ from typing import NamedTuple
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.parts import Parts
 
@@ -18,3 +19,5 @@ class Kyverno(NamedTuple):
     policies: PolicyStatusController
     """Tells of policies that act anew, and of those that are gone."""
     events: EventRecorder
+    lister: PolicyLister
+    """The policies that work in the background, which do not wait for admission."""
