@@ -148,8 +148,9 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    formats_of = ("report/lint_formats.py", "report/test_formats.py")
-    choosers = (PACKAGE / "cli/apply.py", *(PACKAGE / name for name in formats_of))
+    formats_of = ("coverage_formats", "lint_formats", "test_formats")
+    tables = (PACKAGE / f"report/{name}.py" for name in formats_of)
+    choosers = (PACKAGE / "cli/apply.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
     formats = [
         name

@@ -1,15 +1,19 @@
 """`test`: manifests found, run and checked, each by itself and several at a time."""
 
 import os
+import signal
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.test_inputs import ManifestInputs, read_test
+from kyvsim.load.stamps import stamp
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.suite.check import check_rows
-from kyvsim.suite.run import observe
+from kyvsim.suite.coverage import Recorder, together
+from kyvsim.suite.run import Begin, observe
 from kyvsim.suite.select import Bench
 from kyvsim.suite.selector import Selector
 
@@ -24,6 +28,8 @@ class Reading(NamedTuple):
     lenient: bool = False
     goldens: bool = False
     """Whether to tell what the files of expected objects should hold."""
+    coverage: bool = False
+    """Whether to tell what is reached in the policies."""
 
 
 class SuiteRun(NamedTuple):
@@ -41,28 +47,40 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
 
     The order, and all that is said, do not depend on the number of processes.
     """
+    files, said = find_files(run)
+    outcomes = tuple(chain.from_iterable(run_files(files, run)))
+    points = (point for one in outcomes for point in one.points)
+    coverage = together(points, os.path.realpath) if run.options.coverage else None
+    return SuiteOutcome(outcomes, said, coverage)
+
+
+def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return the files of manifests, each once, and what is wrong with the paths."""
     files: list[str] = []
     said: list[Diagnostic] = []
     for path in run.paths:
         found, problems = find_manifests(path, run.file_name)
         files += found
         said += problems
-    outcomes = _run_all(tuple(dict.fromkeys(files)), run)
-    return SuiteOutcome(tuple(outcomes), tuple(said))
+    return tuple(dict.fromkeys(files)), tuple(said)
 
 
-def _run_all(files: tuple[str, ...], run: SuiteRun) -> Iterator[ManifestOutcome]:
+def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestOutcome, ...]]:
+    """Yield what came of each file, in their order, by several processes if it is worth it."""
     jobs = run.jobs or (_processors() if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
         for file in files:
-            yield from run_file(file, run.options)
+            yield run_file(file, run.options)
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
 
-    with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+    # An interrupt reaches all processes of a terminal: this one ends the others.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(
+        min(jobs, len(files)), initializer=signal.signal, initargs=ignoring
+    ) as pool:
         options = [run.options] * len(files)
-        for outcomes in pool.map(run_file, files, options, chunksize=4):
-            yield from outcomes
+        yield from pool.map(run_file, files, options, chunksize=4)
 
 
 def _processors() -> int:
@@ -74,36 +92,59 @@ def _processors() -> int:
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
+    found = stamp(file)
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:
         outcomes.insert(0, ManifestOutcome(file, (), problems))
-    return tuple(outcomes)
+    return tuple(one._replace(inputs=(found, *one.inputs)) for one in outcomes)
 
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
-    file = manifest.document.file
     narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
     rows = tuple(row for row in narrowed if row is not None)
     if not rows:
-        empty = () if manifest.rows else (no_rows(manifest),)
-        return ManifestOutcome(file, (), empty)
-    inputs = read_test(manifest, rows)
+        return _without_rows(manifest, options)
+    recorder = Recorder(rows) if options.coverage else None
+    inputs = read_test(manifest, rows, recorder.listen if recorder else None)
+    begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
+    bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
+    # Judging silent rows asks rules once more, which is no test of them.
+    points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
-    if not inputs.unusable:
-        bench = bench_of(manifest, inputs)
+    if bench:
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
-    return ManifestOutcome(file, outcomes, inputs.diagnostics)
+    file = manifest.document.file
+    return ManifestOutcome(file, outcomes, inputs.diagnostics, inputs.stamps, points)
 
 
-def bench_of(manifest: Manifest, inputs: ManifestInputs) -> Bench:
+def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
+    """Return what is to be said of a manifest of which no row is checked.
+
+    Where it has none its policies are there to be reached all the same.
+    """
+    file = manifest.document.file
+    if manifest.rows:
+        return ManifestOutcome(file, (), ())
+    recorder = Recorder(())
+    if options.coverage:
+        read_test(manifest, (), recorder.listen)
+    return ManifestOutcome(file, (), (no_rows(manifest),), points=recorder.points())
+
+
+def bench_of(
+    manifest: Manifest,
+    inputs: ManifestInputs,
+    begin: Begin | None = None,
+) -> Bench:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
-    return Bench(observe(inputs.suite, operations), inputs.files, inputs.refused, inputs.unread)
+    observed = observe(inputs.suite, operations, begin)
+    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
 
 
 def placed(

@@ -17,15 +17,17 @@ from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
+from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, Stamp
 from kyvsim.model.test_suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
+from kyvsim.model.watch import Listener
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 
@@ -44,6 +46,8 @@ class ManifestInputs(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether something that every verdict depends on could not be used."""
+    stamps: tuple[Stamp, ...]
+    """What was found at the paths that the manifest names, before it was read."""
 
 
 class _Reader:
@@ -51,6 +55,7 @@ class _Reader:
 
     def __init__(self, manifest: Manifest) -> None:
         self.said: list[Diagnostic] = []
+        self.stamps: list[Stamp] = []
         self._folder = os.path.dirname(manifest.document.file)
 
     def keep(self, found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
@@ -59,16 +64,23 @@ class _Reader:
         return found[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the paths that a manifest's entries stand for."""
-        return tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+        """Return the paths that a manifest's entries stand for, and note what lies there."""
+        found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
+        self.stamps += map(stamp, found)
+        return found
 
     def path(self, name: str) -> str:
         """Return the path of an entry that may be empty."""
         return self.paths((name,))[0] if name else ""
 
 
-def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInputs:
-    """Return what a manifest names, for the rows that are to be checked."""
+def read_test(
+    manifest: Manifest, rows: tuple[ExpectedRow, ...], listener: Listener | None = None
+) -> ManifestInputs:
+    """Return what a manifest names, for the rows that are to be checked.
+
+    The listener is told of what there is to reach in the policies, and of what is reached.
+    """
     reader = _Reader(manifest)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
@@ -82,7 +94,7 @@ def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInpu
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
-    options = CompileOptions(system_environment(), exceptions)
+    options = CompileOptions(system_environment(), exceptions, listener=listener)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     sound = {one.policy.name for one in compiled.policies}
@@ -108,6 +120,7 @@ def read_test(manifest: Manifest, rows: tuple[ExpectedRow, ...]) -> ManifestInpu
         unread={_name(one): _reason(one, reader.said) for one in unread},
         diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *reader.said),
         unusable=unusable or bool(lost),
+        stamps=tuple(reader.stamps),
     )
 
 

@@ -5,7 +5,6 @@ Source of the rules: upstream cel-go common/types (ConvertToType), strconv for t
 
 import math
 import re
-from contextlib import suppress
 from typing import Any
 
 from kyvsim.cel import types
@@ -16,16 +15,12 @@ from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import parse_rfc3339
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
-_DOUBLE = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    r"|(?i:inf|infinity|nan))"
-)
-_HEX_DOUBLE = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+")
 _STRICT_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -57,14 +52,10 @@ def text_to_uint(text: str) -> UInt:
 
 def text_to_double(text: str) -> float:
     """Return the double that a text writes."""
-    if _DOUBLE.fullmatch(text):
-        number = float(text)
-        if not math.isinf(number) or "i" in text.lower():
-            return number
-    elif _HEX_DOUBLE.fullmatch(text):
-        with suppress(OverflowError, ValueError):  # too large, or without a digit
-            return float.fromhex(text)
-    raise _unfit(text, types.DOUBLE)
+    number = parse_float(text)
+    if number is None:
+        raise _unfit(text, types.DOUBLE)
+    return number
 
 
 def text_to_bool(text: str) -> bool:

@@ -16,6 +16,7 @@ from kyvsim.cli.streams import OutputError, abandon_stdout, say
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "apply": "Apply policies to resources and show what they do.",
+        "chainsaw": "Run chainsaw tests on a simulated cluster.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",

@@ -22,14 +22,8 @@ def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Con
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
-        name, separator, path = value.partition("=")
-        name = name.lower()
-        if name not in known:
-            listed = ", ".join(known)
-            raise click.UsageError(f"--output-format {value}: choose from {listed}", ctx)
-        if separator and not path:
-            raise click.UsageError(f"--output-format {value}: there is no file after =", ctx)
-        if separator:
+        name, path = _format_and_file(value, known, "--output-format", ctx)
+        if path:
             files.append((name, path))
         else:
             shown.append(name)
@@ -39,6 +33,30 @@ def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Con
     return Chosen(shown[0] if shown else known[0], tuple(files))
 
 
+def chosen_files(
+    values: Sequence[str], known: tuple[str, ...], option: str, ctx: click.Context
+) -> tuple[tuple[str, str], ...]:
+    """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
+    chosen = [_format_and_file(value, known, option, ctx) for value in values]
+    bare = next((name for name, path in chosen if not path), None)
+    if bare is not None:
+        raise click.UsageError(f"{option} {bare}: name a file, as in {bare}=FILE", ctx)
+    return tuple(chosen)
+
+
+def _format_and_file(
+    value: str, known: tuple[str, ...], option: str, ctx: click.Context
+) -> tuple[str, str]:
+    """Return a format and the path that it goes to, "" for none."""
+    name, separator, path = value.partition("=")
+    name = name.lower()
+    if name not in known:
+        raise click.UsageError(f"{option} {value}: choose from {', '.join(known)}", ctx)
+    if separator and not path:
+        raise click.UsageError(f"{option} {value}: there is no file after =", ctx)
+    return name, path
+
+
 def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
     """Write each report to its path, complete or not at all; raise OutputError where it fails.
 
@@ -46,7 +64,7 @@ def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
     """
     for path, pieces in reports:
         try:
-            _write(os.path.realpath(path), pieces)
+            _write(path, pieces)
         except OSError as error:
             raise OutputError(f"cannot write to {path}: {error.strerror}") from None
 
@@ -56,12 +74,13 @@ def _write(path: str, pieces: Iterator[str]) -> None:
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         return
+    # A stream's link leads to a name that can't be opened, so links are followed for files only.
+    path = os.path.realpath(path)
     temporary = f"{path}.{os.urandom(4).hex()}.tmp"
     try:
         with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.writelines(pieces)
         os.replace(temporary, path)
-    except OSError:
+    finally:  # also when an interrupt comes
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise

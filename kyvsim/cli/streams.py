@@ -44,8 +44,8 @@ def shows_colours(*, unwanted: bool) -> bool:
     return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"
 
 
-def write_out(pieces: Iterable[str]) -> None:
-    """Write `pieces` to standard output as they come.
+def write_out(pieces: Iterable[str]) -> bool:
+    """Write `pieces` to standard output as they come; return whether somebody still reads.
 
     A reader that has gone away is no error: the rest is still worked through, so that the exit
     status says what all of it amounts to. Raises OutputError when writing fails otherwise.
@@ -62,14 +62,16 @@ def write_out(pieces: Iterable[str]) -> None:
         abandon_stdout()
         for _ in batches:
             pass
+        return False
     except OSError as error:
         if error.errno == errno.EINVAL and os.name == "nt":  # a closed pipe, as Windows says it
             abandon_stdout()
-            return
+            return False
         abandon_stdout()
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
     except ValueError:
         raise OutputError("cannot write to standard output: it is closed") from None
+    return True
 
 
 def abandon_stdout() -> None:

@@ -7,12 +7,21 @@ import click
 
 from kyvsim.api.test import Reading, SuiteRun, run_tests
 from kyvsim.api.test_update import plan_updates
+from kyvsim.api.test_watch import Round
+from kyvsim.cli.coverage import (
+    CoverageWish,
+    coverage_options,
+    coverage_wish,
+    is_enough,
+    write_coverage,
+)
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
+from kyvsim.cli.test_watch import MACHINE, check_watch, watch
 from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.test_diff import diff_text
@@ -37,7 +46,8 @@ resource does not exist, or that never ran, fails.
     cls=GoSpelledCommand,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 all rows passed, 1 a row failed, 2 some input could not be used.",
+    epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
+    "2 some input could not be used.",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option(
@@ -80,8 +90,14 @@ resource does not exist, or that never ran, fails.
     is_flag=True,
     help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
+)
 @list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
 @click.option("--force", is_flag=True, help="With --create: overwrite files.")
+@coverage_options()
 @click.option(
     "-j",
     "--jobs",
@@ -100,22 +116,44 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["resource"] or options["force"]:
         raise click.UsageError("--resource and --force go with --create", ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    wish = coverage_wish(options, ctx)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
         options=Reading(
-            _selector(options["test_case_selector"], ctx), options["lenient"], options["update"]
+            _selector(options["test_case_selector"], ctx),
+            options["lenient"],
+            options["update"],
+            wish.wanted,
         ),
         jobs=options["jobs"],
     )
+    if options["watch"]:
+        check_watch(options, chosen, ctx)
+        last = watch(run, lambda one: _show_round(one, run, chosen, options), MACHINE)
+        return _status(last, options)
     outcome = run_tests(run)
-    for one in every_diagnostic(outcome):
-        say(safe_line(str(one)))
-    if not outcome.manifests:
-        say(f"there is no {safe_line(run.file_name)} in these folders")
-    _report(outcome, chosen, options)
-    done = not options["update"] or _update(outcome, chosen)
-    return _status(outcome, options) if done else UNUSABLE
+    _say_remarks(outcome)
+    _say_if_none(outcome, run)
+    _write_files(outcome, chosen, options)
+    _show(outcome, chosen, options)
+    enough = _cover(outcome, chosen, wish)
+    if options["update"] and not _update(outcome, chosen):
+        return UNUSABLE
+    status = _status(outcome, options)
+    return FAILED if status == OK and not enough else status
+
+
+def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> bool:
+    """Write what was reached, below the rows if they are text; return whether it is enough."""
+    if outcome.coverage is None:
+        return True
+    lines = write_coverage(outcome.coverage, wish)
+    if chosen.shown == "text":
+        write_out(("\n", *lines))
+    else:
+        say("".join(lines).rstrip())
+    return is_enough(outcome.coverage, wish)
 
 
 def _update(outcome: SuiteOutcome, chosen: Chosen) -> bool:
@@ -135,12 +173,38 @@ def _selector(text: str, ctx: click.Context) -> Selector:
         raise click.UsageError(f"--test-case-selector {error}", ctx) from None
 
 
-def _report(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:
-    """Write each format to its file, and one to standard output."""
-    sight = Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
+def _say_remarks(outcome: SuiteOutcome) -> None:
+    for one in every_diagnostic(outcome):
+        say(safe_line(str(one)))
+
+
+def _say_if_none(outcome: SuiteOutcome, run: SuiteRun) -> None:
+    if not outcome.manifests:
+        say(f"there is no {safe_line(run.file_name)} in these folders")
+
+
+def _write_files(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:
+    """Write each format that has a file to it."""
+    sight = _sight(options)
     write_reports((path, FORMATS[name](outcome, sight)) for name, path in chosen.files)
-    coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
-    write_out(FORMATS[chosen.shown](outcome, coloured))
+
+
+def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+    """Write one format to standard output; return whether somebody reads it."""
+    colours = shows_colours(unwanted=options["remove_color"])
+    return write_out(FORMATS[chosen.shown](outcome, _sight(options)._replace(colours=colours)))
+
+
+def _sight(options: Mapping[str, Any]) -> Sight:
+    return Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
+
+
+def _show_round(one: Round, run: SuiteRun, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+    """Show what has just run; files get the report of everything. Return whether somebody reads."""
+    _say_remarks(one.fresh)
+    _say_if_none(one.whole, run)
+    _write_files(one.whole, chosen, options)
+    return not one.fresh.total or _show(one.fresh, chosen, options)
 
 
 def _status(outcome: SuiteOutcome, options: Mapping[str, Any]) -> int:

@@ -8,6 +8,7 @@ import click
 
 from kyvsim.api.test_create import Created, Creation, create_test
 from kyvsim.api.test_update import FileText
+from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.streams import OutputError, say
@@ -38,6 +39,10 @@ def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
         raise click.UsageError(text, ctx)
     if options["update"] or options["lenient"]:
         raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+    if options["watch"]:
+        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
+    if asks_for_coverage(options):
+        raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
     if len(folders) > 1:
         raise click.UsageError("with --create, -o is one folder", ctx)
     for path in (*policies, *resources):

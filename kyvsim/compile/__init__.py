@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile.checks import check_policy
 from kyvsim.compile.checks.refusal import refuse
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.exceptions import declare_exceptions
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.policy import compile_policy
 from kyvsim.compile.policy_set import PolicySet, Step, index_policies
@@ -31,6 +32,7 @@ def compile_policies(
 
     KV190: an expression or another text of the policy cannot be read.
     """
+    declare_exceptions(options)
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:

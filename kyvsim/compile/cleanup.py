@@ -6,19 +6,20 @@ upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolici
 pkg/utils/match/match.go
 """
 
-from collections.abc import Callable
-
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.watched_rules import watch_cleanup
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.images import load_images
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import QueryError
+from kyvsim.expr import Environment, QueryError
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.watch import Watch
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _MATCHED = passed("resource matched")
@@ -27,29 +28,35 @@ _UNMATCHED = failed("resource did not match")
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
-    spec = policy.spec
+    spec, watch = policy.spec, options.watch_of(policy, policy.rules[0])
     entries = compile_entries(spec.get("context") or (), options.environment)
     rule = CompiledRule(
         rule=policy.rules[0],
         phase=Phase.DELETE,
-        matches=_compile_match(policy),
+        matches=_compile_match(policy, watch),
         kinds=None,
         entries=(),
         preconditions=None,
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=_compile_body(spec.get("conditions"), entries, options),
+        body=_compile_body(spec.get("conditions"), entries, options.environment, watch),
         tolerates_violations=False,
         unmatched=_UNMATCHED,
     )
+    if options.listener:
+        rule = watch_cleanup(rule, watch)
     return CompiledPolicy(policy, (rule,), {}, ())
 
 
-def _compile_match(policy: Policy) -> Predicate:
+def _compile_match(policy: Policy, watch: Watch) -> Predicate:
     match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
-    included = _compile_block(match)
-    excluded = _compile_block(exclude) if exclude is not None else None
+    included = _compile_block(match, watch.at("match"), PointKind.MATCH, "matched")
+    excluded = (
+        _compile_block(exclude, watch.at("exclude"), PointKind.EXCLUDE, "excluded")
+        if exclude is not None
+        else None
+    )
 
     def matches(facts: MatchFacts) -> bool:
         if policy.namespace and policy.namespace != facts.namespace:
@@ -60,16 +67,22 @@ def _compile_match(policy: Policy) -> Predicate:
     return matches
 
 
-def _compile_block(block: Json) -> Callable[[MatchFacts], bool]:
+def _compile_block(block: Json, watch: Watch, kind: PointKind, outcome: str) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
     Operations count for nothing, and namespace selectors for nothing on a Namespace.
     """
-    if some := block.get("any"):
-        checks = [_compile_filter(one) for one in some]
-        return lambda facts: any(check(facts) for check in checks)
-    checks = [_compile_filter(one) for one in block.get("all") or ()]
-    return lambda facts: all(check(facts) for check in checks)
+
+    def filters(quantifier: str) -> list[Predicate]:
+        return [
+            watch.at(quantifier, index).branch(kind, outcome, _compile_filter(one))
+            for index, one in enumerate(block.get(quantifier) or ())
+        ]
+
+    if some := filters("any"):
+        return lambda facts: any(check(facts) for check in some)
+    every = filters("all")
+    return lambda facts: all(check(facts) for check in every)
 
 
 def _compile_filter(written: Json) -> Predicate:
@@ -94,11 +107,14 @@ def _compile_without(written: Json, *ignored: str) -> Predicate:
 
 
 def _compile_body(
-    conditions: Json, entries: tuple[tuple[str, EntryLoader], ...], options: CompileOptions
+    conditions: Json,
+    entries: tuple[tuple[str, EntryLoader], ...],
+    environment: Environment,
+    watch: Watch,
 ) -> CompiledBody:
     if conditions is None:
         return lambda _: _MATCHED
-    holds = compile_exception_conditions(conditions, options.environment)
+    holds = compile_exception_conditions(conditions, environment, watch.at("conditions"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:

@@ -64,7 +64,7 @@ def _lower_phases(
     policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
 ) -> tuple[CompiledRule, ...]:
     rule_type = next((one for one in RULE_TYPES if one.takes(rule.data)), None)
-    context = RuleContext(policy, rule, options.environment)
+    context = RuleContext(policy, rule, options.environment, options.watch_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
         body = compile_body(rule_type, context)
@@ -76,16 +76,18 @@ def _lower_phases(
 def _lower(
     rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
 ) -> CompiledRule:
-    policy, rule, environment = context
+    policy, rule, environment, watch = context
     data = rule.data
     preconditions = data.get("preconditions")
     return CompiledRule(
         rule=rule,
         phase=rule_type.phase,
-        matches=compile_rule_match(data.get("match"), data.get("exclude"), _namespace_of(policy)),
+        matches=compile_rule_match(
+            data.get("match"), data.get("exclude"), _namespace_of(policy), watch
+        ),
         kinds=kinds_of_block(data.get("match") or {}),
         entries=compile_entries(data.get("context") or (), environment),
-        preconditions=compile_conditions(preconditions, environment)
+        preconditions=compile_conditions(preconditions, environment, watch.at("preconditions"))
         if preconditions is not None
         else None,
         exceptions=attach_exceptions(policy, rule, options),

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from kyvsim.expr import Environment
 from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
 
 
 class Model(StrEnum):
@@ -22,3 +24,11 @@ class CompileOptions(NamedTuple):
     environment: Environment
     exceptions: tuple[PolicyException, ...] = ()
     model: Model = Model.KYVERNO
+    listener: Listener | None = None
+    """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
+
+    def watch_of(self, policy: Policy, rule: Rule) -> Watch:
+        """Return the watch of a whole rule."""
+        if self.listener is None:
+            return NO_WATCH
+        return Watch(Place(policy.document, policy.key, rule.name, rule.path), self.listener)

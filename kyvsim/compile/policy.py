@@ -5,6 +5,7 @@ from kyvsim.compile.cleanup import compile_cleanup
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.lower import lower_derived_rule, lower_rule
 from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.watched_rules import watch_rules
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
 
@@ -20,6 +21,8 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
     for one in computed.derived:
         lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)
+    if options.listener:
+        lowered = watch_rules(policy, computed, lowered, options)
 
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(one for rule in rules for one in lowered[id(rule)])

@@ -1,5 +1,6 @@
 """Evaluation: no policy syntax, no files, no state."""
 
+from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_request, run_step
@@ -9,8 +10,11 @@ from kyvsim.engine.world import World
 __all__ = [
     "GivenObjects",
     "World",
+    "check_rule",
     "creation_of",
     "evaluate",
+    "old_facts",
+    "open_background",
     "open_request",
     "run_step",
 ]

@@ -24,6 +24,11 @@ class RuleInput(NamedTuple):
     scope: JSONContext
     object: Json
     """The object as the rules before left it; None on DELETE."""
+    arrived: MatchFacts | None = None
+    """The facts as the request brought them, where earlier rules have changed the object.
+
+    Exceptions look at these: upstream keeps the request's object for them.
+    """
 
 
 def evaluate_rule(rule: CompiledRule, given: RuleInput) -> Outcome | None:
@@ -72,19 +77,20 @@ def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    keys = [exception.key for exception in _matched(rule, given)]
+    keys = tuple(exception.key for exception in _matched(rule, given))
     if not keys:
         return None
     # upstream words it in two ways, and forgets the blank in one of them.
     start = "exception " if rule.phase is Phase.GENERATE else "exceptions"
-    return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}")
+    return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}", keys)
 
 
 def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ...]:
     return tuple(
         MatchedException(exception.key, exception.controls)
         for exception in rule.exceptions
-        if exception.matches(given.facts) and _holds(exception.conditions, given.scope)
+        if exception.matches(given.arrived or given.facts)
+        and _holds(exception.conditions, given.scope)
     )
 
 

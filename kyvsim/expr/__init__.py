@@ -1,5 +1,6 @@
 """JMESPath expressions and texts with `{{ }}`: the only room that knows jmespath."""
 
+from kyvsim.expr.bound import bound_queries
 from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Query, compile_query
@@ -15,6 +16,7 @@ __all__ = [
     "Scope",
     "SubstitutionError",
     "Template",
+    "bound_queries",
     "compile_query",
     "compile_template",
 ]

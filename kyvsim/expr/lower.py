@@ -25,6 +25,8 @@ class Surroundings(NamedTuple):
     function: Callable[[str], Function | None]
     """Finds a function by its name."""
     env: Environment
+    bindings: Mapping[str, Json] = MappingProxyType({})
+    """What `$name` stands for."""
 
 
 def lower(tree: Tree, around: Surroundings) -> Run:
@@ -46,6 +48,14 @@ def _identity(_: Tree, __: Surroundings) -> Run:
 
 def _literal(tree: Tree, _: Surroundings) -> Run:
     value = tree["value"]
+    return lambda _: value
+
+
+def _variable(tree: Tree, around: Surroundings) -> Run:
+    name = tree["value"]
+    if name not in around.bindings:
+        return _failing(f"variable not defined: {name}")
+    value = around.bindings[name]
     return lambda _: value
 
 
@@ -211,6 +221,7 @@ _LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingPr
         "projection": _projection,
         "slice": _slice,
         "subexpression": _chain,
+        "variable": _variable,
         "value_projection": _of_two(closures.project_values),
     }
 )

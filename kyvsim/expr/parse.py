@@ -25,10 +25,13 @@ _NAMING: Final = ("field", "literal", "function_expression")
 _AFTER_DOT: Final = (*_KEYS, "lbracket", "lbrace", "star")
 
 
-def parse(expression: str) -> Tree:
-    """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none."""
+def parse(expression: str, *, bindings: bool = False) -> Tree:
+    """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
+
+    With `bindings` it may hold names such as `$name`.
+    """
     try:
-        return _GoParser().tree(expression)
+        return _GoParser().tree(expression, bindings=bindings)
     except ParseError as error:
         message, offset = str(error.msg), error.lex_position
     except IndexError:
@@ -45,12 +48,12 @@ def _reject(message: str, token: Token) -> NoReturn:
 class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
     """jmespath's parser with upstream's decisions and words."""
 
-    BINDING_POWER = MappingProxyType({**Parser.BINDING_POWER, "unknown": 0})
+    BINDING_POWER = MappingProxyType({**Parser.BINDING_POWER, "unknown": 0, "variable": 0})
 
-    def tree(self, expression: str) -> Tree:
+    def tree(self, expression: str, *, bindings: bool) -> Tree:
         """Return the tree; raise `ParseError` or `QuerySyntaxError`."""
         self._text = expression
-        self._tokens = tokenize(expression)
+        self._tokens = tokenize(expression, bindings=bindings)
         self._index = 0
         parsed: Tree = self._expression()
         if self._current_token() != "eof":
@@ -84,6 +87,9 @@ class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
         if token["name"] == "tJSONLiteral":
             value = json_value(value, self._text, token["start"])
         return {"type": "literal", "value": value, "children": []}
+
+    def _token_nud_variable(self, token: Token) -> Tree:
+        return {"type": "variable", "value": token["value"], "children": []}
 
     def _token_nud_quoted_identifier(self, token: Token) -> Tree:
         if self._current_token() == "lparen":

@@ -28,7 +28,8 @@ class Query(NamedTuple):
 _AT_HAND: Mapping[str, Function] = MappingProxyType({one.name: one for one in STANDARD})
 
 
-def _function(name: str) -> Function | None:
+def function_named(name: str) -> Function | None:
+    """Return the function of a name, or None."""
     if name in _AT_HAND:
         return _AT_HAND[name]
     from kyvsim.expr.functions.table import FUNCTIONS  # noqa: PLC0415 — slow, not often needed
@@ -40,7 +41,7 @@ def compile_query(text: str, env: Environment) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
     tree = parse(text)
     try:
-        run = lower(tree, Surroundings(_function, env))
+        run = lower(tree, Surroundings(function_named, env))
     except RecursionError:
         raise QuerySyntaxError(
             "SyntaxError: the expression is nested too deeply", text, 0

@@ -26,6 +26,7 @@ _TOKEN: Final = re.compile(
     |(?P<quoted_identifier>"(?:\\.|[^"\\])*+")
     |(?P<literal>`(?:\\.|[^`\\])*+`)
     |(?P<raw>'(?:\\'|[^'])*+')
+    |(?P<variable>\$[A-Za-z_][A-Za-z0-9_]*)
     |(?P<symbol>\[\?|\[\]|\|\||&&|[<>!=]=|[][.*,:@(){}|<>!&=])""",
     re.VERBOSE | re.DOTALL,
 )
@@ -61,13 +62,16 @@ _SYMBOLS: Final = MappingProxyType(
 _QUOTES: Final = ('"', "'", "`")
 
 
-def tokenize(expression: str) -> list[Token]:
-    """Return the tokens, the last one of type `eof`; raise `QuerySyntaxError`."""
+def tokenize(expression: str, *, bindings: bool = False) -> list[Token]:
+    """Return the tokens, the last one of type `eof`; raise `QuerySyntaxError`.
+
+    With `bindings` a `$name` is a token.
+    """
     tokens: list[Token] = []
     position, end = 0, len(expression)
     while position < end:
         found = _TOKEN.match(expression, position)
-        if found is None:
+        if found is None or (found.lastgroup == "variable" and not bindings):
             _reject_character(expression, position)
         text, kind = found[0], str(found.lastgroup)
         if kind != "blank":
@@ -85,6 +89,8 @@ def _token(kind: str, text: str, expression: str, start: int) -> Token:
         name = "tUnquotedIdentifier"
     elif kind == "number":
         name = "tNumber"
+    elif kind == "variable":
+        name, value = "tVariable", text[1:]
     elif kind == "raw":
         kind, name, value = "literal", "tStringLiteral", text[1:-1].replace("\\'", "'")
     elif kind == "literal":

@@ -8,16 +8,17 @@ import re
 
 from kyvsim.kube.objects import Json
 
+_ANY_CASE = re.IGNORECASE | re.ASCII  # without ASCII two letters of Turkish fit `i`
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
 _FLOAT = re.compile(
     rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
-    re.IGNORECASE,
+    _ANY_CASE,
 )
 _HEX_FLOAT = re.compile(
     rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}",
-    re.IGNORECASE,
+    _ANY_CASE,
 )
 _SPAN = 1 << 64
 _LOWEST = -(1 << 63)

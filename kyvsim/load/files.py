@@ -7,7 +7,7 @@ KV005 not UTF-8.
 import codecs
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -89,15 +89,24 @@ def _read_folder(path: str) -> Iterator[Source | Diagnostic]:
         problems.append(_unreadable(error.filename or path, error))
 
     count = 0
-    for folder, folders, names in os.walk(path, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.endswith(_SUFFIXES) and not name.startswith("."):
-                count += 1
-                yield from _read_path(os.path.join(folder, name))
+    for file in files_below(path, note):
+        count += 1
+        yield from _read_path(file)
     yield from problems
     if not count and not problems:
         yield _error("KV002", "no YAML or JSON file in this folder", Location(path))
+
+
+def files_below(path: str, on_error: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    """Yield the YAML and JSON files in and below a folder, sorted, hidden ones left out.
+
+    What is wrong with a folder goes to `on_error`.
+    """
+    for folder, folders, names in os.walk(path, onerror=on_error):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(_SUFFIXES) and not name.startswith("."):
+                yield os.path.join(folder, name)
 
 
 def _read_file(path: str) -> Source | Diagnostic:

@@ -6,18 +6,23 @@ from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import user_criteria
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Watch
 
 Predicate = Callable[[MatchFacts], bool]
 
 
-def compile_rule_match(match: Json, exclude: Json, policy_namespace: str) -> Predicate:
+def compile_rule_match(
+    match: Json, exclude: Json, policy_namespace: str, watch: Watch = NO_WATCH
+) -> Predicate:
     """Return whether a rule with these blocks applies to a request.
 
     `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
-    matches = compile_match(match or {})
-    excludes = _compile_block(exclude, _exclude_filter) if exclude else None
+    matches = compile_match(match or {}, watch.at("match"))
+    left_out = watch.at("exclude")
+    excludes = _compile_block(exclude, _watched_exclude_filter, left_out) if exclude else None
 
     def applies(facts: MatchFacts) -> bool:
         if policy_namespace and policy_namespace != facts.namespace:
@@ -27,9 +32,9 @@ def compile_rule_match(match: Json, exclude: Json, policy_namespace: str) -> Pre
     return applies
 
 
-def compile_match(block: Json) -> Predicate:
+def compile_match(block: Json, watch: Watch = NO_WATCH) -> Predicate:
     """Return whether a match block applies to a request."""
-    return _compile_block(block, _match_filter)
+    return _compile_block(block, _watched_match_filter, watch)
 
 
 def compile_exception_match(block: Json) -> Predicate:
@@ -38,15 +43,25 @@ def compile_exception_match(block: Json) -> Predicate:
     Unlike a rule's it knows no operations, and asks for the user also where none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    return _compile_block(block, _exception_filter)
+    return _compile_block(block, lambda one, _: _exception_filter(one), NO_WATCH)
 
 
-def _compile_block(block: Json, compile_filter: Callable[[Json], Predicate]) -> Predicate:
+def _compile_block(
+    block: Json, compile_filter: Callable[[Json, Watch], Predicate], watch: Watch
+) -> Predicate:
     if some := block.get("any"):
-        return _any_of(map(compile_filter, some))
+        return _any_of(compile_filter(one, watch.at("any", n)) for n, one in enumerate(some))
     if every := block.get("all"):
-        return _all_of(map(compile_filter, every))
-    return compile_filter(block)
+        return _all_of(compile_filter(one, watch.at("all", n)) for n, one in enumerate(every))
+    return compile_filter(block, watch)
+
+
+def _watched_match_filter(block: Json, watch: Watch) -> Predicate:
+    return watch.branch(PointKind.MATCH, "matched", _match_filter(block))
+
+
+def _watched_exclude_filter(block: Json, watch: Watch) -> Predicate:
+    return watch.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block))
 
 
 def _match_filter(block: Json) -> Predicate:

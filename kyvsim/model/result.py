@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
+
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class RuleStatus(StrEnum):
@@ -36,6 +39,8 @@ class PatchedTarget(NamedTuple):
     changed: bool
     before: Json = None
     """The object as it was; None where that is not known."""
+    subresource: str = ""
+    """Where it is written: "" for the object itself, or `status`, `scale` …"""
 
 
 class RuleResult(NamedTuple):
@@ -51,6 +56,10 @@ class RuleResult(NamedTuple):
     """Where in the object a check failed, as `/spec/containers/0/image/`; "" where not known."""
     note: str = ""
     """What a user should know besides the message, which is worded as upstream words it."""
+    exceptions: tuple[str, ...] = ()
+    """The keys of the policy exceptions on whose account the rule was skipped."""
+    properties: Mapping[str, str] = NO_PROPERTIES
+    """What policy reports tell besides the message."""
 
 
 class PolicyResponse(NamedTuple):

@@ -22,6 +22,24 @@ class Location(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class Mark(NamedTuple):
+    """A file as it was found, as far as it can be told without reading it."""
+
+    path: str
+    changed_at: int
+    """Nanoseconds since 1970, 0 for a folder."""
+    size: int
+    inode: int
+    mode: int
+
+
+class Stamp(NamedTuple):
+    """What was found at a path: a file, the files of a folder or of a pattern, or nothing."""
+
+    path: str
+    marks: tuple[Mark, ...]
+
+
 class Document(NamedTuple):
     """One document of an input stream: plain data, and a way to find any node's position."""
 

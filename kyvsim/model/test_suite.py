@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.source import Document, Location, Path, Stamp
 
 
 class ResourceSpec(NamedTuple):
@@ -102,6 +103,10 @@ class ManifestOutcome(NamedTuple):
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
+    inputs: tuple[Stamp, ...] = ()
+    """What it depends on, as it was found before it was read: its file, and what that names."""
+    points: tuple[Point, ...] = ()
+    """What its policies have to reach, and what was reached; only found if asked for."""
 
 
 class SuiteOutcome(NamedTuple):
@@ -110,6 +115,8 @@ class SuiteOutcome(NamedTuple):
     manifests: tuple[ManifestOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
     """What is wrong besides the manifests: paths, the selector."""
+    coverage: Coverage | None = None
+    """What all manifests together reached, if asked for."""
 
     @property
     def failed(self) -> int:

@@ -1,17 +1,13 @@
 """The outcome of tests as JUnit XML: a suite for each manifest, a case for each row."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.test_diff import diff_text
 from kyvsim.report.test_rows import reason
 from kyvsim.report.test_run import Sight
-
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
-_IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
@@ -22,7 +18,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     del sight  # every format for programs holds all rows
     manifests = [one for one in _with_paths(outcome) if one.rows or _errors(one)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_attributes(_counts(*manifests))}>\n"
+    yield f"<testsuites{attributes(_counts(*manifests))}>\n"
     for one in manifests:
         yield from _suite(one)
     yield "</testsuites>\n"
@@ -50,10 +46,10 @@ def _counts(*manifests: ManifestOutcome) -> dict[str, str]:
 
 
 def _suite(manifest: ManifestOutcome) -> Iterator[str]:
-    yield f"  <testsuite{_attributes({'name': manifest.file, **_counts(manifest)})}>\n"
+    yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
     for text in _errors(manifest):
-        yield f"    <testcase{_attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
-        yield f"      <error{_attributes({'message': text})}/>\n    </testcase>\n"
+        yield f"    <testcase{attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
+        yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
     for row in manifest.rows:
         yield from _case(row)
     yield "  </testsuite>\n"
@@ -62,7 +58,7 @@ def _suite(manifest: ManifestOutcome) -> Iterator[str]:
 def _case(row: RowOutcome) -> Iterator[str]:
     owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
     head = (
-        f"    <testcase{_attributes({'classname': owner, 'name': row.resource or 'all resources'})}"
+        f"    <testcase{attributes({'classname': owner, 'name': row.resource or 'all resources'})}"
     )
     if row.result == "Pass" and not row.skip:
         yield f"{head}/>\n"
@@ -74,18 +70,9 @@ def _told(row: RowOutcome) -> str:
     if row.failed:
         lines = [str(row.location or ""), row.message]
         lines += [diff_text(row.difference)] if row.difference else []
-        text = _escaped("\n".join(filter(None, lines)))
-        kind = _attributes({"message": reason(row), "type": row.reason})
+        text = escaped("\n".join(filter(None, lines)))
+        kind = attributes({"message": reason(row), "type": row.reason})
         return f"<failure{kind}>{text}</failure>"
     if row.result == "Skip":
-        return f"<skipped{_attributes({'message': row.message})}/>"
-    return f"<system-out>{_escaped(reason(row))}</system-out>"
-
-
-def _attributes(values: Mapping[str, str]) -> str:
-    pairs = ((name, _escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
-    return "".join(f' {name}="{text}"' for name, text in pairs)
-
-
-def _escaped(text: str) -> str:
-    return _NOT_IN_XML.sub("\ufffd", text).translate(_MARKUP)
+        return f"<skipped{attributes({'message': row.message})}/>"
+    return f"<system-out>{escaped(reason(row))}</system-out>"

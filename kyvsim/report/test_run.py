@@ -55,6 +55,16 @@ def is_unusable(outcome: SuiteOutcome) -> bool:
     return any(one.severity is Severity.ERROR for one in every_diagnostic(outcome))
 
 
+def unusable_manifests(outcome: SuiteOutcome) -> int:
+    """Return how many files of manifests have an input that could not be used."""
+    files = {
+        manifest.file
+        for manifest in outcome.manifests
+        if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
+    }
+    return len(files)
+
+
 def summary_line(outcome: SuiteOutcome) -> str:
     """Return the counts as one line."""
     tally = tally_of(outcome)

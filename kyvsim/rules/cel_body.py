@@ -25,6 +25,8 @@ from kyvsim.cel.kubernetes import (
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import Watch
 from kyvsim.rules.cel_params import ParamsError, compile_params
 from kyvsim.rules.cel_request import namespace_object, request_value
 from kyvsim.rules.protocol import (
@@ -129,7 +131,7 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     data = context.rule.data
     cel = data["validate"]["cel"]
     has_params = bool(cel.get("paramKind") and cel.get("paramRef"))
-    rule = _compile_rule(data, cel, has_params=has_params)
+    rule = _watched(_compile_rule(data, cel, has_params=has_params), context.watch)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = compile_params(cel) if has_params else None
 
@@ -168,6 +170,35 @@ def _compile_rule(data: Mapping[str, Json], cel: Json, *, has_params: bool) -> _
             _validation(entry, own_message, env, plain) for entry in cel.get("expressions") or ()
         ),
     )
+
+
+def _watched(rule: _Rule, watch: Watch) -> _Rule:
+    """Return the rule with preconditions and expressions that tell their outcomes."""
+    where = watch.at("validate", "cel", "expressions")
+    validations = tuple(
+        one._replace(test=_told(one.test, where.at(index)))
+        for index, one in enumerate(rule.validations)
+    )
+    preconditions = tuple(
+        _told(one, watch.at("celPreconditions", index))
+        for index, one in enumerate(rule.preconditions)
+    )
+    return rule._replace(validations=validations, preconditions=preconditions)
+
+
+def _told(expression: _Expression, watch: Watch) -> _Expression:
+    program = expression.program
+    seen = watch.point(PointKind.CONDITION, "true", "false") if program else None
+    if program is None or seen is None:
+        return expression
+    run = program.run
+
+    def told(frame: list[Any]) -> Any:
+        found = run(frame)
+        seen(0 if found is True else 1)
+        return found
+
+    return expression._replace(program=program._replace(run=told))
 
 
 def _validation(entry: Json, own_message: str, env: Environment, plain: Environment) -> _Validation:

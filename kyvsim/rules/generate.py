@@ -4,9 +4,10 @@ Source of the rules: upstream pkg/background/generate/generator.go. A rule that 
 what hinders its objects (a missing source, a variable without value) is told in its note.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
@@ -17,11 +18,24 @@ from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
 from kyvsim.rules.generated_names import name_problems
-from kyvsim.rules.loops import compile_elements, compile_list
+from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, RuleContext, RuleType
 
 _Downstreams = Callable[[JSONContext], list[Json]]
 """Makes the objects of a pattern; raises `QueryError` or `GenerateError`."""
+
+
+class Wish(NamedTuple):
+    """What a rule, or one element of its loops, wants to be there; nobody owns it yet."""
+
+    objects: tuple[Json, ...] = ()
+    problem: str = ""
+    """Why there is nothing to want."""
+    place: str = ""
+    """Which element of which loop had the problem, as upstream tells it."""
+
+
+Wishes = Callable[[JSONContext], Iterable[Wish]]
 
 _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
 
@@ -47,32 +61,62 @@ def _source_of(pattern: Json) -> Callable[[Json, ClusterView], Iterator[Json]]:
     return data_downstreams
 
 
-def _compile_loop(context: RuleContext, loop: Json) -> _Downstreams:
-    list_of = compile_list(loop["list"], context.environment)
-    elements_of = compile_elements(loop, 0, context.environment)
-    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
-    make = _compile_pattern(context, loop)
+def compile_wishes(context: RuleContext) -> Wishes:
+    """Return what says which objects a generate rule wants; a problem ends no loop.
 
-    def make_each(scope: JSONContext) -> list[Json]:
-        made: list[Json] = []
-        for element in elements_of(scope, enumerate(list_of(scope))):
-            if preconditions(element.scope).met:
-                made += make(element.scope)
-        return made
+    Raises what `compile_template` raises.
+    """
+    spec = context.rule.data["generate"]
+    loops = [
+        _compile_loop(context.within("generate", "foreach", number), number, loop)
+        for number, loop in enumerate(spec.get("foreach") or ())
+    ]
+    if loops:
+        return lambda scope: (wish for loop in loops for wish in loop(scope))
+    make = _compile_pattern(context, spec)
+    return lambda scope: (_wish(lambda: make(scope)),)
+
+
+def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
+    try:
+        return Wish(tuple(make()))
+    except (ConditionError, GenerateError, QueryError) as error:
+        return Wish(problem=str(error), place=place)
+
+
+def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
+    list_of = compile_list(loop["list"], context.environment, context.watch)
+    elements_of = compile_elements(loop, 0, context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
+    make = _compile_pattern(context, loop)
+    start = f"failed to process {number} foreach in rule {context.rule.name}"
+
+    def make_each(scope: JSONContext) -> Iterator[Wish]:
+        try:
+            values = list_of(scope)
+        except QueryError as error:
+            yield Wish(problem=str(error), place=f"failed to evaluate {number} foreach list")
+            return
+        for element in elements_of(scope, enumerate(values)):
+            inside = element.scope
+            yield _wish(
+                lambda inside=inside: make(inside) if preconditions(inside).met else [],  # type: ignore[misc]
+                f"{start}: failed to process {element.number} element",
+            )
 
     return make_each
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    spec = context.rule.data["generate"]
-    makers = [_compile_loop(context, loop) for loop in spec.get("foreach") or ()]
-    makers = makers or [_compile_pattern(context, spec)]
+    wishes = compile_wishes(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        try:
-            made = [one for make in makers for one in make(evaluation.scope)]
-        except (ConditionError, GenerateError, QueryError) as error:
-            return Outcome(RuleStatus.PASS, "", note=f"nothing is generated: {error}")
+        made: list[Json] = []
+        for wish in wishes(evaluation.scope):
+            if wish.problem:
+                note = f"nothing is generated: {wish.problem}"
+                return Outcome(RuleStatus.PASS, "", note=note)
+            made += wish.objects
         trigger = evaluation.request.subject
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in made)
         return Outcome(RuleStatus.PASS, "", generated=owned, note="; ".join(name_problems(owned)))

@@ -4,12 +4,19 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from kyvsim.conditions import ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
 from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Seen, Watch
+from kyvsim.rules.protocol import RuleContext
+
+ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
+"""Evaluates the list of a loop."""
 
 
 class Element(NamedTuple):
@@ -21,11 +28,38 @@ class Element(NamedTuple):
     scope: JSONContext
 
 
-def compile_list(expression: str, environment: Environment) -> Callable[[JSONContext], list[Json]]:
+def compile_list(expression: str, environment: Environment, watch: Watch = NO_WATCH) -> ListOf:
     """Return what evaluates a loop's list; a value that is no list counts as a list of one.
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
+    list_of = _compile_list(expression, environment)
+    seen = watch.point(PointKind.FOREACH, "no element", "one element", "several elements")
+    return _told(list_of, seen) if seen else list_of
+
+
+def is_absent(error: QueryError) -> bool:
+    """Return whether a list is not there; upstream tells it by the text."""
+    return "Unknown key" in error.message
+
+
+def _told(list_of: ListOf, seen: Seen) -> ListOf:
+    """Return what tells how many elements there are; a list that is not there has none."""
+
+    def told(scope: JSONContext) -> list[Json]:
+        try:
+            found = list_of(scope)
+        except QueryError as error:
+            if is_absent(error):
+                seen(0)
+            raise
+        seen(min(2, sum(one is not None for one in found)))
+        return found
+
+    return told
+
+
+def _compile_list(expression: str, environment: Environment) -> ListOf:
     try:
         query = compile_query(expression.strip(), environment)
     except QuerySyntaxError as error:
@@ -42,7 +76,7 @@ def compile_list(expression: str, environment: Environment) -> Callable[[JSONCon
     return evaluate
 
 
-def _unreadable(error: QueryError) -> Callable[[JSONContext], list[Json]]:
+def _unreadable(error: QueryError) -> ListOf:
     # upstream does not look at lists when it checks a policy, so the rule finds out.
     def evaluate(_scope: JSONContext) -> list[Json]:
         raise error
@@ -70,3 +104,11 @@ def compile_elements(
             yield Element(index, value, scope.layer(names, entries))
 
     return elements
+
+
+def compile_loop_preconditions(
+    loop: Json, context: RuleContext
+) -> Callable[[JSONContext], ConditionsResult]:
+    """Return what says whether an element is to be worked on; the context is that of the loop."""
+    watch = context.watch.at("preconditions")
+    return compile_conditions(loop.get("preconditions"), context.environment, watch)

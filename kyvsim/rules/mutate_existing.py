@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import Environment, QueryError, Template, compile_template
+from kyvsim.expr import QueryError, Template, compile_template
 from kyvsim.kube.labels import SelectorError
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
@@ -42,13 +42,14 @@ _Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
 """Patches one target in its scope."""
 
 
-def _compile_target(target: Mapping[str, Json], environment: Environment) -> _Target:
+def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target:
+    environment, watch = context.environment, context.watch.at("preconditions")
     wanted = {field: target[field] for field in _SELECTING if target.get(field)}
     conditions = target.get("preconditions")
     return _Target(
         compile_template(wanted, environment),
         compile_entries(target.get("context") or (), environment),
-        compile_conditions(conditions, environment) if conditions is not None else None,
+        compile_conditions(conditions, environment, watch) if conditions is not None else None,
     )
 
 
@@ -76,7 +77,7 @@ def _find_all(
 def _compile_patch(context: RuleContext) -> _Patch:
     mutate = context.rule.data["mutate"]
     if mutate.get("foreach") is not None:
-        run = compile_loops(context, mutate["foreach"])
+        run = compile_loops(context.within("mutate", "foreach"), mutate["foreach"])
         return lambda scope, _evaluation, obj: run(scope, obj)
     patch = compile_rule_patch(context)
 
@@ -89,8 +90,8 @@ def _compile_patch(context: RuleContext) -> _Patch:
 
 def _compile(context: RuleContext) -> CompiledBody:
     targets = [
-        _compile_target(target, context.environment)
-        for target in context.rule.data["mutate"]["targets"]
+        _compile_target(target, context.within("mutate", "targets", index))
+        for index, target in enumerate(context.rule.data["mutate"]["targets"])
     ]
     patch = _compile_patch(context)
 

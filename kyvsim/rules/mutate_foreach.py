@@ -5,12 +5,12 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 
 from collections.abc import Callable
 
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.rules.loops import compile_elements, compile_list
+from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
 from kyvsim.rules.mutate_resource import apply_patch, mutated, object_to_patch
 from kyvsim.rules.patches import compile_patcher
 from kyvsim.rules.protocol import (
@@ -32,10 +32,10 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
     compiled = [
         (
             loop["list"],
-            compile_list(loop["list"], context.environment),
-            _compile_loop(context, loop, nesting),
+            compile_list(loop["list"], context.environment, context.watch.at(index)),
+            _compile_loop(context.within(index), loop, nesting),
         )
-        for loop in loops
+        for index, loop in enumerate(loops)
     ]
 
     def run(scope: JSONContext, obj: Json) -> Outcome:
@@ -62,7 +62,7 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
     elements_of = compile_elements(loop, nesting, context.environment)
-    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
     default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
@@ -91,7 +91,7 @@ def _compile_loop(
 
 def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
     if loop.get("foreach"):
-        return compile_loops(context, loop["foreach"], nesting + 1)
+        return compile_loops(context.within("foreach"), loop["foreach"], nesting + 1)
     patches = {
         field: loop[field]
         for field in ("patchStrategicMerge", "patchesJson6902")
@@ -107,7 +107,7 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    run = compile_loops(context, context.rule.data["mutate"]["foreach"])
+    run = compile_loops(context.within("mutate", "foreach"), context.rule.data["mutate"]["foreach"])
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         return run(evaluation.scope, object_to_patch(evaluation))

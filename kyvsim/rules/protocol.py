@@ -8,7 +8,8 @@ from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
+from kyvsim.model.watch import NO_WATCH, Watch
 
 
 class Exclusion(NamedTuple):
@@ -61,6 +62,10 @@ class Outcome(NamedTuple):
     """More results of the same rule: a rule on existing objects has one for each of them."""
     phase: Phase | None = None
     """The phase that reports name, where it is not the one in which the rule ran."""
+    exceptions: tuple[str, ...] = ()
+    """The keys of the exceptions on whose account the rule was skipped."""
+    properties: Mapping[str, str] = NO_PROPERTIES
+    """What reports tell besides the message."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
@@ -73,6 +78,12 @@ class RuleContext(NamedTuple):
     policy: Policy
     rule: Rule
     environment: Environment
+    watch: Watch = NO_WATCH
+    """The part of the rule that is being compiled, and who is told of what happens there."""
+
+    def within(self, *steps: str | int) -> "RuleContext":
+        """Return the context of a part further in."""
+        return self._replace(watch=self.watch.at(*steps))
 
 
 class RuleType(NamedTuple):
@@ -115,6 +126,6 @@ def errored(what: str, cause: object = "") -> Outcome:
     return Outcome(RuleStatus.ERROR, f"{what}: {cause}" if cause else what)
 
 
-def skipped(message: str) -> Outcome:
-    """Return a skip."""
-    return Outcome(RuleStatus.SKIP, message)
+def skipped(message: str, exceptions: tuple[str, ...] = ()) -> Outcome:
+    """Return a skip, with the keys of the exceptions that brought it about."""
+    return Outcome(RuleStatus.SKIP, message, exceptions=exceptions)

@@ -3,10 +3,15 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import Phase
-from kyvsim.pattern import FailureKind, compile_any_pattern
+from kyvsim.model.watch import Seen, Watch
+from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
 from kyvsim.rules.messages import compile_alternatives_message, own_message
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -21,11 +26,14 @@ from kyvsim.rules.protocol import (
 )
 from kyvsim.rules.validate_pattern import compile_checker, subject_of
 
+PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
+"""Checks an object against one pattern; None where it fits."""
+
 
 def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops."""
     name = context.rule.name
-    checkers_for = compile_checker(context, patterns, compile_any_pattern)
+    checkers_for = compile_checker(context, patterns, _watched(context.watch, len(patterns)))
     message = compile_alternatives_message(context)
     nothing_to_check = passed(own_message(context))
 
@@ -55,8 +63,34 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
     return evaluate
 
 
+def _watched(watch: Watch, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
+    """Return what makes the checks of so many patterns, which tell when an object fits."""
+    told = [watch.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
+    if not any(told):
+        return compile_any_pattern
+
+    def build(patterns: Json) -> tuple[PatternCheck, ...]:
+        checks = compile_any_pattern(patterns)
+        return tuple(
+            _told(check, seen) if seen else check for check, seen in zip(checks, told, strict=True)
+        )
+
+    return build
+
+
+def _told(check: PatternCheck, seen: Seen) -> PatternCheck:
+    def told(subject: Json) -> PatternFailure | None:
+        failure = check(subject)
+        if failure is None:
+            seen(0)
+        return failure
+
+    return told
+
+
 def _compile(context: RuleContext) -> CompiledBody:
-    return compile_any_pattern_body(context, context.rule.data["validate"]["anyPattern"])
+    patterns = context.rule.data["validate"]["anyPattern"]
+    return compile_any_pattern_body(context.within("validate", "anyPattern"), patterns)
 
 
 RULE_TYPE = RuleType(("validate", "anyPattern"), Phase.VALIDATE, _compile)

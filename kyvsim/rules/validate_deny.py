@@ -21,7 +21,8 @@ from kyvsim.rules.protocol import (
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     """Return the body of a `deny` block, of a rule or of one of its loops."""
-    conditions = compile_conditions(deny.get("conditions"), context.environment)
+    watch = context.watch.at("conditions")
+    conditions = compile_conditions(deny.get("conditions"), context.environment, watch)
     message = compile_deny_message(context)
     pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
 
@@ -38,7 +39,7 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    return compile_deny(context, context.rule.data["validate"]["deny"])
+    return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
 RULE_TYPE = RuleType(("validate", "deny"), Phase.VALIDATE, _compile)

@@ -5,11 +5,17 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 
 from collections.abc import Callable
 
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.rules.loops import Element, compile_elements, compile_list
+from kyvsim.rules.loops import (
+    Element,
+    compile_elements,
+    compile_list,
+    compile_loop_preconditions,
+    is_absent,
+)
 from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
@@ -27,8 +33,11 @@ from kyvsim.rules.validate_pattern import compile_pattern_body
 def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
     """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
     compiled = [
-        (compile_list(loop["list"], context.environment), _compile_loop(context, loop, nesting))
-        for loop in loops
+        (
+            compile_list(loop["list"], context.environment, context.watch.at(index)),
+            _compile_loop(context.within(index), loop, nesting),
+        )
+        for index, loop in enumerate(loops)
     ]
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
@@ -37,8 +46,8 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
             try:
                 elements = list_of(evaluation.scope)
             except QueryError as error:
-                # A list that is not there has no elements; upstream tells it by the text.
-                list_error = list_error if "Unknown key" in error.message else error
+                # A list that is not there has no elements.
+                list_error = list_error if is_absent(error) else error
                 continue
             ended, count = run(evaluation, elements)
             if ended:
@@ -55,7 +64,7 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[Evaluation, list[Json]], tuple[Outcome | None, int]]:
     elements_of = compile_elements(loop, nesting, context.environment)
-    preconditions = compile_conditions(loop.get("preconditions"), context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")
 
@@ -99,16 +108,17 @@ def _no_scope(element: Element) -> Outcome:
 
 def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBody:
     if loop.get("deny") is not None:
-        return compile_deny(context, loop["deny"])
+        return compile_deny(context.within("deny"), loop["deny"])
     if loop.get("pattern") is not None:
         return compile_pattern_body(context, loop["pattern"])
     if loop.get("anyPattern") is not None:
-        return compile_any_pattern_body(context, loop["anyPattern"])
-    return compile_loops(context, loop.get("foreach") or (), nesting + 1)
+        return compile_any_pattern_body(context.within("anyPattern"), loop["anyPattern"])
+    return compile_loops(context.within("foreach"), loop.get("foreach") or (), nesting + 1)
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    return compile_loops(context, context.rule.data["validate"]["foreach"])
+    loops = context.rule.data["validate"]["foreach"]
+    return compile_loops(context.within("validate", "foreach"), loops)
 
 
 RULE_TYPE = RuleType(("validate", "foreach"), Phase.VALIDATE, _compile)

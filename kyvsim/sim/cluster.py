@@ -8,6 +8,7 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
@@ -57,7 +58,8 @@ def open_cluster(
     server.validators.append(refuse_invalid)
     server.webhooks += [admission, PolicyWebhook(parts)]
     server.observers.append(record_requests(timeline))
-    kyverno = Kyverno(parts, cache, admission, PolicyStatusController(parts, cache))
+    status = PolicyStatusController(parts, cache)
+    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts))
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
     for start_own in controllers.CONTROLLERS:

@@ -1,5 +1,8 @@
 """The record of what happened."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.sim.time import VirtualClock
@@ -30,6 +33,28 @@ class Timeline:
         )
         self.events.append(event)
         return event
+
+    @contextmanager
+    def following(self, cause: int | None) -> Iterator[None]:
+        """Let what is recorded inside follow from an event."""
+        before, self.cause = self.cause, cause
+        try:
+            yield
+        finally:
+            self.cause = before
+
+    def retell(
+        self, event: TimelineEvent, *, action: str = "", outcome: str = "", message: str = ""
+    ) -> TimelineEvent:
+        """Say better what an event was, and return it as it is now."""
+        now = self.events[event.number]
+        told = now._replace(
+            action=action or now.action,
+            outcome=outcome or now.outcome,
+            message=message or now.message,
+        )
+        self.events[event.number] = told
+        return told
 
     def amend(
         self,

@@ -4,7 +4,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
@@ -20,6 +20,9 @@ _ALWAYS_ANSWERING = tuple(phase for phase in PHASES if phase is not Phase.GENERA
 """Phases in which a policy that has rules answers for every object, perhaps with no result."""
 _BY_DEFAULT = ""
 """The operation of rows that name none."""
+
+Begin: TypeAlias = Callable[[ObjectKey, str], None]
+"""Is told of each run before it starts: the resource, and the operation that rows name."""
 
 
 class SuiteInputs(NamedTuple):
@@ -110,7 +113,11 @@ def _objects(inputs: SuiteInputs) -> Iterator[Json]:
     yield from inputs.others
 
 
-def observe(inputs: SuiteInputs, operations: Iterable[str]) -> Observed:
+def observe(
+    inputs: SuiteInputs,
+    operations: Iterable[str],
+    begin: Begin | None = None,
+) -> Observed:
     """Return what the policies say of each resource, once by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
@@ -124,6 +131,8 @@ def observe(inputs: SuiteInputs, operations: Iterable[str]) -> Observed:
             values = _with_operation(inputs.values, operation)
             world = World(cluster, values, inputs.in_cluster, sources)
             request = creation_of(obj, inputs.user, None if inputs.in_cluster else values)
+            if begin:
+                begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
             said.append(response)
             answers = Answers(request, world, _by_policy(response, phases))

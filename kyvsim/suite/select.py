@@ -5,7 +5,7 @@ as excluded, names that nobody bears stand for all resources.
 upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
@@ -32,7 +32,7 @@ class Bench(NamedTuple):
 def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     triggers = bench.observed.triggers[row.operation]
-    for key in _candidates(row, bench.observed, triggers):
+    for key in candidates(row, (*bench.observed.targets, *triggers)):
         rows, dropped = _of_trigger(row, key, triggers.get(key), bench.files)
         rows += _of_target(row, key, bench)
         if rows:
@@ -41,10 +41,8 @@ def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
             yield _unseen(row, key, bench)
 
 
-def _candidates(
-    row: ExpectedRow, observed: Observed, triggers: Mapping[ObjectKey, Answers]
-) -> list[ObjectKey]:
-    every = [*observed.targets, *triggers]
+def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
+    """Return those of the resources that a row means: all, where it names none that is there."""
     if row.resources is None:
         return every
     named = [key for name in row.resources for key in every if _is_named(key, name)]

@@ -21,6 +21,7 @@ from kyvsim.expr.functions.record import (
     Example,
     Function,
 )
+from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 
@@ -115,23 +116,7 @@ def _to_number(value: Json) -> float | None:
         return float(value)
     if value.__class__ is int:
         raise QueryError("unknown type")
-    return _parse_float(value) if value.__class__ is str else None
-
-
-def _parse_float(text: str) -> float | None:
-    """Read a number as Go's ParseFloat does: no blanks, no `_`, but hexadecimal floats."""
-    if not text.isascii() or text != text.strip() or "_" in text:
-        return None
-    lowered = text.lower().lstrip("+-")
-    try:
-        if lowered.startswith("0x"):
-            return float.fromhex(text) if "p" in lowered else None
-        number = float(text)
-    except (ValueError, OverflowError):
-        return None
-    overflowed = math.isinf(number) and not lowered.startswith("inf")
-    signed_nan = math.isnan(number) and lowered != text.lower()
-    return None if overflowed or signed_nan else number
+    return parse_float(value) if value.__class__ is str else None
 
 
 def _to_string(value: Json) -> str:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
-from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
 from kyvsim.model.image_data import Attestation
 from kyvsim.rules.images.attestors import authority_of, expand_keys, required_count, signed_by
+from kyvsim.rules.protocol import RuleContext
 
 Conditions = Callable[[JSONContext], ConditionsResult]
 
@@ -29,14 +29,16 @@ class Wanted(NamedTuple):
     conditions: Conditions | None
 
 
-def compile_wanted(entry: Mapping[str, Json], environment: Environment) -> tuple[Wanted, ...]:
-    """Return the conditions of an entry's attestations, compiled."""
-    return tuple(
-        Wanted(
-            compile_conditions(one["conditions"], environment) if one.get("conditions") else None
-        )
-        for one in entry.get("attestations") or ()
-    )
+def compile_wanted(entry: Mapping[str, Json], context: RuleContext) -> tuple[Wanted, ...]:
+    """Return the conditions of an entry's attestations, compiled; the context is the entry's."""
+
+    def compile_one(index: int, one: Json) -> Wanted:
+        if not one.get("conditions"):
+            return Wanted(None)
+        watch = context.watch.at("attestations", index, "conditions")
+        return Wanted(compile_conditions(one["conditions"], context.environment, watch))
+
+    return tuple(compile_one(*one) for one in enumerate(entry.get("attestations") or ()))
 
 
 def check_attestations(

@@ -81,11 +81,12 @@ def compile_verification(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in its own phase."""
     environment, raw = context.environment, entries_of(context.rule.data)
     read = compile_reader(context.rule.data, environment)
+    entries = context.within("verifyImages")
     compiled = _Compiled(
         context,
         compile_template([_without_conditions(entry) for entry in raw], environment),
-        tuple(compile_wanted(entry, environment) for entry in raw),
-        compile_denials(raw, environment),
+        tuple(compile_wanted(one, entries.within(index)) for index, one in enumerate(raw)),
+        compile_denials(raw, entries),
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:

@@ -69,8 +69,8 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
         if not violations:
-            keys = ", ".join(exception.key for exception in evaluation.exceptions)
-            return skipped(f"rule is skipped due to policy exceptions {keys}")
+            keys = tuple(exception.key for exception in evaluation.exceptions)
+            return skipped(f"rule is skipped due to policy exceptions {', '.join(keys)}", keys)
         return failed(start + _told(violations, checks, kind))
 
     return evaluate
@@ -79,7 +79,9 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
 def _exempt(exceptions: tuple[MatchedException, ...]) -> Outcome | None:
     """Return a skip where an exception lets everything pass, not only some controls."""
     key = next((one.key for one in exceptions if not one.controls), None)
-    return None if key is None else skipped(f"rule is skipped due to policy exception {key}")
+    if key is None:
+        return None
+    return skipped(f"rule is skipped due to policy exception {key}", (key,))
 
 
 def _pod(obj: Json, kind: str) -> Pod:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from kyvsim.sim.kubernetes.cron_jobs import run_cron_jobs
 from kyvsim.sim.kubernetes.daemon_sets import run_daemon_sets
 from kyvsim.sim.kubernetes.default_objects import add_service_accounts, publish_root_certificate
+from kyvsim.sim.kubernetes.definitions import establish_definitions
 from kyvsim.sim.kubernetes.deployments import run_deployments
 from kyvsim.sim.kubernetes.garbage_collector import collect_garbage
 from kyvsim.sim.kubernetes.jobs import delete_finished_jobs, run_jobs
@@ -19,6 +20,7 @@ from kyvsim.sim.kubernetes.stateful_sets import run_stateful_sets
 from kyvsim.sim.parts import Parts
 
 CONTROLLERS: tuple[Callable[[Parts], None], ...] = (
+    establish_definitions,
     add_service_accounts,
     publish_root_certificate,
     empty_namespaces,

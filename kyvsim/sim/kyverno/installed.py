@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.parts import Parts
@@ -16,3 +17,4 @@ class Kyverno(NamedTuple):
     admission: AdmissionController
     policies: PolicyStatusController
     """Tells of policies that act anew, and of those that are gone."""
+    events: EventRecorder

@@ -27,7 +27,8 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._environment = Environment(parts.clock, parts.identities)
+        self.environment = Environment(parts.clock, parts.identities)
+        """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
         self._index: PolicySet | None = None
@@ -74,7 +75,7 @@ class PolicyCache:
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
         settings = self._parts.settings
         exceptions = tuple(self._exceptions()) if settings.exceptions else ()
-        options = CompileOptions(self._environment, exceptions, settings.model)
+        options = CompileOptions(self.environment, exceptions, settings.model)
         found, _ = compile_policies([policy], options)
         return found.policies[0] if found.policies else None
 

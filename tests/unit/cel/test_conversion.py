@@ -1,8 +1,18 @@
 """Values of one type as values of another."""
 
+import math
+
 import pytest
 
-OBJ = {"word": "word", "map": {}, "big": 1e30, "less": -1.0, "huge": "0x1p99999", "bare": "0x.p1"}
+OBJ = {
+    "word": "word",
+    "map": {},
+    "big": 1e30,
+    "less": -1.0,
+    "huge": "0x1p99999",
+    "bare": "0x.p1",
+    "lone": "1_",
+}
 
 
 @pytest.mark.parametrize(
@@ -16,6 +26,10 @@ OBJ = {"word": "word", "map": {}, "big": 1e30, "less": -1.0, "huge": "0x1p99999"
         ("int(timestamp('1970-01-01T00:00:05.9Z'))", 5),
         ("uint(object.less)", "error: unsigned integer overflow"),
         ("double('1e3')", 1000.0),
+        ("double('1_0')", 10.0),
+        ("double('0x_1p3')", 8.0),
+        ("double('-Inf')", -math.inf),
+        ("double(object.lone)", "error: type conversion error from 'string' to 'double'"),
         ("double(object.word)", "error: type conversion error from 'string' to 'double'"),
         ("double(object.huge)", "error: type conversion error from 'string' to 'double'"),
         ("double(object.bare)", "error: type conversion error from 'string' to 'double'"),

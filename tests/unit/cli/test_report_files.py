@@ -37,6 +37,16 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     assert list(tmp_path.iterdir()) == [pipe]
 
 
+def test_an_open_stream_is_written_to():
+    reads, writes = os.pipe()
+    try:
+        write_reports([(f"/dev/fd/{writes}", iter(["a", "b"]))])
+        assert os.read(reads, 9) == b"ab"
+    finally:
+        os.close(reads)
+        os.close(writes)
+
+
 @pytest.mark.parametrize("name", ["", "no/where.txt"])
 def test_a_place_that_takes_no_report_is_told(tmp_path, name):
     with pytest.raises(OutputError, match="cannot write to"):

@@ -7,6 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import Environment
+from kyvsim.model.watch import Place, Watch
 
 ENV = Environment(clock=None, entropy=None)
 
@@ -28,8 +29,18 @@ KIND = condition("{{ request.object.kind }}", "Pod")
 MISSING = condition("{{ request.object.nothing }}")
 
 
+WATCHED = Watch(Place(None, "p", "r", ()), lambda *_: lambda _: None)
+
+
 def evaluate(data):
-    return compile_conditions(data, ENV)(Scope())
+    """Return what is the same whether somebody watches or not."""
+    try:
+        watched = compile_conditions(data, ENV, WATCHED)(Scope())
+    except ConditionError:
+        watched = None
+    found = compile_conditions(data, ENV)(Scope())
+    assert found == watched
+    return found
 
 
 @pytest.mark.parametrize(

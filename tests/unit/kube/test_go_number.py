@@ -26,6 +26,16 @@ from kyvsim.kube.go_number import parse_float, parse_int, to_int64, wrap_int64
         (".", None),
         ("0x1p9999", None),
         ("\u0661", None),
+        ("\u0131nf", None),
+        ("\u0130NF", None),
+        ("0x_1_0p1_0", 16384.0),
+        ("0x__1p3", None),
+        ("0x1_.8p1", None),
+        ("0x1p-99999", 0.0),
+        ("0_1", 1.0),
+        ("1._0", None),
+        ("1e_1", None),
+        ("1e1__0", None),
     ],
 )
 def test_parse_float(text, number):

@@ -2,6 +2,8 @@ import pytest
 
 from kyvsim.kube.yaml_text import find_position
 
+LONG = f"# {'x' * (1 << 20)}\n"
+
 TEXT = """\
 # a comment
 kind: Pod
@@ -41,10 +43,13 @@ spec3: *s
 )
 def test_positions(path, place):
     assert find_position(TEXT, path) == place
+    assert find_position(TEXT + LONG, path) == place
 
 
 def test_the_last_of_duplicate_keys_counts():
-    assert find_position("a: {x: 1}\na: {y: 1}\n", ("a", "x")) == (2, 1)
+    text = "a: {x: 1}\na: {y: 1}\n"
+    assert find_position(text, ("a", "x")) == (2, 1)
+    assert find_position(text + LONG, ("a", "x")) == (2, 1)
 
 
 def test_positions_before_an_error():

@@ -14,7 +14,8 @@ def test_a_denial_is_worded_as_the_api_server_passes_it_on(put, admin, cluster_p
         'admission webhook "validate.kyverno.svc-fail" denied the request: \n\n'
         "resource Pod/default/naked was blocked due to the following policies \n\n"
         "needs-team:\n"
-        "  rule-0: 'validation error: team is missing. rule rule-0 failed at path /metadata/labels/'\n"
+        "  rule-0: 'validation error: team is missing. "
+        "rule rule-0 failed at path /metadata/labels/'\n"
     )
 
 

@@ -1,0 +1,22 @@
+"""Durations that operations say, in virtual seconds."""
+
+from collections.abc import Mapping
+
+from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.kube.objects import Json
+
+
+def seconds_of(text: Json) -> float:
+    """Return the seconds that a duration says; raise HardError where it is none."""
+    nanoseconds = parse_duration(str(text))
+    if nanoseconds is None:
+        raise HardError(f"`{text}` is no duration")
+    return nanoseconds / SECOND
+
+
+def timeout_of(scope: Scope, spec: Mapping[str, Json], default: float) -> float:
+    """Return how long an operation may take."""
+    given = spec.get("timeout")
+    return default if given is None else seconds_of(scope.filled(given))

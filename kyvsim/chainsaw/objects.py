@@ -1,0 +1,86 @@
+"""The objects that an operation is about: inline, from files, or in the cluster."""
+
+from collections.abc import Mapping, Sequence
+
+from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+
+_NOT_EVALUATED = (
+    ("policies.kyverno.io", ""),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+)
+"""Kinds whose objects do something that the simulation does not; "" for every kind."""
+
+
+def require_simulated(obj: Json) -> None:
+    """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if (group, key.kind) in _NOT_EVALUATED or (group, "") in _NOT_EVALUATED:
+        raise UnsupportedError(f"objects of kind {key.kind} ({key.api_version}) are not evaluated")
+
+
+def given_objects(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:
+    """Return the objects of `resource` or `file` as they are to be sent."""
+    return [in_namespace(scope, scope.templated(spec, obj)) for obj in written_objects(scope, spec)]
+
+
+def written_objects(scope: Scope, spec: Mapping[str, Json]) -> Sequence[Json]:
+    """Return the objects of `resource` or `file` as they are written."""
+    if spec.get("resource") is not None:
+        found: Sequence[Json] = [spec["resource"]]
+    else:
+        name = str(scope.filled(text_field(spec, "file")))
+        found, why = scope.session.files.objects(name)
+        if why:
+            raise HardError(why)
+        if not found:
+            raise HardError(f"`{name}` holds no object")
+    for obj in found:
+        if obj.__class__ is not dict:
+            raise HardError("an object must be a mapping")
+        require_simulated(obj)
+    return found
+
+
+def in_namespace(scope: Scope, obj: Json) -> Json:
+    """Return an object of a namespaced kind in the test's namespace, if it says no other."""
+    key = object_key(obj)
+    session = scope.session
+    if key.namespace or not key.kind or not session.is_namespaced(key.api_version, key.kind):
+        return obj
+    return {**obj, "metadata": {**metadata(obj), "namespace": session.namespace}}
+
+
+def candidates(scope: Scope, obj: Json) -> list[Json]:
+    """Return the objects in the cluster that a name, or a namespace and labels, choose."""
+    key = object_key(obj)
+    client = scope.session.client
+    if key.name:
+        found = client.get(*key)
+        return [] if found is None else [found]
+    wanted = labels(obj).items()
+    return [
+        one
+        for one in client.list(key.api_version, key.kind, key.namespace)
+        if wanted <= labels(one).items()
+    ]
+
+
+def referred(scope: Scope, spec: Mapping[str, Json]) -> list[ObjectKey]:
+    """Return the identities of the objects in the cluster that `ref` or `file` names."""
+    if spec.get("ref") is None:
+        named = given_objects(scope, spec)
+    else:
+        ref = scope.filled(spec["ref"])
+        names = ("name", "namespace", "labels")
+        meta = {name: ref[name] for name in names if ref.get(name)}
+        kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
+        named = [in_namespace(scope, {**kind, "metadata": meta})]
+        require_simulated(named[0])
+    return [object_key(one) for obj in named for one in candidates(scope, obj)]

@@ -1,0 +1,26 @@
+"""The operations of steps; `OPERATIONS` lists them."""
+
+from kyvsim.chainsaw.operations import (
+    apply,
+    asserting,
+    create,
+    delete,
+    patch,
+    sleep,
+    update,
+    watching,
+)
+from kyvsim.chainsaw.operations.protocol import Operation
+
+OPERATIONS: tuple[Operation, ...] = (
+    apply.OPERATION,
+    create.OPERATION,
+    update.OPERATION,
+    patch.OPERATION,
+    delete.OPERATION,
+    asserting.ASSERT,
+    asserting.ERROR,
+    sleep.OPERATION,
+    *watching.OPERATIONS,
+)
+"""Every operation that the simulation performs."""

@@ -1,0 +1,99 @@
+"""`assert` and `error`: waiting for objects to be as a tree says, or not to be."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from kyvsim.chainsaw.assertion import Mismatch, check_tree
+from kyvsim.chainsaw.durations import timeout_of
+from kyvsim.chainsaw.ending import FailedError
+from kyvsim.chainsaw.objects import candidates, in_namespace, written_objects
+from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.session import POLL, Scope
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+
+_REFERENCE = ("name", "namespace", "labels")
+
+
+def run_assert(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Wait until some object is as each tree says; raise FailedError where none is in time."""
+    limit = timeout_of(scope, spec, scope.timeouts.check)
+    for tree in _trees(scope, spec):
+        _wait(scope, limit, partial(_unmet, scope, tree))
+    return {}
+
+
+def run_error(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Wait until no object is as a tree says; raise FailedError where one stays so."""
+    limit = timeout_of(scope, spec, scope.timeouts.error)
+    for tree in _trees(scope, spec):
+        _wait(scope, limit, partial(_met, scope, tree))
+    return {}
+
+
+def _trees(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:
+    """Return the trees, with those parts filled in that say which objects are meant."""
+    return [_with_reference(scope, spec, one) for one in written_objects(scope, spec)]
+
+
+def _with_reference(scope: Scope, spec: Mapping[str, Json], tree: Json) -> Json:
+    meta = metadata(tree)
+    if not meta and not tree.get("kind"):
+        return tree
+    filled = {
+        name: scope.templated(spec, value) if name in _REFERENCE else value
+        for name, value in meta.items()
+    }
+    return in_namespace(scope, {**tree, "metadata": filled} if filled else tree)
+
+
+def _wait(scope: Scope, limit: float, why_not: Callable[[], str]) -> None:
+    """Wait until nothing speaks against it; raise FailedError with what does at the end."""
+    reason = ""
+
+    def done() -> bool:
+        nonlocal reason
+        reason = why_not()
+        return not reason
+
+    scope.session.wait(POLL)
+    if not scope.session.wait_until(done, max(limit - POLL, 0.0)):
+        raise FailedError(reason)
+
+
+def _unmet(scope: Scope, tree: Json) -> str:
+    """Return why no object is as a tree says, "" where one is."""
+    found = _candidates(scope, tree)
+    if not found:
+        return f"{_name(tree)}: actual resource not found"
+    problems: list[Mismatch] = []
+    for one in found:
+        problems = problems or [*_checked(scope, tree, one)]
+        if not _checked(scope, tree, one):
+            return ""
+    others = f" (and {len(found) - 1} others)" if len(found) > 1 else ""
+    return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
+
+
+def _met(scope: Scope, tree: Json) -> str:
+    """Return that an object is as a tree says, "" where none is."""
+    for one in _candidates(scope, tree):
+        if not _checked(scope, tree, one):
+            return f"{_name(one or tree)}: the resource matches, but should not"
+    return ""
+
+
+def _candidates(scope: Scope, tree: Json) -> list[Json]:
+    return candidates(scope, tree) if tree.get("kind") else [None]
+
+
+def _checked(scope: Scope, tree: Json, obj: Json) -> tuple[Mismatch, ...]:
+    return check_tree(tree, obj, scope.bindings, scope.session.ask)
+
+
+def _name(obj: Json) -> str:
+    key: ObjectKey = object_key(obj)
+    return "/".join(filter(None, (key.api_version, key.kind, key.namespace, key.name or "*")))
+
+
+ASSERT = Operation("assert", run_assert)
+ERROR = Operation("error", run_error)

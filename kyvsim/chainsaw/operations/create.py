@@ -1,0 +1,25 @@
+"""`create`: an object is created; it must not be there."""
+
+from collections.abc import Mapping
+
+from kyvsim.chainsaw import sending
+from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.objects import Json, object_key
+
+_EXISTS = "the resource already exists in the cluster"
+
+
+def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Create the objects; only what may pass by itself is tried again."""
+    return sending.send_all(scope, spec, _create)
+
+
+def _create(scope: Scope, obj: Json, dry_run: bool) -> sending.Sent:
+    key = object_key(obj)
+    if key.name and scope.session.client.get(*key) is not None:
+        return sending.Sent(_EXISTS, obj, final=True)
+    return sending.answered(sending.create(scope, obj, dry_run), obj, retried=False)
+
+
+OPERATION = Operation("create", run)

@@ -1,0 +1,17 @@
+"""`sleep`: virtual time passes."""
+
+from collections.abc import Mapping
+
+from kyvsim.chainsaw.durations import seconds_of
+from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.objects import Json
+
+
+def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Let everything happen that is due meanwhile."""
+    scope.session.wait(seconds_of(scope.filled(spec.get("duration"))))
+    return {}
+
+
+OPERATION = Operation("sleep", run)

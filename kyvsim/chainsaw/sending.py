@@ -1,0 +1,74 @@
+"""Writing objects: attempts at requests, what is expected of them, what is cleaned up later."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kyvsim.chainsaw.checks import judge, outputs
+from kyvsim.chainsaw.durations import timeout_of
+from kyvsim.chainsaw.ending import FailedError
+from kyvsim.chainsaw.objects import given_objects
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.sim.server import ApiResponse
+
+_TEMPORARY = frozenset({"Conflict", "Timeout", "TooManyRequests", "ServiceUnavailable"})
+
+
+class Sent(NamedTuple):
+    """How an attempt ended."""
+
+    error: str | None
+    object: Json
+    final: bool = False
+    """Whether no further attempt can end otherwise."""
+
+
+Send = Callable[[Scope, Json, bool], Sent]
+"""Sends an object once; the last argument says whether it is a dry run."""
+
+
+def answered(response: ApiResponse, obj: Json, *, retried: bool = True) -> Sent:
+    """Return how an attempt ended by the server's answer."""
+    if response.error is None:
+        return Sent(None, response.object)
+    final = not retried and response.error.reason not in _TEMPORARY
+    return Sent(response.error.message, obj, final)
+
+
+def send_all(scope: Scope, spec: Mapping[str, Json], send: Send) -> Mapping[str, Json]:
+    """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
+    found: dict[str, Json] = {}
+    for obj in given_objects(scope, spec):
+        found.update(_send_one(scope, spec, obj, send))
+    return found
+
+
+def _send_one(scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send) -> Mapping[str, Json]:
+    dry_run = spec.get("dryRun") is True
+    problem: str | None = None
+    sent = Sent(None, obj)
+
+    def attempt() -> bool:
+        nonlocal problem, sent
+        sent = send(scope, obj, dry_run)
+        problem = judge(scope, spec, sent.object, sent.error)
+        return problem is None or sent.final
+
+    scope.session.retry(attempt, timeout_of(scope, spec, scope.timeouts.apply))
+    if problem is not None:
+        raise FailedError(problem)
+    return outputs(scope.bind("error", sent.error), spec, sent.object)
+
+
+def create(scope: Scope, obj: Json, dry_run: bool) -> ApiResponse:
+    """Create an object, and remember to delete it."""
+    session = scope.session
+    response = session.client.create(obj, dry_run=dry_run)
+    if response.ok and not dry_run:
+        session.created.append(key_of(response.object, obj))
+    return response
+
+
+def key_of(stored: Json, obj: Json) -> ObjectKey:
+    """Return the identity of an object that was sent, with the name that it got."""
+    return object_key(stored if stored is not None else obj)

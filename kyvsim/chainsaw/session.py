@@ -1,0 +1,113 @@
+"""What the operations of one test share: the cluster, the files, and what is to be cleaned up."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from kyvsim.chainsaw.expressions import Ask, Bindings, asker
+from kyvsim.chainsaw.templates import fill
+from kyvsim.expr import Environment
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
+from kyvsim.sim.cluster import Cluster
+from kyvsim.sim.server import Client
+from kyvsim.sim.server.client import ADMIN
+
+POLL = 0.05
+"""Seconds from an operation's beginning to its first attempt."""
+_LONGEST_WAIT = 1.0
+
+
+class Files(NamedTuple):
+    """How a test reads what it names; paths are as it writes them."""
+
+    objects: Callable[[str], tuple[tuple[Json, ...], str]]
+    """Returns the documents of a file, and why there are none."""
+    text: Callable[[str], str | None]
+    """Returns the text of a file, None where it cannot be read."""
+
+
+class Session:
+    """One test on its way."""
+
+    def __init__(self, test: ChainsawTest, cluster: Cluster, files: Files) -> None:
+        self.test = test
+        self.cluster = cluster
+        self.parts = cluster.parts
+        self.files = files
+        self.client: Client = self.parts.client(ADMIN)
+        self.ask: Ask = asker(Environment(self.parts.clock, self.parts.identities))
+        self.namespace = test.namespace
+        self.created: list[ObjectKey] = []
+        """What the step that runs now has created, for its clean-up."""
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        group = split_api_version(api_version)[0]
+        return is_namespaced(group, kind, self.parts.store.defined)
+
+    def wait(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.parts.scheduler.advance(seconds)
+
+    def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something holds, at most for some seconds; return whether it does.
+
+        It is asked again when something was written.
+        """
+        store = self.parts.store
+        seen = -1
+
+        def asked() -> bool:
+            nonlocal seen
+            if seen == store.revision:
+                return False
+            seen = store.revision
+            return done()
+
+        return self.parts.scheduler.run_until(asked, seconds)
+
+    def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
+        """Try until it works, at most for some seconds; return whether it did.
+
+        The first try comes after `POLL`; the waits between tries grow, for a failing try has no
+        other outcome for being made more often.
+        """
+        end = self.parts.clock.elapsed + seconds
+        wait = POLL
+        while self.parts.clock.elapsed + wait <= end + POLL:
+            self.wait(wait)
+            if attempt():
+                return True
+            wait = min(wait * 1.5, _LONGEST_WAIT)
+        return False
+
+
+class Scope(NamedTuple):
+    """What holds where an operation stands."""
+
+    session: Session
+    bindings: Bindings
+    timeouts: Timeouts
+    template: bool
+
+    def bind(self, name: str, value: Json) -> "Scope":
+        """Return the scope with one more binding."""
+        return self._replace(bindings={**self.bindings, name: value})
+
+    def bind_all(self, bindings: tuple[ChainsawBinding, ...]) -> "Scope":
+        """Return the scope with further bindings; each may use those before it."""
+        scope = self
+        for one in bindings:
+            scope = scope.bind(str(scope.filled(one.name)), scope.filled(one.value))
+        return scope
+
+    def filled(self, value: Json) -> Json:
+        """Return a value with its expressions replaced by what they find."""
+        return fill(value, self.bindings, self.session.ask)
+
+    def templated(self, spec: Mapping[str, Json], value: Json) -> Json:
+        """Return a value filled in, unless the operation or the test does without."""
+        wanted = spec.get("template")
+        return self.filled(value) if (self.template if wanted is None else wanted) else value

@@ -1,0 +1,84 @@
+"""`kyvsim chainsaw`: end-to-end tests on a simulated cluster."""
+
+from typing import Any
+
+import click
+
+from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
+from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.options import GoSpelledCommand
+from kyvsim.cli.report_files import chosen_formats, write_reports
+from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.model.chainsaw import ChainsawReport
+from kyvsim.model.diagnostic import Severity
+from kyvsim.report.chainsaw_formats import FORMATS
+from kyvsim.report.chainsaw_run import chainsaw_tally
+from kyvsim.report.style import counted, safe_line
+from kyvsim.report.test_run import Sight
+
+_HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
+
+DIR is a folder, searched with its sub-folders, or a test file. Nothing sleeps: time is simulated.
+What cannot be simulated is told as unsupported and never counts as passed.
+
+\b
+    kyvsim chainsaw tests/
+    kyvsim chainsaw tests/ --output-format text --output-format junit=report.xml
+    kyvsim chainsaw tests/generate --test-file chainsaw-test.yaml --timeline
+"""
+
+
+@click.command(
+    cls=GoSpelledCommand,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 no test failed (unsupported ones are told on standard error), "
+    "1 a test failed, 2 some input could not be used.",
+)
+@click.argument("paths", nargs=-1, required=True, metavar="DIR...")
+@click.option(
+    "--test-file",
+    default="",
+    metavar="NAME",
+    help="What test files are called, looked for in each DIR itself only; "
+    "without it: chainsaw-test.yaml in and below each DIR.",
+)
+@click.option(
+    "-o",
+    "--output-format",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
+)
+@click.option("--fail-only", is_flag=True, help="Show failed tests only.")
+@click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
+@click.option("--remove-color", is_flag=True, help="Print without colours.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0),
+    default=0,
+    help="Processes at once; 0: as many as processors, where it is worth it.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
+    """Run `kyvsim chainsaw` and return its exit status."""
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    run = ChainsawRun(options["paths"], options["test_file"], options["jobs"], options["timeline"])
+    report = run_chainsaw(run)
+    for one in report.diagnostics:
+        say(safe_line(str(one)))
+    sight = Sight(fail_only=options["fail_only"])
+    write_reports((path, FORMATS[name](report, sight)) for name, path in chosen.files)
+    coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
+    write_out(FORMATS[chosen.shown](report, coloured))
+    return _status(report)
+
+
+def _status(report: ChainsawReport) -> int:
+    tally = chainsaw_tally(report)
+    if tally.unsupported:
+        say(f"{counted(tally.unsupported, 'test')} could not be simulated")
+    if any(one.severity is Severity.ERROR for one in report.diagnostics):
+        return UNUSABLE
+    return FAILED if tally.failed else OK

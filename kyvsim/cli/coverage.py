@@ -1,0 +1,99 @@
+"""`kyvsim test --coverage`: its options, where its reports go, and whether it is enough."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import click
+
+from kyvsim.cli.options import Decorator
+from kyvsim.cli.report_files import chosen_files, write_reports
+from kyvsim.cli.streams import say
+from kyvsim.model.coverage import Coverage
+from kyvsim.report.coverage_formats import COVERAGE_FORMATS
+from kyvsim.report.coverage_text import percent_text
+
+_OPTIONS = ("coverage", "coverage_report", "coverage_threshold")
+
+
+class CoverageWish(NamedTuple):
+    """What is asked for."""
+
+    wanted: bool
+    files: tuple[tuple[str, str], ...]
+    """Formats and the files that they go to."""
+    threshold: Decimal
+    """Percent; 0 where nothing is asked for."""
+
+
+def coverage_options() -> Decorator:
+    """Return the options, of which each asks for coverage."""
+    options = (
+        click.option(
+            "--coverage",
+            is_flag=True,
+            help="Show which rules, branches and outcomes of the policies no row reached.",
+        ),
+        click.option(
+            "--coverage-report",
+            multiple=True,
+            metavar="FORMAT=FILE",
+            help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
+        ),
+        click.option(
+            "--coverage-threshold",
+            metavar="PERCENT",
+            callback=_percent,
+            help="Fail where less was reached, of all policies together.",
+        ),
+    )
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _percent(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    if value is None:
+        return None
+    try:
+        percent = Decimal(value.removesuffix("%"))
+    except InvalidOperation:
+        raise click.BadParameter(f"`{value}` is no number") from None
+    if not percent.is_finite() or not 0 <= percent <= 100:
+        raise click.BadParameter(f"`{value}` is not in the range from 0 to 100")
+    return percent
+
+
+def coverage_wish(options: Mapping[str, Any], ctx: click.Context) -> CoverageWish:
+    """Return what the options ask for; raise UsageError where they name no format and file."""
+    known = tuple(COVERAGE_FORMATS)
+    files = chosen_files(options["coverage_report"], known, "--coverage-report", ctx)
+    threshold = options["coverage_threshold"]
+    wanted = options["coverage"] or bool(files) or threshold is not None
+    return CoverageWish(wanted, files, threshold or Decimal())
+
+
+def asks_for_coverage(options: Mapping[str, Any]) -> bool:
+    """Return whether one of the options is given."""
+    return any(options[name] not in {False, (), None} for name in _OPTIONS)
+
+
+def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
+    """Write the files that are asked for; return the text that is shown."""
+    write_reports((path, COVERAGE_FORMATS[name](coverage)) for name, path in wish.files)
+    return COVERAGE_FORMATS["text"](coverage)
+
+
+def is_enough(coverage: Coverage, wish: CoverageWish) -> bool:
+    """Return whether the threshold is met, and say so if it is not; nothing meets only 0."""
+    ratio = coverage.ratio
+    if ratio.total and 100 * ratio.reached >= wish.threshold * ratio.total:
+        return True
+    if not wish.threshold:
+        return True
+    say(f"error: coverage is below {wish.threshold}%: {percent_text(ratio).lstrip()}")
+    return False

@@ -1,0 +1,41 @@
+"""What lies at a path before it is read, so that a later look tells whether it has changed."""
+
+import os
+import stat
+from collections.abc import Iterator
+
+from kyvsim.load.files import files_below
+from kyvsim.model.source import Mark, Stamp
+
+
+def stamp(path: str) -> Stamp:
+    """Return what is found at a path now: the files that reading it would open.
+
+    A folder and a pattern stand for their files, as in files.py. What is missing, or can't be
+    looked at, has no marks.
+    """
+    return Stamp(path, tuple(_marks(path)))
+
+
+def _marks(path: str) -> Iterator[Mark]:
+    try:
+        state = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        yield from _marks_of_pattern(path)
+        return
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISDIR(state.st_mode):
+        yield Mark(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
+        return
+    # A folder's own time tells of files that are not read, such as an editor's.
+    yield Mark(path, 0, 0, 0, state.st_mode)
+    for file in files_below(path):
+        yield from _marks(file)
+
+
+def _marks_of_pattern(path: str) -> Iterator[Mark]:
+    from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
+
+    for found in globs.find(path):
+        yield from _marks(found)

@@ -1,0 +1,105 @@
+"""Chainsaw tests: their steps and operations as they are read, and what came of them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.simulation import TimelineEvent
+from kyvsim.model.source import Location
+
+
+class Timeouts(NamedTuple):
+    """How long operations may take, in virtual seconds.
+
+    Chainsaw's own defaults are shorter where waiting costs time; here it costs none.
+    """
+
+    apply: float = 30.0
+    check: float = 120.0
+    """Of `assert`."""
+    cleanup: float = 30.0
+    delete: float = 120.0
+    error: float = 120.0
+    exec: float = 120.0
+
+
+class ChainsawBinding(NamedTuple):
+    """A name and what it stands for, which may be an expression."""
+
+    name: str
+    value: Json
+
+
+class ChainsawOperation(NamedTuple):
+    """One entry of a block: what to do, and with what."""
+
+    kind: str
+    """The field that it stands under: `apply`, `assert`, `script` …"""
+    spec: Mapping[str, Json]
+    location: Location
+    bindings: tuple[ChainsawBinding, ...] = ()
+    continues: bool = False
+    """Whether the block goes on after it failed."""
+
+
+class ChainsawStep(NamedTuple):
+    """One step; blocks of a template are already in it."""
+
+    name: str
+    attempts: tuple[ChainsawOperation, ...]
+    """The block `try`."""
+    catch: tuple[ChainsawOperation, ...]
+    final: tuple[ChainsawOperation, ...]
+    """The block `finally`."""
+    cleanup: tuple[ChainsawOperation, ...]
+    bindings: tuple[ChainsawBinding, ...]
+    timeouts: Mapping[str, float]
+    """Those that the step sets, by field of `Timeouts`."""
+    template: bool | None = None
+    """Whether scalars are evaluated; None where the step does not say."""
+
+
+class ChainsawTest(NamedTuple):
+    """One document of kind Test."""
+
+    name: str
+    folder: str
+    """Where its relative paths begin."""
+    namespace: str
+    """The namespace that it wants, "" for one of its own."""
+    template: bool
+    skip: bool
+    catch: tuple[ChainsawOperation, ...]
+    bindings: tuple[ChainsawBinding, ...]
+    timeouts: Timeouts
+    steps: tuple[ChainsawStep, ...]
+    metadata: Mapping[str, Json]
+    location: Location
+
+
+class ChainsawOutcome(NamedTuple):
+    """What came of one test; plain data that crosses processes."""
+
+    test: str
+    file: str
+    result: str
+    """`pass`, `fail` or `unsupported`."""
+    reason: str = ""
+    location: Location | None = None
+    """The operation that settled it, where it did not pass."""
+    seconds: float = 0.0
+    """Virtual time that passed."""
+    duration_ms: int = 0
+    """Wall time that it took, in milliseconds."""
+    notes: tuple[str, ...] = ()
+    """What went wrong while cleaning up."""
+    events: tuple[TimelineEvent, ...] = ()
+    """The timeline, where it is wanted."""
+
+
+class ChainsawReport(NamedTuple):
+    """What came of all tests, in order, and what could not be read."""
+
+    outcomes: tuple[ChainsawOutcome, ...]
+    diagnostics: tuple[Diagnostic, ...]

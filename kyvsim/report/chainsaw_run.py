@@ -1,0 +1,39 @@
+"""What reports of chainsaw tests share: counts, and which tests they show."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
+from kyvsim.report.style import counted
+from kyvsim.report.test_run import Sight
+
+
+class ChainsawTally(NamedTuple):
+    """Counts over all tests."""
+
+    total: int
+    passed: int
+    failed: int
+    unsupported: int
+
+
+def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
+    """Return the counts of a report."""
+    results = [one.result for one in report.outcomes]
+    counts = (results.count(one) for one in ("pass", "fail", "unsupported"))
+    return ChainsawTally(len(results), *counts)
+
+
+def shown(report: ChainsawReport, sight: Sight) -> Iterator[ChainsawOutcome]:
+    """Yield the tests that are to be shown, in order."""
+    for one in report.outcomes:
+        if one.result == "fail" or not sight.fail_only:
+            yield one
+
+
+def summary_line(report: ChainsawReport) -> str:
+    """Return the counts as one line."""
+    tally = chainsaw_tally(report)
+    tests = counted(tally.total, "test")
+    unsupported = f", {tally.unsupported} unsupported" if tally.unsupported else ""
+    return f"{tests}: {tally.passed} passed, {tally.failed} failed{unsupported}"

@@ -1,0 +1,39 @@
+"""What tests reached in policies as one JSON document, for programs."""
+
+from collections.abc import Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.coverage import Coverage, FileCoverage, Point, Ratio
+from kyvsim.report.coverage_text import path_text
+from kyvsim.report.json_text import to_json
+
+
+def render(coverage: Coverage) -> Iterator[str]:
+    """Yield the document a file at a time."""
+    yield '{"files": ['
+    between = "\n  "
+    for file in coverage.files:
+        yield f"{between}{to_json(_file_json(file))}"
+        between = ",\n  "
+    yield f'],\n"summary": {to_json(_ratio_json(coverage.ratio))}}}\n'
+
+
+def _file_json(file: FileCoverage) -> Json:
+    points = [_point_json(point) for point in file.points]
+    return {"file": file.file, **_ratio_json(file.ratio), "points": points}
+
+
+def _ratio_json(ratio: Ratio) -> dict[str, Json]:
+    return {"reached": ratio.reached, "total": ratio.total, "percent": ratio.percent}
+
+
+def _point_json(point: Point) -> Json:
+    return {
+        "kind": point.kind.value,
+        "policy": point.policy,
+        "rule": point.rule,
+        "path": path_text(point.path),
+        "line": point.location.line,
+        "column": point.location.column,
+        "outcomes": {outcome.name: outcome.times for outcome in point.outcomes},
+    }

@@ -1,0 +1,185 @@
+"""Requests that make work for the background: triggers that come, change, leave.
+
+Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go),
+pkg/webhooks/resource/generation/handler.go.
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.compile import CompiledPolicy, CompiledRule, Model
+from kyvsim.engine import World, check_rule, old_facts, open_background
+from kyvsim.engine.rule import RuleInput
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.match import MatchFacts
+from kyvsim.model.policy import Rule
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import RuleStatus
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.managed_objects import managed_work
+from kyvsim.sim.kyverno.update_requests import (
+    GENERATE,
+    MUTATE,
+    Work,
+    reference,
+    rule_context,
+    submit,
+)
+from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
+from kyvsim.sim.latency import UPDATE_REQUEST
+from kyvsim.sim.server import Review
+
+_ACTOR = "admission-controller"
+
+
+def start_admission_triggers(kyverno: Kyverno) -> None:
+    """Let admission write UpdateRequests for what it sees."""
+    parts = kyverno.parts
+
+    def emit(review: Review, request: AdmissionRequest) -> None:
+        before = len(parts.timeline.events)
+        works = [*_triggered(kyverno, request)]
+        if not _is_own(request):
+            works += managed_work(kyverno, request)
+
+        def write(work: Work) -> None:
+            with parts.timeline.following(_event_of(kyverno, review, before)):
+                submit(work, parts, ADMISSION)
+
+        for work in works:
+            parts.scheduler.after(UPDATE_REQUEST, _ACTOR, lambda work=work: write(work))  # type: ignore[misc]
+
+    kyverno.admission.background.append(emit)
+
+
+def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
+    """Return the number of the event that tells of a request, among those from `start` on."""
+    key = review.request.key
+    obj = review.object
+    wanted = key if key.name or obj is None else object_key(obj)
+    events = kyverno.parts.timeline.events
+    return next((one.number for one in events[start:] if one.object == wanted), None)
+
+
+def _is_own(request: AdmissionRequest) -> bool:
+    return request.user is not None and request.user.username == BACKGROUND.username
+
+
+def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+    """Give the work for rules that the object of a request is, or was, a trigger of."""
+    policies = kyverno.cache.every()
+    for policy in policies:
+        yield from _mutations(kyverno, policy, request)
+    for policy in policies:
+        works = (_generation(kyverno, policy, request), _leaving(kyverno, policy, request))
+        yield from (work for work in works if work.contexts)
+
+
+def _verdicts(
+    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
+) -> Iterator[tuple[CompiledRule, RuleStatus]]:
+    """Give the background rules that say something of a trigger, and what each says."""
+    world = World(kyverno.parts.store)
+    new = open_background(policy.policy, trigger, request, world) if trigger else None
+    old = old_facts(request, world)
+    for rule in policy.rules:
+        verdict = _verdict(rule, new, old) if _takes_part(rule.rule, request) else None
+        if verdict is None:
+            continue
+        yield rule, verdict
+        if policy.policy.applies_one_rule and verdict is not RuleStatus.SKIP:
+            return
+
+
+def _verdict(
+    rule: CompiledRule, new: RuleInput | None, old: MatchFacts | None
+) -> RuleStatus | None:
+    outcome = check_rule(rule, new, old)
+    return outcome.status if outcome else None
+
+
+def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
+    """Return whether a rule works in the background, for whoever makes the request."""
+    if not rule.generates and not rule.mutates_existing:
+        return False
+    return rule.data.get("skipBackgroundRequests") is False or not _is_own(request)
+
+
+def _mutations(
+    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
+) -> Iterator[Work]:
+    trigger = request.subject
+    if not any(rule.rule.mutates_existing for rule in policy.rules):
+        return
+    for rule, verdict in _verdicts(kyverno, policy, request, trigger):
+        deletes = request.operation is Operation.DELETE and not asks_for_deletion(rule.rule)
+        if verdict is not RuleStatus.PASS or deletes:
+            continue
+        yield Work(
+            MUTATE,
+            policy.policy.key,
+            rule=rule.rule.name,
+            trigger=reference(trigger),
+            request=request,
+        )
+
+
+def _generation(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+    """Return the work for rules that a trigger meets."""
+    work = Work(GENERATE, policy.policy.key, request=request)
+    if request.operation is Operation.DELETE or not _generates(policy):
+        return work
+    verdicts = _verdicts(kyverno, policy, request, request.object)
+    met = [one.rule for one, verdict in verdicts if verdict is RuleStatus.PASS]
+    trigger = reference(request.object)
+    contexts = tuple(rule_context(rule.name, trigger) for rule in met if rule.generates)
+    if contexts and _is_gated(kyverno, policy):
+        _tell_gate(kyverno, policy, request)
+        return work
+    return work._replace(contexts=contexts)
+
+
+def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+    """Return the work for rules that a trigger met before, and does not any more."""
+    work = Work(GENERATE, policy.policy.key, request=request)
+    if not request.old_object or not _generates(policy):
+        return work
+    obj = None if request.operation is Operation.DELETE else request.object
+    verdicts = _verdicts(kyverno, policy, request, obj)
+    left = [one.rule for one, verdict in verdicts if verdict is RuleStatus.FAIL]
+    trigger = reference(request.old_object)
+    contexts: list[Json] = []
+    for rule in left:
+        if request.operation is Operation.DELETE and asks_for_deletion(rule):
+            contexts.append(rule_context(rule.name, trigger))
+        elif rule.data["generate"].get("synchronize"):
+            contexts.append(rule_context(rule.name, trigger, deletes=True))
+    return work._replace(contexts=tuple(contexts))
+
+
+def _generates(policy: CompiledPolicy) -> bool:
+    return any(rule.rule.generates for rule in policy.rules)
+
+
+def asks_for_deletion(rule: Rule) -> bool:
+    """Return whether a rule lists the operation DELETE. upstream: pkg/webhooks/utils/match.go."""
+    match = rule.data.get("match") or {}
+    blocks = (match, *(match.get("any") or ()), *(match.get("all") or ()))
+    return any(
+        "DELETE" in ((block.get("resources") or {}).get("operations") or ()) for block in blocks
+    )
+
+
+def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
+    model = kyverno.parts.settings.model
+    return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
+
+
+def _tell_gate(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> None:
+    timeline = kyverno.parts.timeline
+    message = (
+        "generate rules do not run for new objects: the policy has background: false "
+        f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
+    )
+    key = object_key(request.subject)
+    event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
+    timeline.amend(event, policies=(policy.policy.key,))

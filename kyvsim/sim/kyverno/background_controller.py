@@ -1,0 +1,121 @@
+"""The background controller: attempts at UpdateRequests until they succeed or are given up.
+
+Source of the rules: upstream pkg/background/update_request_controller.go,
+pkg/background/common/util.go.
+"""
+
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.model.simulation import TimelineEvent
+from kyvsim.sim.kyverno.generate import Attempt, attempt_generate
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.mutate_existing import attempt_mutation
+from kyvsim.sim.kyverno.update_requests import (
+    COMPLETED,
+    FAILED,
+    GENERATE,
+    KIND,
+    MUTATE,
+    PENDING,
+    of_mutation,
+    rules_of,
+    triggers_of,
+)
+from kyvsim.sim.kyverno.users import BACKGROUND, NAMESPACE
+from kyvsim.sim.latency import NOTICE, PICK_UP
+from kyvsim.sim.server import Change
+
+_ACTOR = "background-controller"
+_MOST_RETRIES = 4
+_ATTEMPTS = {GENERATE: attempt_generate, MUTATE: attempt_mutation}
+
+
+def start_background_controller(kyverno: Kyverno) -> None:
+    """Let UpdateRequests be worked on as they come."""
+    scheduler = kyverno.parts.scheduler
+
+    def observe(change: Change) -> None:
+        key = object_key(change.subject)
+        if key[:2] != KIND or change.new is None or key.namespace != NAMESPACE:
+            return
+        state = _status(change.new).get("state")
+        if state == PENDING:
+            scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
+        elif state == FAILED:
+            scheduler.after(NOTICE, _ACTOR, lambda: _retry(key, kyverno))
+
+    kyverno.parts.store.watch(observe)
+
+
+def _status(obj: Json) -> Json:
+    return obj.get("status") or {}
+
+
+def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
+    """Work on an UpdateRequest once, and write down how it went."""
+    parts = kyverno.parts
+    obj = parts.store.get(*key)
+    if obj is None or _status(obj).get("state") != PENDING:
+        return
+    spec = obj.get("spec") or {}
+    work = _ATTEMPTS.get(text_field(spec, "requestType"))
+    if work is None:
+        return
+    if spec["requestType"] == MUTATE and kyverno.cache.get(spec["policy"]) is None:
+        _drop_mutations(spec["policy"], kyverno)
+        return
+    event = _begin(obj, kyverno)
+    with parts.timeline.following(event.number):
+        _settle(obj, work(obj, kyverno), event, kyverno)
+
+
+def _drop_mutations(policy: str, kyverno: Kyverno) -> None:
+    """Delete all UpdateRequests for mutate rules of a policy that is gone."""
+    for one in of_mutation(kyverno.parts, policy.rpartition("/")[2]):
+        kyverno.parts.client(BACKGROUND).delete(object_key(one))
+
+
+def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
+    spec = obj["spec"]
+    timeline = kyverno.parts.timeline
+    made = (one.number for one in timeline.events if one.object == object_key(obj))
+    with timeline.following(next(made, None)):
+        event = timeline.record("background", "attempt", object_key(obj))
+    number = int(_status(obj).get("retryCount") or 0) + 1
+    message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
+    timeline.retell(event, message=message)
+    return timeline.amend(timeline.events[event.number], policies=rules_of(spec))
+
+
+def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno) -> None:
+    parts = kyverno.parts
+    client = parts.client(BACKGROUND)
+    told = "; ".join(attempt.problems) or attempt.note
+    if told:
+        outcome = "failed" if attempt.problems else "done"
+        parts.timeline.retell(event, outcome=outcome, message=f"{event.message}: {told}")
+    status = _status(obj)
+    retries = int(status.get("retryCount") or 0)
+    if not attempt.problems:
+        settled = {**status, "state": COMPLETED, "message": ""}
+        client.update({**obj, "status": settled}, "status")
+    elif retries < _MOST_RETRIES:
+        failed = {
+            "state": FAILED,
+            "message": "; ".join(attempt.problems),
+            "retryCount": retries + 1,
+        }
+        client.update({**obj, "status": {**status, **failed}}, "status")
+        return
+    else:
+        given_up = f"{event.message}: {told}; it is given up"
+        parts.timeline.retell(event, message=given_up)
+    client.delete(object_key(obj))
+
+
+def _retry(key: ObjectKey, kyverno: Kyverno) -> None:
+    """Let an attempt that failed be made again."""
+    obj = kyverno.parts.store.get(*key)
+    if obj is None or _status(obj).get("state") != FAILED:
+        return
+    pending = {**_status(obj), "state": PENDING}
+    kyverno.parts.client(BACKGROUND).update({**obj, "status": pending}, "status")

@@ -1,0 +1,173 @@
+"""Generated objects: written as rules want them, found again, and deleted.
+
+Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go, cleanup.go,
+source.go).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.request import Operation
+from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.rules.downstream import with_owner_labels
+from kyvsim.sim.kyverno.ownership import LABEL, policy_labels, selected
+from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
+from kyvsim.sim.server.metadata import with_metadata
+
+_SOURCE = f"{LABEL}clone-source"
+
+
+class Owner(NamedTuple):
+    """On whose behalf an object is written."""
+
+    policy: Policy
+    rule: Rule
+    trigger: Json
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether what is there already is made what the rule wants."""
+        return bool(self.rule.data["generate"].get("synchronize"))
+
+    @property
+    def name(self) -> str:
+        """The rule, as the timeline calls it."""
+        return f"{self.policy.key}/{self.rule.name}"
+
+
+def realize(wanted: Json, owner: Owner, parts: Parts) -> ApiError | None:
+    """Let an object be as a rule wants it, and return why that failed, or None."""
+    key = object_key(wanted)
+    _mark_source(wanted, owner, parts)
+    owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
+    live = parts.store.get(*key)
+    if live is None:
+        response = _create(owned, owner, parts)
+        _tell(parts, response, "generate", owner)
+        exists = response.error is not None and response.error.reason == "AlreadyExists"
+        return None if exists else response.error
+    if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
+        return None
+    response = _update(owned, live, owner, parts)
+    _tell(parts, response, "synchronize", owner)
+    return response.error
+
+
+def _create(owned: Json, owner: Owner, parts: Parts) -> ApiResponse:
+    del owner
+    return parts.client(BACKGROUND).create(owned)
+
+
+def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
+    client = parts.client(BACKGROUND)
+    if owner.policy.spec.get("useServerSideApply"):
+        applied = merge_patch(live, owned)
+        return client.send(
+            ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
+        )
+    version = metadata(live).get("resourceVersion")
+    return client.update(with_metadata(owned, {"resourceVersion": version}))
+
+
+def _is_copy(wanted: Json) -> bool:
+    return f"{LABEL}source-uid" in labels(wanted)
+
+
+def _is_same(owned: Json, live: Json) -> bool:
+    """Return whether a copy and what is there differ in nothing that a client writes."""
+    return bool(_written(owned) == _written(live))
+
+
+def _written(obj: Json) -> Json:
+    unset = dict.fromkeys(
+        ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
+    )
+    return with_metadata(obj, unset)
+
+
+def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
+    """Label the object that was copied, so that its changes are noticed."""
+    marks = labels(wanted)
+    uid = marks.get(f"{LABEL}source-uid", "")
+    source = parts.store.by_uid(wanted["apiVersion"], marks.get(f"{LABEL}source-kind", ""), uid)
+    if source is None or _SOURCE in labels(source):
+        return
+    marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+    response = parts.client(BACKGROUND).update(marked)
+    _tell(parts, response, "label source", owner)
+
+
+def _tell(parts: Parts, response: ApiResponse, action: str, owner: Owner) -> None:
+    """Let the request that was made last appear as what it was for."""
+    event = parts.timeline.events[-1]
+    parts.timeline.amend(event, policies=(owner.name,))
+    if response.changed or response.error is not None:
+        parts.timeline.retell(event, action=action)
+
+
+def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[str]:
+    """Delete objects that references name, and return why some are still there."""
+    problems = []
+    client = parts.client(BACKGROUND)
+    for one in references:
+        fields = ("apiVersion", "kind", "namespace", "name")
+        response = client.delete(ObjectKey(*(text_field(one, field) for field in fields)))
+        event = parts.timeline.events[-1]
+        parts.timeline.amend(event, policies=rules)
+        parts.timeline.retell(event, action="delete downstream")
+        if response.error is not None and response.error.reason != "NotFound":
+            problems.append(response.error.message)
+    return problems
+
+
+def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> Iterator[Json]:
+    """Give what a policy generated for a trigger, of the kinds that a rule generates.
+
+    The name of the rule is not asked for, as upstream does not.
+    """
+    group, version = split_api_version(text_field(trigger, "apiVersion"))
+    wanted = {
+        **policy_labels(policy),
+        f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
+        f"{LABEL}trigger-kind": text_field(trigger, "kind"),
+        f"{LABEL}trigger-group": group,
+        f"{LABEL}trigger-version": version,
+    }
+    by_uid = {**wanted, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
+    by_name = {**wanted, f"{LABEL}trigger-name": text_field(trigger, "name")}
+    for api_version, kind in kinds_of(rule):
+        found = selected(parts.store, api_version, kind, by_uid)
+        yield from found or selected(parts.store, api_version, kind, by_name)
+
+
+def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Give apiVersion and kind of what a rule generates, pattern by pattern."""
+    generate = rule.data["generate"]
+    for pattern in generate.get("foreach") or (generate,):
+        yield from kinds_of_pattern(pattern)
+
+
+def kinds_of_pattern(pattern: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    """Give apiVersion and kind of what a pattern makes."""
+    if pattern.get("kind"):
+        yield text_field(pattern, "apiVersion"), text_field(pattern, "kind")
+        return
+    for text in (pattern.get("cloneList") or {}).get("kinds") or ():
+        selector = parse_kind_selector(text)
+        group = "" if selector.group == "*" else f"{selector.group}/"
+        yield f"{group}{selector.version}", selector.kind
+
+
+def in_default_namespace(obj: Json, parts: Parts) -> Json:
+    """Return an object in the namespace `default` where it must have one and names none."""
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if key.namespace or not is_namespaced(group, key.kind, parts.store.defined):
+        return obj
+    return with_metadata(obj, {"namespace": "default"})

@@ -1,0 +1,135 @@
+"""What events say: one function for each thing that Kyverno tells.
+
+Source of the texts: upstream pkg/event/events.go.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyResponse, RuleResult
+from kyvsim.sim.kyverno.events import Action, Event, Reason, Source, policy_reference, reference
+from kyvsim.sim.parts import Parts
+
+
+def violation_of_policy(
+    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult, *, blocked: bool
+) -> Event:
+    """Return the event on a policy of a rule that failed."""
+    marks = " (blocked)" if blocked else ""
+    said = f"; {result.message}" if result.message else ""
+    note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
+    return Event(
+        policy_reference(response.policy, parts),
+        Reason.VIOLATION,
+        source,
+        Action.BLOCKED if blocked else Action.PASSED,
+        note,
+        reference(response.object),
+    )
+
+
+def violation_of_object(source: Source, response: PolicyResponse, result: RuleResult) -> Event:
+    """Return the event on an object of a rule that failed."""
+    named = f"{response.policy.name}/{result.rule.name}"
+    note = f"policy {named} {result.status}: {result.message}"
+    return Event(reference(response.object), Reason.VIOLATION, source, Action.PASSED, note)
+
+
+def applied(parts: Parts, source: Source, response: PolicyResponse) -> Event:
+    """Return the event on a policy that an object passed, or that changed it."""
+    rules = response.policy.rules
+    checks = any(one.data.get("validate") or one.data.get("verifyImages") for one in rules)
+    named = _named(response.object)
+    return Event(
+        policy_reference(response.policy, parts),
+        Reason.APPLIED,
+        source,
+        Action.PASSED if checks else Action.MUTATED,
+        f"{named}: pass" if checks else f"{named} is successfully mutated",
+        reference(response.object),
+    )
+
+
+def excepted(
+    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult
+) -> Iterator[Event]:
+    """Yield the events of a rule that was skipped: on each exception, then on the policy."""
+    policy, rule, related = response.policy, result.rule.name, reference(response.object)
+    skipped = _slashed(response.object)
+    note = f"resource {skipped} was skipped from policy rule {policy.key}/{rule}"
+    for exception in result.exceptions:
+        regarding = _exception_reference(exception, parts)
+        yield Event(regarding, Reason.SKIPPED, source, Action.PASSED, note, related)
+    names = ", ".join(result.exceptions)
+    note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
+    yield Event(
+        policy_reference(policy, parts), Reason.SKIPPED, source, Action.PASSED, note, related
+    )
+
+
+def generated(source: Source, policy: Policy, rule: str, downstream: Json) -> Event:
+    """Return the event on an object that a generate rule made or refreshed."""
+    key = object_key(downstream)
+    named = f"{key.kind} {key.name}"
+    note = f"Created {named} as a result of applying policy {policy.key}/{rule}"
+    return Event(reference(downstream), Reason.APPLIED, source, Action.NONE, note)
+
+
+def background_succeeded(
+    parts: Parts, source: Source, policy: Policy, objects: Iterable[Json]
+) -> Iterator[Event]:
+    """Yield the events on a policy of what the background controller made or changed for it."""
+    mutates = source is Source.MUTATE
+    note = "resource mutated" if mutates else "resource generated"
+    action = Action.MUTATED if mutates else Action.GENERATED
+    regarding = policy_reference(policy, parts)
+    for obj in objects:
+        yield Event(regarding, Reason.APPLIED, source, action, note, reference(obj))
+
+
+def background_failed(
+    parts: Parts, source: Source, policy: Policy, why: str, *, rule: str = ""
+) -> Event:
+    """Return the event on a policy of what the background controller could not do for it.
+
+    `rule` is "" where no single rule is meant.
+    """
+    named = f"{policy.name}/{rule}" if rule else policy.name
+    note = f"policy {named} error: {why}"
+    return Event(policy_reference(policy, parts), Reason.ERROR, source, Action.NONE, note)
+
+
+def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Event:
+    """Return the event on a cleanup policy of an object deleted, or of why it was not."""
+    key = object_key(obj)
+    named = f"{key.kind}/{key.namespace}/{key.name}"
+    note = f"successfully cleaned up the target resource {named}"
+    if problem:
+        note = f"failed to clean up the target resource {named}: {problem}"
+    return Event(
+        policy_reference(policy, parts),
+        Reason.ERROR if problem else Reason.APPLIED,
+        Source.CLEANUP,
+        Action.NONE if problem else Action.CLEANED_UP,
+        note,
+        reference(obj),
+    )
+
+
+def _exception_reference(key: str, parts: Parts) -> dict[str, str]:
+    namespace, _, name = key.rpartition("/")
+    meta = {"name": name, "namespace": namespace}
+    named = {"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": meta}
+    return dict(reference(parts.store.get(*object_key(named)) or named))
+
+
+def _named(obj: Json) -> str:
+    """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
+    key = object_key(obj)
+    return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
+
+
+def _slashed(obj: Json) -> str:
+    key = object_key(obj)
+    return "/".join(part for part in (key.kind, key.namespace, key.name) if part)

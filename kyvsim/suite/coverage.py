@@ -1,0 +1,139 @@
+"""What one manifest reaches in its policies, and what several reach together."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
+from kyvsim.model.source import Path
+from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.model.watch import Place, Seen
+from kyvsim.suite.meaning import resources_meant
+from kyvsim.suite.run import Begin, SuiteInputs, object_keys
+from kyvsim.suite.select import candidates
+from kyvsim.suite.verdict import names_rule
+
+_Key: TypeAlias = tuple[str, int, Path, PointKind]
+_RuleName: TypeAlias = tuple[str, str]
+"""The key of a policy and the name of a rule, as written or as derived."""
+
+
+class _Record(NamedTuple):
+    """A point, and how often each of its outcomes came up."""
+
+    place: Place
+    outcomes: tuple[str, ...]
+    times: list[int]
+
+
+class Recorder:
+    """Counts what the rows of one manifest reach: their rules, on their resources."""
+
+    def __init__(self, rows: Sequence[ExpectedRow]) -> None:
+        self._rows = rows
+        self._records: dict[_Key, _Record] = {}
+        self._rows_about: dict[_RuleName, tuple[int, ...]] = {}
+        self._counted: set[_RuleName] = set()
+
+    def listen(self, place: Place, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
+        """Take notice of a point; return what counts its outcomes, None if no row is about it."""
+        document = place.document
+        key = (document.file, document.number, (*place.root, *place.inside), kind)
+        fresh = _Record(place, outcomes, [0] * len(outcomes))
+        times = self._records.setdefault(key, fresh).times
+        rule = (place.policy, place.rule)
+        if rule not in self._rows_about:
+            about = (n for n, row in enumerate(self._rows) if _is_about(row, *rule))
+            self._rows_about[rule] = tuple(about)
+        return partial(self._count, rule, times) if self._rows_about[rule] else None
+
+    def _count(self, rule: _RuleName, times: list[int], outcome: int) -> None:
+        if rule in self._counted:
+            times[outcome] += 1
+
+    def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> Begin:
+        """Return what is told of each run; there the rules count of which a row expects something.
+
+        `lenient` says how rows name resources.
+        """
+        meant = [_resources_of(row, inputs, lenient=lenient) for row in self._rows]
+
+        def begin(resource: ObjectKey, operation: str) -> None:
+            rows = {
+                number
+                for number, row in enumerate(self._rows)
+                if row.operation == operation and resource in meant[number]
+            }
+            about = self._rows_about.items()
+            self._counted = {rule for rule, numbers in about if not rows.isdisjoint(numbers)}
+
+        return begin
+
+    def points(self) -> tuple[Point, ...]:
+        """Return the points as they stand now."""
+        return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
+
+
+def _resources_of(row: ExpectedRow, inputs: SuiteInputs, *, lenient: bool) -> Collection[ObjectKey]:
+    """Return the resources that a row's rule runs on; a target is patched by a run on any other."""
+    every = object_keys(inputs)
+    keys = candidates(row, every) if lenient else resources_meant(row, inputs)[0]
+    targets = frozenset(map(object_key, inputs.targets))
+    return frozenset(keys if targets.isdisjoint(keys) else every)
+
+
+def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
+    return row.policy in {policy, policy.rpartition("/")[2]} and names_rule(row, rule)
+
+
+def _point(kind: PointKind, place: Place, outcomes: tuple[str, ...], times: list[int]) -> Point:
+    path = (*place.root, *place.inside)
+    return Point(
+        kind=kind,
+        policy=place.policy,
+        rule=place.rule,
+        document=place.document.number,
+        path=path,
+        inside=place.inside,
+        location=place.document.locate(path),
+        outcomes=tuple(map(PointOutcome, outcomes, times)),
+    )
+
+
+def together(points: Iterable[Point], identity: Callable[[str], str]) -> Coverage:
+    """Return the points of all manifests, each once, by file and place.
+
+    `identity` gives the same text for all names of a file; the first name is the one shown.
+    """
+    names: dict[str, str] = {}
+    found: dict[_Key, Point] = {}
+    for point in points:
+        file = identity(point.location.file)
+        names.setdefault(file, point.location.file)
+        key = (file, point.document, point.path, point.kind)
+        known = found.get(key)
+        found[key] = _sum(known, point) if known else point
+    files: dict[str, list[Point]] = {}
+    for (file, *_), point in found.items():
+        files.setdefault(file, []).append(point)
+    ordered = sorted(files.items(), key=lambda one: names[one[0]])
+    return Coverage(tuple(_file(names[file], some) for file, some in ordered))
+
+
+def _sum(known: Point, point: Point) -> Point:
+    pairs = zip(known.outcomes, point.outcomes, strict=True)
+    added = tuple(PointOutcome(name, times + more) for (name, times), (_, more) in pairs)
+    return known._replace(outcomes=added)
+
+
+def _file(name: str, points: Iterable[Point]) -> FileCoverage:
+    """Return the points of a file in the order of their places, whoever came upon them first."""
+    renamed = (one._replace(location=one.location._replace(file=name)) for one in points)
+    kinds = tuple(PointKind)
+
+    def place(point: Point) -> tuple[int, int, int, str]:
+        line, column = point.location[1:]
+        return line, column, kinds.index(point.kind), str(point.path)
+
+    return FileCoverage(name, tuple(sorted(renamed, key=place)))

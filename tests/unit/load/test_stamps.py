@@ -1,0 +1,84 @@
+import os
+
+import pytest
+
+from kyvsim.load.stamps import stamp
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/b.json").write_text("{}")
+    return tmp_path
+
+
+def write(folder):
+    (folder / "a.yaml").write_text("a: 1\nb: 2\n")
+
+
+def rename_over(folder):
+    """Save as editors do: same size, same time, another file."""
+    before = (folder / "a.yaml").stat()
+    (folder / "new").write_text("a: 2\n")
+    os.utime(folder / "new", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (folder / "new").replace(folder / "a.yaml")
+
+
+def touch(folder):
+    os.utime(folder / "a.yaml", ns=(1, 1))
+
+
+def remove(folder):
+    (folder / "a.yaml").unlink()
+
+
+def lock(folder):
+    (folder / "a.yaml").chmod(0)
+
+
+def add(folder):
+    (folder / "deep/c.yaml").write_text("c: 1\n")
+
+
+def write_deep(folder):
+    (folder / "deep/b.json").write_text("{} ")
+
+
+@pytest.mark.parametrize("change", [write, rename_over, touch, remove, lock])
+@pytest.mark.parametrize("path", ["a.yaml", ".", "*.yaml"])
+def test_a_changed_file_changes_every_stamp_that_holds_it(folder, path, change):
+    before = stamp(f"{folder}/{path}")
+    assert stamp(f"{folder}/{path}") == before
+    change(folder)
+    assert stamp(f"{folder}/{path}") != before
+
+
+@pytest.mark.parametrize("change", [add, write_deep])
+@pytest.mark.parametrize("path", ["deep", ".", "d*", "**/*"])
+def test_files_in_folders_count(folder, path, change):
+    before = stamp(f"{folder}/{path}")
+    change(folder)
+    assert stamp(f"{folder}/{path}") != before
+
+
+@pytest.mark.parametrize("name", [".a.yaml.swp", "notes.txt", ".hidden/c.yaml"])
+def test_files_that_are_not_read_do_not_count(folder, name):
+    before = stamp(str(folder))
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("x")
+    assert stamp(str(folder)) == before
+
+
+def test_what_is_missing_has_no_marks_until_it_is_there(folder):
+    path = f"{folder}/later"
+    assert stamp(path).marks == ()
+    (folder / "later").mkdir()
+    assert stamp(path).marks != ()
+
+
+def test_a_link_stands_for_its_target(folder):
+    (folder / "link").symlink_to(folder / "a.yaml")
+    before = stamp(f"{folder}/link")
+    write(folder)
+    assert stamp(f"{folder}/link") != before
