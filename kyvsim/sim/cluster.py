@@ -13,6 +13,7 @@ from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.policy_webhook import PolicyWebhook
+from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.recorder import record_requests
 from kyvsim.sim.server import ApiServer, Store
@@ -59,7 +60,8 @@ def open_cluster(
     server.webhooks += [admission, PolicyWebhook(parts)]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)
-    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts))
+    reports = ReportCollector(parts, cache)
+    kyverno = Kyverno(parts, cache, admission, status, EventRecorder(parts), reports)
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
     for start_own in controllers.CONTROLLERS:

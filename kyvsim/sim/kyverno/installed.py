@@ -6,6 +6,7 @@ from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
+from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts
 
 
@@ -18,3 +19,4 @@ class Kyverno(NamedTuple):
     policies: PolicyStatusController
     """Tells of policies that act anew, and of those that are gone."""
     events: EventRecorder
+    reports: ReportCollector
