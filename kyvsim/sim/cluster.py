@@ -8,6 +8,7 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.cleanup_webhook import CleanupWebhook
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
@@ -57,7 +58,7 @@ def open_cluster(
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
     server.validators.append(refuse_invalid)
-    server.webhooks += [admission, PolicyWebhook(parts)]
+    server.webhooks += [admission, PolicyWebhook(parts), CleanupWebhook()]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)
     reports = ReportCollector(parts, cache)
