@@ -31,7 +31,7 @@ def allow(obj, put):
         rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": list(verbs)}]
         subject = {"kind": "ServiceAccount", "namespace": "kyverno"}
         subject["name"] = "kyverno-cleanup-controller"
-        role = {"apiGroup": RBAC.split("/")[0], "kind": "ClusterRole", "name": "tidy"}
+        role = {"apiGroup": RBAC.split("/", maxsplit=1)[0], "kind": "ClusterRole", "name": "tidy"}
         put(
             obj("ClusterRole", "tidy", api_version=RBAC, rules=rules),
             obj("ClusterRoleBinding", "tidy", api_version=RBAC, roleRef=role, subjects=[subject]),
