@@ -6,7 +6,14 @@ from typing import NamedTuple
 from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Files
-from kyvsim.load.chainsaw import find_tests, place_of, read_objects, read_script, read_tests
+from kyvsim.load.chainsaw import (
+    find_tests,
+    parse_objects,
+    place_of,
+    read_objects,
+    read_script,
+    read_tests,
+)
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport, ChainsawTest
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.sim.cluster import open_cluster
@@ -48,6 +55,7 @@ def run_one(test: ChainsawTest, *, timeline: bool) -> ChainsawOutcome:
     files = Files(
         lambda name: read_objects(place_of(folder, name)),
         lambda name: read_script(place_of(folder, name)),
+        parse_objects,
     )
     outcome = run_test(test, open_cluster(readers()), files)
     spent = round((time.perf_counter() - start) * 1000)

@@ -26,6 +26,8 @@ class Files(NamedTuple):
     """Returns the documents of a file, and why there are none."""
     text: Callable[[str], str | None]
     """Returns the text of a file, None where it cannot be read."""
+    parsed: Callable[[str], tuple[tuple[Json, ...], str]]
+    """Returns the documents of a text, and why there are none."""
 
 
 class Session:
@@ -41,6 +43,13 @@ class Session:
         self.namespace = test.namespace
         self.created: list[ObjectKey] = []
         """What the step that runs now has created, for its clean-up."""
+
+        self.written: dict[str, str] = {}
+        """Files that scripts have written, by name."""
+
+    def suffix(self) -> str:
+        """Return five characters that no name has ended with yet."""
+        return self.parts.identities.generated_name("")
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""

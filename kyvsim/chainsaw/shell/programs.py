@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.shell.conditions import holds
-from kyvsim.chainsaw.shell.streams import Result, complaint, out
-from kyvsim.chainsaw.shell.world import World
+from kyvsim.chainsaw.streams import Result, complaint, out
+from kyvsim.chainsaw.world import World
 
 
 class Call(NamedTuple):
@@ -177,6 +178,10 @@ def _tr(call: Call) -> Result:
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
+def _kubectl(call: Call) -> Result:
+    return kubectl(call.arguments, call.stdin, call.world)
+
+
 PROGRAMS: tuple[Program, ...] = (
     Program("true", _true),
     Program(":", _true),
@@ -194,5 +199,6 @@ PROGRAMS: tuple[Program, ...] = (
     Program("tail", _tail),
     Program("seq", _seq),
     Program("tr", _tr),
+    Program("kubectl", _kubectl),
 )
-"""Every program that scripts may call, besides kubectl."""
+"""Every program that scripts may call."""

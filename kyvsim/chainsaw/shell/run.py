@@ -9,7 +9,6 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
 from kyvsim.chainsaw.shell.parse import parse_script
 from kyvsim.chainsaw.shell.programs import PROGRAMS, Call
-from kyvsim.chainsaw.shell.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.chainsaw.shell.syntax import (
     AndOr,
     Command,
@@ -27,7 +26,8 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
-from kyvsim.chainsaw.shell.world import World
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.world import World
 
 _MOST_TURNS = 10_000
 
