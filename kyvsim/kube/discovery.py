@@ -98,6 +98,15 @@ def kinds_named(name: str, extra: KindTable = NO_KINDS) -> list[tuple[str, str]]
     ]
 
 
+def guessed_kind(resource: str) -> str:
+    """Return the kind that a plural name suggests."""
+    for ending, singular in (("ies", "y"), ("es", ""), ("s", "")):
+        if resource.endswith(ending):
+            resource = resource.removesuffix(ending) + singular
+            break
+    return resource[:1].upper() + resource[1:]
+
+
 def crd_kinds(objects: Iterable[Json]) -> KindTable:
     """Return the kinds that the CustomResourceDefinitions among `objects` define."""
     table = {}

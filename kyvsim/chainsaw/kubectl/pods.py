@@ -63,10 +63,9 @@ def debug(call: Call) -> Result:
     if len(given.words) != 1 or not given.value("image"):
         raise UnsupportedError("`kubectl debug` of anything but one Pod")
     key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
-    found = _missing(call, key)
-    if found is not None:
-        return found
     pod = call.client.get(*key)
+    if pod is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     name = given.value("container") or f"debugger-{call.world.scope.session.suffix()}"
     added = {
         "name": name,

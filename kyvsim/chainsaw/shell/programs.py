@@ -110,9 +110,9 @@ def _grep(call: Call) -> Result:
 
 
 def _grep_pattern(text: str, flags: str) -> re.Pattern[str]:
-    """Return a pattern of grep's as a pattern of Python's.
+    r"""Return a pattern of grep's as a pattern of Python's.
 
-    A line of the pattern is an alternative. Basic expressions have `\\|`, `\\(` where extended ones
+    A line of the pattern is an alternative. Basic expressions have `\|`, `\(` where extended ones
     have `|`, `(`.
     """
     if "F" in flags:
