@@ -7,12 +7,14 @@ and schedules its own steps.
 from collections.abc import Callable
 
 from kyvsim.sim.kyverno.admission_events import start_admission_events
+from kyvsim.sim.kyverno.admission_notes import start_admission_notes
 from kyvsim.sim.kyverno.admission_triggers import start_admission_triggers
 from kyvsim.sim.kyverno.background_controller import start_background_controller
 from kyvsim.sim.kyverno.installed import Kyverno
 
 CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_admission_events,
+    start_admission_notes,
     start_admission_triggers,
     start_background_controller,
 )
