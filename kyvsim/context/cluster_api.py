@@ -70,16 +70,10 @@ def answer_get(url: str, cluster: ClusterView) -> Answer:
     wanted = parse_path(path)
     if wanted is None:
         raise CallError(f"failed to parse path: {path.removeprefix('/')}")
-    kind = cluster.kind_of(wanted.api_version, wanted.resource) or _guessed(wanted.resource)
+    kind = cluster.kind_of(wanted.api_version, wanted.resource)
+    if not kind:
+        raise CallError("the server could not find the requested resource")
     return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
-
-
-def _guessed(resource: str) -> str:
-    for ending, singular in (("ies", "y"), ("es", ""), ("s", "")):
-        if resource.endswith(ending):
-            resource = resource.removesuffix(ending) + singular
-            break
-    return resource[:1].upper() + resource[1:]
 
 
 def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Answer:
@@ -121,5 +115,5 @@ def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Answe
 
 def list_of(api_version: str, resource: str, namespace: str, cluster: ClusterView) -> list[Json]:
     """Return the objects of a resource in a namespace, "" for all of them."""
-    kind = cluster.kind_of(api_version, resource) or _guessed(resource)
+    kind = cluster.kind_of(api_version, resource)
     return list(cluster.list(api_version, kind, namespace))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import groupby
 
-from kyvsim.kube.discovery import KindTable, crd_kinds, kind_of_plural, plural
+from kyvsim.kube.discovery import KindTable, crd_kinds, guessed_kind, kind_of_plural, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 
@@ -41,9 +41,13 @@ class GivenObjects:
         return self._by_kind.keys()
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where none is known."""
+        """Return the kind that paths call `name`, or what the name suggests.
+
+        There may be kinds that nobody gave an object of.
+        """
         found = self._kind_by_plural.get((api_version, name))
-        return found or kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+        known = found or kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+        return known or guessed_kind(name)
 
     @cached_property
     def _defined(self) -> KindTable:

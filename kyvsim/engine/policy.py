@@ -9,7 +9,7 @@ from kyvsim.engine.mocked_request import with_given_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.match import match_facts
+from kyvsim.match import facts_after_change, match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.protocol import Outcome, skipped
@@ -31,7 +31,7 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
             continue
         if outcome.object is not None:
             subject = outcome.object
-            given = given._replace(object=subject, scope=given.scope.with_object(subject))
+            given = _after_change(given, subject)
         results.append(_result(rule, outcome, given, results))
         for further in outcome.further:
             results.append(_result(rule, further, given, results))
@@ -40,6 +40,15 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
         ):
             break
     return PolicyResponse(policy, phase, subject, tuple(results), changed=subject is not start)
+
+
+def _after_change(given: RuleInput, subject: Json) -> RuleInput:
+    return given._replace(
+        object=subject,
+        scope=given.scope.with_object(subject),
+        facts=facts_after_change(given.facts, subject),
+        arrived=given.arrived or given.facts,
+    )
 
 
 def _result(

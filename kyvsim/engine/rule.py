@@ -24,6 +24,11 @@ class RuleInput(NamedTuple):
     scope: JSONContext
     object: Json
     """The object as the rules before left it; None on DELETE."""
+    arrived: MatchFacts | None = None
+    """The facts as the request brought them, where earlier rules have changed the object.
+
+    Exceptions look at these: upstream keeps the request's object for them.
+    """
 
 
 def evaluate_rule(rule: CompiledRule, given: RuleInput) -> Outcome | None:
@@ -84,7 +89,8 @@ def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ..
     return tuple(
         MatchedException(exception.key, exception.controls)
         for exception in rule.exceptions
-        if exception.matches(given.facts) and _holds(exception.conditions, given.scope)
+        if exception.matches(given.arrived or given.facts)
+        and _holds(exception.conditions, given.scope)
     )
 
 

@@ -88,6 +88,15 @@ def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
     return ""
 
 
+def guessed_kind(resource: str) -> str:
+    """Return the kind that a plural name suggests."""
+    for ending, singular in (("ies", "y"), ("es", ""), ("s", "")):
+        if resource.endswith(ending):
+            resource = resource.removesuffix(ending) + singular
+            break
+    return resource[:1].upper() + resource[1:]
+
+
 def crd_kinds(objects: Iterable[Json]) -> KindTable:
     """Return the kinds that the CustomResourceDefinitions among `objects` define."""
     table = {}

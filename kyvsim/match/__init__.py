@@ -1,7 +1,7 @@
 """Match and exclude blocks, compiled to predicates over the facts of a request."""
 
 from kyvsim.match.block import Predicate, compile_exception_match, compile_match, compile_rule_match
-from kyvsim.match.facts import MatchFacts, match_facts
+from kyvsim.match.facts import MatchFacts, facts_after_change, match_facts
 from kyvsim.match.kinds import KindIndexEntry, kinds_of_block
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "compile_exception_match",
     "compile_match",
     "compile_rule_match",
+    "facts_after_change",
     "kinds_of_block",
     "match_facts",
 ]

@@ -53,3 +53,17 @@ def match_facts(
         request.operation.value,
         request.user,
     )
+
+
+def facts_after_change(facts: MatchFacts, subject: Json) -> MatchFacts:
+    """Return the facts of an object that an earlier rule has changed; its kind stays.
+
+    upstream: pkg/engine/mutation.go, where each rule is matched with what the one before left.
+    """
+    meta = metadata(subject)
+    return facts._replace(
+        name=text_field(meta, "name") or text_field(meta, "generateName"),
+        namespace=text_field(meta, "namespace"),
+        labels=labels(subject),
+        annotations=annotations(subject),
+    )

@@ -31,7 +31,7 @@ class ClusterView(Protocol):
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where none is known."""
+        """Return the kind that paths call `name`, "" where there can be none."""
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that there is."""

@@ -19,19 +19,23 @@ _ACTIONS = MappingProxyType(
 _ACTORS = MappingProxyType(
     {
         "kubernetes-admin": "user",
+        "system:kube-scheduler": "kube-scheduler",
         "system:serviceaccount:kyverno:kyverno-admission-controller": "admission",
         "system:serviceaccount:kyverno:kyverno-background-controller": "background",
         "system:serviceaccount:kyverno:kyverno-cleanup-controller": "cleanup",
         "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
     }
 )
+_CONTROLLERS = "system:serviceaccount:kube-system:"
+_NODES = "system:node:"
+_KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 
 def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Json], None]:
     """Return an observer that adds every request that was answered."""
 
     def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
-        if _is_bookkeeping(request, response):
+        if response.ok and (_keeps_attempts(request) or _keeps_books(request)):
             return
         action = _ACTIONS[request.operation]
         if request.subresource:
@@ -51,13 +55,22 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
     return observe
 
 
-def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
+def _keeps_attempts(request: ApiRequest) -> bool:
     """Return whether a request only keeps an UpdateRequest's state, which its attempts tell."""
     kind = request.key.kind == "UpdateRequest" and request.user.username in _ACTORS
     own = kind and _ACTORS[request.user.username] in {"admission", "background"}
-    return own and response.ok and request.operation is not Operation.CREATE
+    return own and request.operation is not Operation.CREATE
 
 
 def actor_of(user: UserInfo) -> str:
     """Return what the timeline calls a user."""
-    return _ACTORS.get(user.username, user.username)
+    name = user.username
+    if name.startswith(_NODES):
+        return "kubelet"
+    return _ACTORS.get(name) or name.removeprefix(_CONTROLLERS)
+
+
+def _keeps_books(request: ApiRequest) -> bool:
+    """Return whether Kubernetes itself writes a status: what it follows from is told."""
+    name = request.user.username
+    return request.subresource == "status" and name.startswith(_KUBERNETES)

@@ -11,6 +11,21 @@ import sys
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system", "kyverno")
 CONTROLLERS = ("admission", "background", "cleanup", "reports")
+KUBERNETES_CONTROLLERS = (
+    "cronjob-controller",
+    "daemon-set-controller",
+    "deployment-controller",
+    "generic-garbage-collector",
+    "job-controller",
+    "namespace-controller",
+    "replicaset-controller",
+    "root-ca-cert-publisher",
+    "service-account-controller",
+    "statefulset-controller",
+    "ttl-after-finished-controller",
+)
+NODE = "kind-control-plane"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
 RBAC = "rbac.authorization.k8s.io/v1"
 FILTERED = (
     "[Event,*,*]",
@@ -35,7 +50,7 @@ FILTERED = (
 
 def main():
     """Print the objects as JSON."""
-    json.dump([*namespaces(), *roles(), *kyverno()], sys.stdout, indent=1)
+    json.dump([*namespaces(), *roles(), *kubernetes(), *kyverno()], sys.stdout, indent=1)
 
 
 def named(api_version, kind, name, namespace="", **fields):
@@ -68,6 +83,34 @@ def roles():
     ):
         subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}
         yield binding(name, "cluster-admin", subject)
+
+
+def kubernetes():
+    """Yield the Node, what every namespace gets, and the roles of Kubernetes' own controllers.
+
+    The names are those of the bootstrap policy; the roles permit everything.
+    """
+    labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
+    node = named("v1", "Node", NODE, spec={"podCIDR": "10.244.0.0/24"})
+    node["metadata"]["labels"] = {**labels, "node-role.kubernetes.io/control-plane": ""}
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+    size = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    yield {**node, "status": {"allocatable": size, "capacity": size, "conditions": [ready]}}
+    for name in NAMESPACES:
+        yield named("v1", "ConfigMap", "kube-root-ca.crt", name, data={"ca.crt": CERTIFICATE})
+    group = {"apiGroup": "rbac.authorization.k8s.io"}
+    subjects = {
+        "system:node": {**group, "kind": "Group", "name": "system:nodes"},
+        "system:kube-scheduler": {**group, "kind": "User", "name": "system:kube-scheduler"},
+    }
+    for name in KUBERNETES_CONTROLLERS:
+        account = {"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}
+        yield named("v1", "ServiceAccount", name, "kube-system")
+        subjects[f"system:controller:{name}"] = account
+    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    for role, subject in subjects.items():
+        yield named(RBAC, "ClusterRole", role, rules=everything)
+        yield binding(role, role, subject)
 
 
 def binding(name, role, subject):

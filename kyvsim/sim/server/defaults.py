@@ -22,15 +22,17 @@ from kyvsim.sim.server.defaults_workloads import (
 )
 from kyvsim.sim.server.filling import changed, each, filled
 from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.server.typed import as_typed
 
 _RBAC = "rbac.authorization.k8s.io"
 _REGISTRATION = "admissionregistration.k8s.io"
 
 
 def with_defaults(obj: Json) -> Json:
-    """Return an object with the defaults of its kind."""
+    """Return an object with the defaults of its kind, and without fields that say nothing."""
     fill = _DEFAULTS.get(object_key(obj)[:2])
-    return fill(obj) if fill else obj
+    typed = as_typed(obj)
+    return fill(typed) if fill else typed
 
 
 def _namespace(obj: Json) -> Json:

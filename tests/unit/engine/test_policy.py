@@ -169,3 +169,26 @@ def test_a_mutate_rule_that_fails_leaves_the_object_to_those_behind_it(run, poli
 def test_where_values_take_the_object_away_there_is_nothing_to_say(run, policy, pod):
     rules = [policy(deny("a", key="x", value="x"))]
     assert run(rules, pod(), values=Values({"request.object": None})).responses == ()
+
+
+def labelling(name, label, value="x", **more):
+    patch = {"metadata": {"labels": {label: value}}}
+    return {"name": name, "mutate": {"patchStrategicMerge": patch}, **more}
+
+
+def selecting(**labels):
+    return {"any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": labels}}}]}
+
+
+def test_a_mutate_rule_is_matched_with_what_the_one_before_made(run, policy, pod):
+    response = run(
+        [
+            policy(
+                labelling("first", "type", "db"),
+                labelling("second", "backup", match=selecting(type="db")),
+                labelling("third", "never", exclude=selecting(type="db")),
+            )
+        ],
+        pod(),
+    )
+    assert response.object["metadata"]["labels"] == {"type": "db", "backup": "x"}

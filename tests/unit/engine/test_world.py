@@ -28,7 +28,7 @@ def objects(thing):
         ("k.io/v1", "policies", "Policy"),
         ("g.io/v1", "oxen", "Ox"),
         ("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy"),
-        ("x.io/v1", "policies", ""),
+        ("x.io/v1", "policies", "Policy"),
     ],
 )
 def test_plurals(objects, api_version, plural, kind):

@@ -1,0 +1,135 @@
+"""The garbage collector: what belongs to an object that is gone goes, too.
+
+Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
+"""
+
+from enum import StrEnum
+
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.sim.kubernetes.owners import owner_references
+from kyvsim.sim.kubernetes.users import GARBAGE_COLLECTOR
+from kyvsim.sim.kubernetes.work_queue import WorkQueue
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+from kyvsim.sim.server.metadata import FOREGROUND, ORPHAN, is_terminating
+
+_WAITS = frozenset({FOREGROUND, ORPHAN})
+
+
+class _Owner(StrEnum):
+    """How an owner stands."""
+
+    THERE = "there"
+    GONE = "gone"
+    WAITING = "waiting"
+    """It waits for what belongs to it to go first."""
+
+
+def collect_garbage(parts: Parts) -> None:
+    """Delete objects whose owners are all gone, and release owners that wait for theirs."""
+    _GarbageCollector(parts)
+
+
+class _GarbageCollector:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._client = parts.client(GARBAGE_COLLECTOR)
+        self._dependents: dict[str, dict[ObjectKey, None]] = {}
+        """By the uid of an owner, what refers to it."""
+        self._queue = WorkQueue(parts, "generic-garbage-collector", self._look)
+        parts.store.watch(self._observe)
+
+    def _observe(self, change: Change) -> None:
+        old, new = metadata(change.old), metadata(change.new)
+        before, after = old.get("ownerReferences"), new.get("ownerReferences")
+        key = object_key(change.subject)
+        if before != after:
+            self._index(key, change)
+        if change.new is None:
+            for dependent in self._dependents.get(text_field(old, "uid"), ()):
+                self._queue.add(dependent)
+        elif new.get("deletionTimestamp") and _WAITS & set(new.get("finalizers") or ()):
+            self._queue.add(key)
+
+    def _index(self, key: ObjectKey, change: Change) -> None:
+        for reference in owner_references(change.old) if change.old is not None else ():
+            self._dependents.get(text_field(reference, "uid"), {}).pop(key, None)
+            owner = self._key_of(reference, key)
+            self._queue.add(owner)
+        for reference in owner_references(change.new) if change.new is not None else ():
+            self._dependents.setdefault(text_field(reference, "uid"), {})[key] = None
+            self._queue.add(key)
+
+    def _look(self, key: ObjectKey) -> bool:
+        obj = self._client.get(*key)
+        if obj is None:
+            return True
+        if is_terminating(obj):
+            return self._release(obj)
+        references = owner_references(obj)
+        states = [self._state(one, key) for one in references]
+        if not references or all(one is _Owner.THERE for one in states):
+            return True
+        if _Owner.THERE in states:
+            kept = [
+                one for one, state in zip(references, states, strict=True) if state is _Owner.THERE
+            ]
+            return self._client.merge(key, {"metadata": {"ownerReferences": kept}}).ok
+        has_own = bool(self._dependents.get(text_field(metadata(obj), "uid")))
+        foreground = _Owner.WAITING in states and has_own
+        return self._client.delete(key, "Foreground" if foreground else "Background").ok
+
+    def _release(self, owner: Json) -> bool:
+        """Do what a terminating object waits for, and let it go when that is done."""
+        finalizers = metadata(owner).get("finalizers") or []
+        uid = text_field(metadata(owner), "uid")
+        dependents = list(self._dependents.get(uid, ()))
+        if ORPHAN in finalizers:
+            failed = [one for one in dependents if not self._orphan(one, uid)]
+            return not failed and self._without(owner, ORPHAN)
+        if FOREGROUND not in finalizers:
+            return True
+        blocking = [one for one in dependents if self._blocks(one, uid)]
+        for one in blocking:
+            self._queue.add(one)
+        return bool(blocking) or self._without(owner, FOREGROUND)
+
+    def _orphan(self, key: ObjectKey, uid: str) -> bool:
+        obj = self._client.get(*key)
+        if obj is None:
+            return True
+        kept = [one for one in owner_references(obj) if text_field(one, "uid") != uid]
+        return self._client.merge(key, {"metadata": {"ownerReferences": kept or None}}).ok
+
+    def _blocks(self, key: ObjectKey, uid: str) -> bool:
+        obj = self._client.get(*key)
+        return obj is not None and any(
+            text_field(one, "uid") == uid and one.get("blockOwnerDeletion") is True
+            for one in owner_references(obj)
+        )
+
+    def _without(self, owner: Json, finalizer: str) -> bool:
+        kept = [one for one in metadata(owner)["finalizers"] if one != finalizer]
+        patch = {"metadata": {"finalizers": kept or None}}
+        return self._client.merge(object_key(owner), patch).ok
+
+    def _state(self, reference: Json, dependent: ObjectKey) -> _Owner:
+        key = self._key_of(reference, dependent)
+        group = split_api_version(key.api_version)[0]
+        owner = self._client.get(*key)
+        if not dependent.namespace and is_namespaced(group, key.kind, self._parts.store.defined):
+            # What has no namespace cannot belong to what has one: nobody knows which is meant.
+            return _Owner.THERE
+        if owner is None or metadata(owner).get("uid") != reference.get("uid"):
+            return _Owner.GONE
+        held = metadata(owner).get("finalizers") or ()
+        return _Owner.WAITING if is_terminating(owner) and FOREGROUND in held else _Owner.THERE
+
+    def _key_of(self, reference: Json, dependent: ObjectKey) -> ObjectKey:
+        version, kind = text_field(reference, "apiVersion"), text_field(reference, "kind")
+        group = split_api_version(version)[0]
+        namespaced = is_namespaced(group, kind, self._parts.store.defined)
+        namespace = dependent.namespace if namespaced else ""
+        return ObjectKey(version, kind, namespace, text_field(reference, "name"))
