@@ -120,7 +120,8 @@ def _is_noise(event: TimelineEvent) -> bool:
         return True
     if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":
         return True
-    return event.action.endswith(" status") or event.outcome == "unchanged"
+    quiet = event.action.endswith((" status", " binding"))
+    return quiet or event.outcome == "unchanged"
 
 
 def _as_readiness(event: TimelineEvent) -> TimelineEvent | None:
