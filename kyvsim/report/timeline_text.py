@@ -22,6 +22,7 @@ _LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
     {HazardLevel.ERROR: "error", HazardLevel.WARNING: "warn", HazardLevel.INFO: "skip"}
 )
 _NARROWEST = 40
+_MOST_OBJECTS = 3
 _TITLE = 30
 """Columns that titles of objects are filled up to."""
 _UNDER = " " * 10
@@ -102,12 +103,15 @@ def _expectation(one: Expectation, look: TimelineLook, paint: Paint) -> Iterator
 
 def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
     level = paint(_LEVELS[hazard.level], f"{hazard.level:<7}")
-    concerned = [title_of(one) for one in hazard.objects]
-    place = f" {paint('dim', f'({safe_line(str(hazard.location))})')}" if hazard.location else ""
+    concerned = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
+    if len(hazard.objects) > _MOST_OBJECTS:
+        concerned.append(f"and {len(hazard.objects) - _MOST_OBJECTS} more")
     subject = safe_line(", ".join([*hazard.policies, *concerned]))
-    yield f"  {level}  {hazard.code}  {subject}{place}\n"
+    yield f"  {level}  {hazard.code}  {subject}\n"
     for line in _wrapped(hazard.message, look.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"
+    if hazard.location:
+        yield f"{_UNDER} {paint('place', f'at {safe_line(str(hazard.location))}')}\n"
     if hazard.events:
         numbers = ", ".join(map(str, hazard.events))
         yield f"{_UNDER} {paint('dim', f'see {numbers}')}\n"

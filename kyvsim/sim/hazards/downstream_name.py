@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json, labels
+from kyvsim.kube.objects import Json, ObjectKey, labels
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts, why
 
@@ -25,6 +25,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _invalid(facts: Facts) -> Iterator[Hazard]:
+    told: set[tuple[ObjectKey, str]] = set()
     for attempt in facts.failed_attempts(" is invalid: "):
         tried = [
             one
@@ -32,7 +33,9 @@ def _invalid(facts: Facts) -> Iterator[Hazard]:
             if one.cause == attempt.number and one.action in _WRITES and one.outcome == "failed"
         ]
         text = f"the object is refused: {why(attempt)}"
-        for event in tried[:1] or [attempt]:
+        event = tried[0] if tried else attempt
+        if (event.object, text) not in told:
+            told.add((event.object, text))
             yield _hazard(facts, event, text, HazardLevel.ERROR)
 
 

@@ -35,7 +35,11 @@ def _hazard(facts: Facts, rule: str, chain: list[Json]) -> Hazard:
         f"{' → '.join(shown)}; exclude them by a label that the Pod template of the generated "
         "object carries too"
     )
-    events = [one.number for one in facts.events if one.object in keys and rule in one.policies]
+    events = [
+        one.number
+        for one in facts.events
+        if one.object in keys and rule in one.policies and one.action == "generate"
+    ]
     return Hazard(
         "KH003",
         HazardLevel.ERROR,
