@@ -116,12 +116,17 @@ def object_title(obj: Json) -> str:
 
 def _is_noise(event: TimelineEvent) -> bool:
     key = event.object
-    if key.kind in _BOOKKEEPING or event.actor in _QUIET_ACTORS:
+    if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not _is_meant(event)):
         return True
     if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":
         return True
     quiet = event.action.endswith((" status", " binding"))
     return quiet or event.outcome == "unchanged"
+
+
+def _is_meant(event: TimelineEvent) -> bool:
+    """Return whether a user or a rule wants what is bookkeeping elsewhere."""
+    return event.actor == "user" or event.action in {"generate", "synchronize"}
 
 
 def _as_readiness(event: TimelineEvent) -> TimelineEvent | None:
