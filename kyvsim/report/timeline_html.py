@@ -3,6 +3,7 @@
 The page needs nothing beside it: no script, no font, no network.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
@@ -30,6 +31,7 @@ _LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
     {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"}
 )
 _MARKS: Mapping[str, str] = MappingProxyType({"+": "add", "-": "del", "@": "gap", " ": "same"})
+_CODE = re.compile("`([^`]+)`")
 _PASSING = frozenset({"resourceVersion", "managedFields", "generation"})
 
 
@@ -43,7 +45,7 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield f"<title>{name} · kyvsim simulate</title>\n<style>{CSS}</style></head>\n<body>\n"
     yield '<a class="skip" href="#timeline">to the timeline</a>\n'
     yield f"<header><h1>{name}</h1>\n"
-    yield f"<p>{_text(simulation.description)}</p>\n" if simulation.description else ""
+    yield f"<p>{_prose(simulation.description)}</p>\n" if simulation.description else ""
     yield '<ul class="facts">'
     yield f"<li>model {_text(simulation.model)}</li>"
     yield "".join(f"<li>{_text(one)}</li>" for one in summary_text(simulation).split(", "))
@@ -73,7 +75,7 @@ def _hazard(hazard: Hazard) -> str:
     looks = _LEVELS[hazard.level]
     return (
         f'<li class="item {looks}"><p><span class="tag {looks}">{hazard.code} {hazard.level}'
-        f"</span> {', '.join(concerned)}</p><p>{_text(hazard.message)}</p>{place}{seen}</li>\n"
+        f"</span> {', '.join(concerned)}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
     )
 
 
@@ -81,10 +83,11 @@ def _expectation(one: Expectation) -> str:
     looks, word = ("good", "met") if one.met else ("bad", "not met")
     when = f' <span class="soft">at {time_text(one.time)}</span>' if one.met else ""
     reason = f"<p>{_text(one.reason)}</p>" if one.reason else ""
-    place = f'<p class="soft small mono">{_text(str(one.location))}</p>' if one.location else ""
+    file = _text(str(one.location)) if one.location else ""
+    place = f' <span class="soft small mono">{file}</span>' if file else ""
     return (
         f'<li class="item {looks}"><p><span class="tag {looks}">{word}</span> {_text(one.text)}'
-        f"{when}</p>{reason}{place}</li>\n"
+        f"{when}{place}</p>{reason}</li>\n"
     )
 
 
@@ -116,7 +119,8 @@ def _timeline(
 
 def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, noise: bool) -> str:
     looks = f"event {_OUTCOMES.get(event.outcome, '')}{' noise' if noise else ''}"
-    outcome = "" if event.outcome == "done" else f" <b>{_text(event.outcome)}</b>"
+    word = f' <span class="tag">{_text(event.outcome)}</span>'
+    outcome = "" if event.outcome == "done" else word
     head = (
         f'<span class="who">{_text(event.actor)} </span>{_text(event.action)} '
         f"<b>{_text(title_of(event.object))}</b>{outcome}"
@@ -193,6 +197,11 @@ def _lasting(obj: Json) -> Json:
         return None
     meta = {name: value for name, value in metadata(obj).items() if name not in _PASSING}
     return {**obj, "metadata": meta}
+
+
+def _prose(text: str) -> str:
+    """Return a text in which what stands in backticks looks like code."""
+    return _CODE.sub(r"<code>\1</code>", _text(text))
 
 
 def _text(text: str) -> str:

@@ -15,6 +15,7 @@ from kyvsim.sim.cluster import Cluster, open_cluster
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.server import Store
@@ -57,6 +58,8 @@ def play(
     )
     cluster = open_cluster(readers, own, settings.start or START, choose)
     parts = cluster.parts
+    admissions: list[Admission] = []
+    cluster.kyverno.admission.listeners.append(admissions.append)
     installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
     refused = _set_up(scenario, cluster)
     if refused:
@@ -71,7 +74,8 @@ def play(
     end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
     whole = whole and _run(parts, lambda: False, end - parts.clock.elapsed)
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
-    facts = Facts(parts, cluster.kyverno, tuple(parts.timeline.events), policies, endless=not whole)
+    events = tuple(parts.timeline.events)
+    facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), endless=not whole)
     simulation = _told(scenario, parts, ())
     return simulation._replace(
         objects=_lasting(parts.store, installed),

@@ -7,6 +7,7 @@ from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
+from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts
 
 
@@ -21,3 +22,4 @@ class Kyverno(NamedTuple):
     events: EventRecorder
     lister: PolicyLister
     """The policies that work in the background, which do not wait for admission."""
+    reports: ReportCollector
