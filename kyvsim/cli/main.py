@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "chainsaw": "Run chainsaw tests on a simulated cluster.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
+        "simulate": "Play policies on a simulated cluster and show what happens, and when.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",
         "version": "Show the version.",
     }

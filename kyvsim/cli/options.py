@@ -52,7 +52,7 @@ def list_option(*names: str, help: str) -> Decorator:  # noqa: A002 — click's 
 
 def time_option(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     """Return the time in UTC that an option gives, or None where it gives none."""
-    del parameter
+    spelled = parameter.opts[-1]
     if value is None:
         return None
     try:
@@ -60,7 +60,7 @@ def time_option(ctx: click.Context, parameter: click.Parameter, value: str | Non
     except ValueError:
         time = None
     if time is None or time.tzinfo is None:
-        text = f"--now {value}: not a time such as 2026-01-31T08:00:00Z"
+        text = f"{spelled} {value}: not a time such as 2026-01-31T08:00:00Z"
         raise click.UsageError(text, ctx)
     return time.astimezone(UTC)
 

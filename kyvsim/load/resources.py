@@ -33,15 +33,22 @@ def load_resources(
     """
     documents, remarks = read_documents(paths, stdin, typing)
     kinds = crd_kinds(crds)
-    resources: list[Document] = []
+    objects, problems = objects_among(documents)
+    resources = tuple(one._replace(data=complete(one.data, kinds)) for one in objects)
+    return resources, (*remarks, *problems)
+
+
+def objects_among(documents: Iterable[Document]) -> Loaded:
+    """Return the documents that are objects as they are, and what is wrong with the others."""
+    objects: list[Document] = []
     problems: list[Diagnostic] = []
     for document in documents:
         problem = _problem(document)
         if problem:
             problems.append(problem)
         else:
-            resources.append(document._replace(data=complete(document.data, kinds)))
-    return tuple(resources), (*remarks, *problems)
+            objects.append(document)
+    return tuple(objects), tuple(problems)
 
 
 def _problem(document: Document) -> Diagnostic | None:

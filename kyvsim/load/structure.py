@@ -3,9 +3,9 @@
 A schema is a mapping with `type`, `properties`, `defaults` (values of missing properties), `items`,
 `more` (schema of further keys), `keys` (expression that further keys fit), `required`, `oneOf`
 (exactly one of these names), `notAll` (not all of these names), `enum`, `pattern`, `minLength`,
-`maxLength`, `minimum`, `nullable` and `open` (unknown fields are kept). In place of a schema may
-stand an index into the shared ones. The rules are those of the Kubernetes API server for custom
-resources.
+`maxLength`, `minimum`, `nullable` and `open` (unknown fields are kept); or with `either`, schemas
+of which that of the fitting type counts. In place of a schema may stand an index into the shared
+ones. The rules are those of the Kubernetes API server for custom resources.
 """
 
 import re
@@ -121,6 +121,12 @@ def wrong_type(path: Path, expected: str, data: Json) -> Problem:
     return Problem("KV013", path, f"`{show_path(path)}` must be {wanted}, not {found}")
 
 
+def wrong_types(path: Path, expected: Iterable[str], data: Json) -> Problem:
+    """Return that data is of none of the types that a schema names."""
+    wanted, found = " or ".join(_TYPES[one] for one in expected), _NAMES[data.__class__]
+    return Problem("KV013", path, f"`{show_path(path)}` must be {wanted}, not {found}")
+
+
 def wrong_choice(path: Path, allowed: Iterable[Json], data: Json) -> Problem:
     """Return that data is none of the values allowed."""
     listed = ", ".join(f"`{value}`" for value in allowed)
@@ -177,6 +183,8 @@ def _resolve(walk: _Walk, ref: SchemaRef) -> Mapping[str, Json]:
 def _visit(walk: _Walk, ref: SchemaRef, data: Json, path: Path) -> Json:
     """Return `data` with defaults; problems go to the walk."""
     schema = _resolve(walk, ref)
+    if "either" in schema:
+        return _visit_either(walk, schema["either"], data, path)
     kind = schema.get("type")
     if kind is None or (data is None and "nullable" in schema):
         return data
@@ -188,6 +196,16 @@ def _visit(walk: _Walk, ref: SchemaRef, data: Json, path: Path) -> Json:
     if kind == "array":
         return _visit_list(walk, schema, data, path)
     _check_scalar(walk, schema, data, path)
+    return data
+
+
+def _visit_either(walk: _Walk, refs: Sequence[SchemaRef], data: Json, path: Path) -> Json:
+    """Return `data` with the defaults of the schema whose type it has."""
+    types = [_resolve(walk, ref)["type"] for ref in refs]
+    for ref, kind in zip(refs, types, strict=True):
+        if _FITS[kind](data):
+            return _visit(walk, ref, data, path)
+    walk.problems.append(wrong_types(path, types, data))
     return data
 
 

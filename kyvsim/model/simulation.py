@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 
 
@@ -80,3 +81,6 @@ class Simulation(NamedTuple):
     """Virtual time that passed."""
     model: str = ""
     """The reading of `spec.background` that it followed."""
+    description: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Inputs that the cluster refused."""

@@ -18,3 +18,11 @@ RETRY = 1.0
 """From a controller's failure to its next attempt; it doubles with each."""
 LONGEST_RETRY = 300.0
 """The longest time between two attempts."""
+SCAN_DELAY = 30.0
+"""From an object's change to its scan."""
+SCAN_INTERVAL = 3600.0
+"""Between two scans of everything."""
+REPORT_DELAY = 10.0
+"""From an ephemeral report to a look at it."""
+REPORT_GIVEN_UP = 120.0
+"""How long an ephemeral report waits for the object that it tells of."""

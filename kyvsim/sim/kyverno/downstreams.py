@@ -7,7 +7,6 @@ source.go).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_namespaced
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy, Rule
@@ -48,7 +47,7 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> ApiError | None:
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
     live = parts.store.get(*key)
     if live is None:
-        response = _create(owned, owner, parts)
+        response = parts.client(BACKGROUND).create(owned)
         _tell(parts, response, "generate", owner)
         exists = response.error is not None and response.error.reason == "AlreadyExists"
         return None if exists else response.error
@@ -57,11 +56,6 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> ApiError | None:
     response = _update(owned, live, owner, parts)
     _tell(parts, response, "synchronize", owner)
     return response.error
-
-
-def _create(owned: Json, owner: Owner, parts: Parts) -> ApiResponse:
-    del owner
-    return parts.client(BACKGROUND).create(owned)
 
 
 def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
@@ -162,12 +156,3 @@ def kinds_of_pattern(pattern: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
         selector = parse_kind_selector(text)
         group = "" if selector.group == "*" else f"{selector.group}/"
         yield f"{group}{selector.version}", selector.kind
-
-
-def in_default_namespace(obj: Json, parts: Parts) -> Json:
-    """Return an object in the namespace `default` where it must have one and names none."""
-    key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if key.namespace or not is_namespaced(group, key.kind, parts.store.defined):
-        return obj
-    return with_metadata(obj, {"namespace": "default"})

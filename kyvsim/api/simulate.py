@@ -1,0 +1,142 @@
+"""`simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them."""
+
+import os
+from datetime import datetime
+from typing import NamedTuple
+
+from kyvsim.api.simulation import readers
+from kyvsim.api.system import system_environment
+from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.kube.objects import Json
+from kyvsim.load.documents import AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.json_schema import json_schema
+from kyvsim.load.policy import load_policies
+from kyvsim.load.resources import objects_among
+from kyvsim.load.scenario import (
+    SCENARIO,
+    is_scenario,
+    load_scenario,
+    named_user,
+    scenario_schemas,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
+from kyvsim.model.simulation import Simulation
+from kyvsim.model.source import Document, Location
+from kyvsim.sim.scenario import play
+
+
+class SimulateInputs(NamedTuple):
+    """What `kyvsim simulate` is given; paths are files, folders, globs or `-`.
+
+    What is None is not said: a scenario's own settings count then, or the usual ones.
+    """
+
+    paths: tuple[str, ...]
+    """Policies, or one scenario."""
+    resources: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    model: str | None = None
+    seed: int | None = None
+    start: datetime | None = None
+    horizon: float | None = None
+
+
+class Simulated(NamedTuple):
+    """How it went."""
+
+    simulation: Simulation | None
+    """None where some input could not be used."""
+    diagnostics: tuple[Diagnostic, ...]
+    fail_on: str = ""
+    """The level of hazards that the scenario counts as failures, "" where it does not say."""
+
+
+def scenario_json_schema() -> Json:
+    """Return the JSON Schema of scenario files."""
+    return json_schema(scenario_schemas()[SCENARIO], "kyvsim scenario")
+
+
+def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
+    """Return what becomes of policies and resources, or of a scenario, on a simulated cluster.
+
+    `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
+    be used, a policy included that Kyverno refuses.
+    """
+    documents, remarks = read_documents(inputs.paths, stdin, STRICT)
+    scenarios = [one for one in documents if is_scenario(one.data)]
+    if scenarios:
+        scenario, told = _named_scenario(inputs, documents, scenarios)
+    else:
+        scenario, told = _plain_scenario(inputs, documents, stdin)
+    told = (*remarks, *told)
+    if scenario is not None:
+        scenario = scenario._replace(settings=_settings(inputs, scenario.settings))
+        told = (*told, *_refused(scenario))
+    if scenario is None or _has_error(told):
+        return Simulated(None, told)
+    simulation = play(scenario, readers())
+    told = (*told, *simulation.diagnostics)
+    return Simulated(None if _has_error(told) else simulation, told, scenario.fail_on)
+
+
+def _named_scenario(
+    inputs: SimulateInputs, documents: tuple[Document, ...], scenarios: list[Document]
+) -> tuple[Scenario | None, tuple[Diagnostic, ...]]:
+    others = [one for one in documents if one not in scenarios]
+    if others or len(scenarios) > 1:
+        other = (others or scenarios[1:])[0]
+        text = "a scenario is simulated alone: it names its policies itself"
+        return None, (Diagnostic("KV051", Severity.ERROR, text, other.locate(())),)
+    if inputs.resources or inputs.exceptions:
+        path = (inputs.resources or inputs.exceptions)[0]
+        text = "a scenario is simulated alone: it names its objects and exceptions itself"
+        return None, (Diagnostic("KV051", Severity.ERROR, text, Location(path)),)
+    return load_scenario(scenarios[0])
+
+
+def _plain_scenario(
+    inputs: SimulateInputs, policies: tuple[Document, ...], stdin: bytes | None
+) -> tuple[Scenario, tuple[Diagnostic, ...]]:
+    """Return the scenario in which resources are created one after the other."""
+    resources, remarks = _objects(inputs.resources, stdin)
+    exceptions, further = read_documents(inputs.exceptions, stdin, STRICT)
+    user = named_user(inputs.user, inputs.groups) if inputs.user else None
+    steps = tuple(
+        Step(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
+        for one in resources
+    )
+    name = " ".join(os.path.basename(os.path.normpath(path)) for path in inputs.paths)
+    scenario = Scenario(name, policies=policies, exceptions=exceptions, steps=steps)
+    return scenario, (*remarks, *further)
+
+
+def _objects(paths: tuple[str, ...], stdin: bytes | None) -> Loaded:
+    documents, remarks = read_documents(paths, stdin, AS_WRITTEN)
+    objects, problems = objects_among(documents)
+    return objects, (*remarks, *problems)
+
+
+def _settings(inputs: SimulateInputs, own: ScenarioSettings) -> ScenarioSettings:
+    """Return a scenario's settings, in place of which those of options count."""
+    return own._replace(
+        model=own.model if inputs.model is None else inputs.model,
+        seed=own.seed if inputs.seed is None else inputs.seed,
+        start=own.start if inputs.start is None else inputs.start,
+        horizon=own.horizon if inputs.horizon is None else inputs.horizon,
+    )
+
+
+def _refused(scenario: Scenario) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with the policies and exceptions that are there from the start."""
+    policies, remarks = load_policies(scenario.policies)
+    _, refused = compile_policies(policies, CompileOptions(system_environment()))
+    _, further = load_exceptions(scenario.exceptions)
+    return (*remarks, *refused, *further)
+
+
+def _has_error(told: tuple[Diagnostic, ...]) -> bool:
+    return any(one.severity is Severity.ERROR for one in told)

@@ -1,0 +1,138 @@
+"""`kyvsim simulate`: policies, and what is done to a cluster, over virtual time."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kyvsim.api.simulate import Simulated, SimulateInputs, scenario_json_schema, simulate
+from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
+from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
+from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
+from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.report.style import safe_line
+from kyvsim.report.timeline_formats import FORMATS
+from kyvsim.report.timeline_rows import TimelineLook
+
+_MODELS = ("kyverno-1.19", "background-gates-generate")
+_LEVELS = (*HazardLevel, "none")
+_WIDEST = 160
+
+_HELP = """Play policies on a simulated cluster and show what happens, and when.
+
+POLICY is a file, a folder or - for standard input; or a scenario, which names everything itself.
+Time is virtual: minutes pass in no time.
+
+\b
+    kyvsim simulate policies/ --resource pods.yaml
+    kyvsim simulate scenario.yaml --output-format text --output-format html=timeline.html
+"""
+
+
+def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    del parameter
+    if value is None:
+        return None
+    nanoseconds = parse_duration(value)
+    if nanoseconds is None or nanoseconds < 0:
+        raise click.UsageError(f"--horizon {value}: not a time such as 90s or 2m", ctx)
+    return nanoseconds / SECOND
+
+
+@click.command(
+    cls=GoSpelledCommand,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
+    "as much as --fail-on says, 2 some input could not be used.",
+)
+@click.argument("paths", nargs=-1, metavar="POLICY...")
+@list_option("-r", "--resource", "--resources", help="What is created, in order; - for stdin.")
+@list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
+@click.option("--as", "user", default="", help="Who creates the resources; an administrator else.")
+@click.option("--as-group", "groups", multiple=True, help="A group of that user. May repeat.")
+@click.option(
+    "--model", type=click.Choice(_MODELS), help="Whose reading of the policies to follow."
+)
+@click.option("--seed", type=click.IntRange(0), help="Chooses other uids and generated names.")
+@click.option(
+    "--start", "start", callback=time_option, help="When it begins (RFC 3339), in virtual time."
+)
+@click.option(
+    "--horizon", callback=_duration, help="Virtual time after the last step, such as 2m; 60s else."
+)
+@click.option(
+    "-o",
+    "--output-format",
+    multiple=True,
+    metavar="FORMAT[=FILE]",
+    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(_LEVELS),
+    help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
+)
+@click.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
+@click.option("--remove-color", is_flag=True, help="Print without colours.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
+    """Run `kyvsim simulate` and return its exit status."""
+    if options["schema"]:
+        write_out([json.dumps(scenario_json_schema(), indent=2), "\n"])
+        return OK
+    paths, resources = options["paths"], options["resource"]
+    if not paths:
+        raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
+    if "-" in paths and "-" in resources:
+        text = "standard input (-) can hold either policies or resources, not both"
+        raise click.UsageError(text, ctx)
+    refuse_urls((*paths, *resources, *options["exception"]), ctx)
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    asks_stdin = "-" in (*paths, *resources, *options["exception"])
+    done = simulate(_inputs(options), read_stdin() if asks_stdin else None)
+    for one in done.diagnostics:
+        say(safe_line(str(one)))
+    if done.simulation is None:
+        return UNUSABLE
+    _report(done.simulation, chosen, options)
+    return _status(done, options["fail_on"])
+
+
+def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
+    return SimulateInputs(
+        paths=options["paths"],
+        resources=options["resource"],
+        exceptions=options["exception"],
+        user=options["user"],
+        groups=options["groups"],
+        model=options["model"],
+        seed=options["seed"],
+        start=options["start"],
+        horizon=options["horizon"],
+    )
+
+
+def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) -> None:
+    """Write each format to its file, and one to standard output."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    look = TimelineLook(every=options["every"], width=width)
+    write_reports((path, FORMATS[name](simulation, look)) for name, path in chosen.files)
+    coloured = look._replace(colours=shows_colours(unwanted=options["remove_color"]))
+    write_out(FORMATS[chosen.shown](simulation, coloured))
+
+
+def _status(done: Simulated, fail_on: str | None) -> int:
+    simulation = done.simulation
+    if simulation is None:
+        return UNUSABLE
+    if any(not one.met for one in simulation.expectations):
+        return FAILED
+    least = fail_on or done.fail_on or HazardLevel.ERROR.value
+    counted = _LEVELS[: _LEVELS.index(least) + 1] if least != "none" else ()
+    return FAILED if any(one.level in counted for one in simulation.hazards) else OK

@@ -1,0 +1,240 @@
+"""Scenario files: recognised, checked for shape, and everything read that they name.
+
+Codes: KV050 an entry that cannot mean what it says, KV051 a scenario among other inputs.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import NamedTuple
+
+from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
+from kyvsim.load.policy import sniff
+from kyvsim.load.resources import objects_among
+from kyvsim.load.structure import (
+    Schema,
+    check,
+    diagnostics,
+    load_schemas,
+    not_one_of,
+    suggestion,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.request import UserInfo
+from kyvsim.model.scenario import (
+    OF_REQUESTS,
+    Check,
+    Expected,
+    Patch,
+    Scenario,
+    ScenarioSettings,
+    Step,
+    Verb,
+)
+from kyvsim.model.source import Document, Path
+
+SCENARIO = "kyvsim/v1/Scenario"
+_WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+class _Reading(NamedTuple):
+    """A scenario that is being read, and what is wrong with it so far."""
+
+    document: Document
+    problems: list[Diagnostic]
+
+
+@cache
+def scenario_schemas() -> Mapping[str, Schema]:
+    """Return the schemas of scenario files, by apiVersion/kind; read on first use."""
+    return load_schemas("scenario.json")
+
+
+def is_scenario(data: Json) -> bool:
+    """Return whether a document means to be a scenario, whatever is wrong with it."""
+    return text_field(data, "apiVersion").startswith("kyvsim/") or sniff(data) == SCENARIO
+
+
+def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic, ...]]:
+    """Return the scenario of a document with what it names, or None and what is wrong with it.
+
+    Paths in it are those of files beside it.
+    """
+    name = sniff(document.data)
+    if name != SCENARIO:
+        hint = suggestion(name, [SCENARIO])
+        text = f"scenario type not supported: `{name}`{hint or f', only `{SCENARIO}` is'}"
+        return None, (Diagnostic("KV050", Severity.ERROR, text, document.locate(())),)
+    data, problems = check(scenario_schemas()[SCENARIO], document.data)
+    if problems:
+        return None, diagnostics(document, problems)
+    reading = _Reading(document, [])
+    scenario = _build(reading, data)
+    failed = any(one.severity is Severity.ERROR for one in reading.problems)
+    return (None if failed else scenario), tuple(reading.problems)
+
+
+def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
+    """Return the user of a name, a service account with the groups that it always has."""
+    own: tuple[str, ...] = ()
+    if name.startswith(_SERVICE_ACCOUNT):
+        namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
+        own = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return UserInfo(name, groups=(*groups, *own, "system:authenticated"))
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a duration such as `1m30s`, 0 where it is none."""
+    return (parse_duration(text) or 0) / SECOND
+
+
+def _build(reading: _Reading, data: Mapping[str, Json]) -> Scenario:
+    file = reading.document.file
+    stem = os.path.splitext(os.path.basename(file))[0]
+    expected = (
+        _expected(reading, entry, ("expect", index))
+        for index, entry in enumerate(data.get("expect", ()))
+    )
+    steps = (
+        _step(reading, entry, ("steps", index)) for index, entry in enumerate(data.get("steps", ()))
+    )
+    return Scenario(
+        name=data.get("name") or stem,
+        description=data.get("description", ""),
+        settings=_settings(data.get("settings", {})),
+        objects=_objects(reading, data.get("objects"), ("objects",)),
+        policies=_objects(reading, data.get("policies"), ("policies",), STRICT),
+        exceptions=_objects(reading, data.get("exceptions"), ("exceptions",), STRICT),
+        steps=tuple(steps),
+        expected=tuple(expected),
+        fail_on=data.get("hazards", {}).get("failOn", ""),
+    )
+
+
+def _settings(data: Mapping[str, Json]) -> ScenarioSettings:
+    usual = ScenarioSettings()
+    actors = data.get("actors", {})
+    start = data.get("start")
+    return ScenarioSettings(
+        model=data.get("model", usual.model),
+        seed=int(data.get("seed", usual.seed)),
+        start=datetime.fromisoformat(start) if start else None,
+        horizon=seconds_of(data["horizon"]) if "horizon" in data else usual.horizon,
+        pace=seconds_of(data["pace"]) if "pace" in data else usual.pace,
+        exceptions=data.get("exceptions", usual.exceptions),
+        workloads=actors.get("workloads", usual.workloads),
+        kubelet=actors.get("kubelet", usual.kubelet),
+    )
+
+
+def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> Step:
+    verbs = [verb for verb in Verb if verb in data]
+    if len(verbs) > 1 or (not verbs and "expect" not in data):
+        problem = not_one_of(path, Verb)
+        reading.problems.extend(diagnostics(reading.document, [problem]))
+    verb = verbs[0] if verbs else None
+    step = Step(
+        verb,
+        reading.document.locate(path),
+        name=data.get("name", ""),
+        user=_user(data.get("as")),
+        expected=tuple(_outcomes(reading, data.get("expect", []), (*path, "expect"), verb)),
+    )
+    if verb is None:
+        return step
+    given, place = data[verb], (*path, verb.value)
+    if verb in _WITH_OBJECTS:
+        return step._replace(objects=_objects(reading, given, place))
+    if verb is Verb.PATCH:
+        return step._replace(target=_key(given), patch=_patch(given))
+    if verb is Verb.WAIT:
+        return step._replace(seconds=seconds_of(given))
+    return step._replace(controller=given)
+
+
+def _outcomes(reading: _Reading, data: Json, path: Path, verb: Verb | None) -> Iterator[Expected]:
+    several = data.__class__ is list
+    for index, entry in enumerate(data if several else [data]):
+        place = (*path, index) if several else path
+        expected = _expected(reading, entry, place)
+        if expected.check in OF_REQUESTS and verb in {None, Verb.WAIT, Verb.RESTART}:
+            text = f"`{expected.check}` speaks of a request, and this step sends none"
+            _complain(reading, text, (*place, expected.check.value))
+        yield expected
+
+
+def _expected(reading: _Reading, entry: Mapping[str, Json], path: Path) -> Expected:
+    check_ = next(one for one in Check if one in entry)
+    within = seconds_of(entry["within"]) if "within" in entry else None
+    if within is not None and (check_ in OF_REQUESTS or check_ is Check.FINALLY):
+        text = f"`within` has no meaning for `{check_}`"
+        _complain(reading, text, (*path, "within"))
+    return Expected(check_, entry[check_], within, reading.document.locate(path))
+
+
+def _user(data: Json) -> UserInfo | None:
+    if data is None:
+        return None
+    if data.__class__ is str:
+        return named_user(data)
+    return named_user(data["name"], data.get("groups", ()))
+
+
+def _key(data: Mapping[str, Json]) -> ObjectKey:
+    return ObjectKey(data["apiVersion"], data["kind"], data.get("namespace", ""), data["name"])
+
+
+def _patch(data: Mapping[str, Json]) -> Patch:
+    form = "merge" if "merge" in data else "json"
+    return Patch(form, data[form], data.get("subresource", ""))
+
+
+def _objects(
+    reading: _Reading, data: Json, path: Path, typing: Typing = AS_WRITTEN
+) -> tuple[Document, ...]:
+    """Return the objects that paths lead to and those that stand there, in order."""
+    several = data.__class__ is list
+    found: list[Document] = []
+    for index, entry in enumerate(data if several else [data]):
+        place = (*path, index) if several else path
+        if entry.__class__ is str:
+            found += _read(reading, entry, place, typing)
+        elif entry is not None:
+            found.append(_inline(reading.document, entry, place))
+    objects, problems = objects_among(found)
+    reading.problems.extend(problems)
+    return objects
+
+
+def _read(reading: _Reading, name: str, path: Path, typing: Typing) -> Sequence[Document]:
+    folder = os.path.dirname(reading.document.file)
+    path_there = os.path.normpath(os.path.join(folder, name))
+    documents, remarks = read_documents((path_there,), None, typing)
+    missing = [one for one in remarks if one.code == "KV001"]
+    if missing:
+        _complain(reading, f"`{name}`: {missing[0].message}", path)
+    reading.problems.extend([one for one in remarks if one not in missing])
+    return documents
+
+
+def _inline(document: Document, entry: Mapping[str, Json], place: Path) -> Document:
+    return Document(
+        _whole_reference(entry), document.file, 0, lambda path: document.locate((*place, *path))
+    )
+
+
+def _whole_reference(entry: Mapping[str, Json]) -> Json:
+    """Return an object; one of `delete` names its object without `metadata`."""
+    if "metadata" in entry or "name" not in entry:
+        return entry
+    names = {name: entry[name] for name in ("namespace", "name") if name in entry}
+    return {"apiVersion": entry["apiVersion"], "kind": entry["kind"], "metadata": names}
+
+
+def _complain(reading: _Reading, text: str, path: Path) -> None:
+    place = reading.document.locate(path)
+    reading.problems.append(Diagnostic("KV050", Severity.ERROR, text, place))

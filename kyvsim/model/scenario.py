@@ -1,0 +1,112 @@
+"""Scenarios: what is done to a simulated cluster, step by step, and what is expected of it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.request import UserInfo
+from kyvsim.model.source import Document, Location
+
+
+class Verb(StrEnum):
+    """What a step does; the name of its field in the file."""
+
+    CREATE = "create"
+    APPLY = "apply"
+    UPDATE = "update"
+    PATCH = "patch"
+    DELETE = "delete"
+    WAIT = "wait"
+    RESTART = "restart"
+
+
+class Check(StrEnum):
+    """What an entry of `expect` asks for; the name of its field in the file."""
+
+    EVENTUALLY = "eventually"
+    NEVER = "never"
+    GONE = "gone"
+    FINALLY = "finally"
+    DENIED = "denied"
+    WARNING = "warning"
+
+
+OF_REQUESTS = frozenset({Check.DENIED, Check.WARNING})
+"""Checks of the answer to a step's own requests; the others look at objects."""
+
+
+class Expected(NamedTuple):
+    """One entry of `expect`."""
+
+    check: Check
+    wanted: Json
+    """A pattern of an object, or the text that an answer contains."""
+    within: float | None
+    """Seconds in which it is to be seen (or not), from where it stands; None for the whole run."""
+    location: Location
+
+
+class Patch(NamedTuple):
+    """A change to the object that a step names."""
+
+    form: str
+    """`merge` (RFC 7386) or `json` (RFC 6902)."""
+    body: Json
+    subresource: str = ""
+
+
+class Step(NamedTuple):
+    """One step of a scenario."""
+
+    verb: Verb | None
+    """None for a step that only expects something."""
+    location: Location
+    name: str = ""
+    objects: tuple[Document, ...] = ()
+    """What is created, applied, updated or deleted, in this order."""
+    target: ObjectKey | None = None
+    """What is patched."""
+    patch: Patch | None = None
+    user: UserInfo | None = None
+    """Who does it; None for the administrator."""
+    seconds: float = 0.0
+    """How long is waited."""
+    controller: str = ""
+    """What is restarted."""
+    expected: tuple[Expected, ...] = ()
+    lenient: bool = False
+    """Whether a refused request is nothing to complain of."""
+
+
+class ScenarioSettings(NamedTuple):
+    """How the cluster is set up, and how far its time runs."""
+
+    model: str = "kyverno-1.19"
+    seed: int = 0
+    start: datetime | None = None
+    """When it begins; None for the simulation's own beginning."""
+    horizon: float = 60.0
+    """Seconds that pass after the last step."""
+    pace: float = 0.05
+    """Seconds from one step to the next, besides what is waited."""
+    exceptions: bool = True
+    workloads: bool = True
+    kubelet: bool = True
+
+
+class Scenario(NamedTuple):
+    """A story to be played on a simulated cluster."""
+
+    name: str
+    description: str = ""
+    settings: ScenarioSettings = ScenarioSettings()
+    objects: tuple[Document, ...] = ()
+    """What is there before the policies."""
+    policies: tuple[Document, ...] = ()
+    exceptions: tuple[Document, ...] = ()
+    steps: tuple[Step, ...] = ()
+    expected: tuple[Expected, ...] = ()
+    """What is expected from the first step on."""
+    fail_on: str = ""
+    """The least level of a hazard that counts as a failure; "" where the file does not say."""

@@ -1,0 +1,84 @@
+"""A simulation as one JSON document: events, final objects, hazards, expectations, summary."""
+
+from collections.abc import Iterator
+
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.simulation import Expectation, Hazard, Simulation, TimelineEvent
+from kyvsim.model.source import Location
+from kyvsim.report.json_text import to_json
+from kyvsim.report.timeline_rows import TimelineLook, summary_counts
+
+
+def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+    """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
+    del look
+    yield '{"events": ['
+    yield from _joined(_event(one) for one in simulation.events)
+    yield '], "objects": ['
+    yield from _joined(iter(simulation.objects))
+    yield '], "hazards": ['
+    yield from _joined(_hazard(one) for one in simulation.hazards)
+    yield '], "expectations": ['
+    yield from _joined(_expectation(one) for one in simulation.expectations)
+    yield f'], "summary": {to_json(_summary(simulation))}}}\n'
+
+
+def _joined(values: Iterator[Json]) -> Iterator[str]:
+    for index, value in enumerate(values):
+        yield f"{',' if index else ''}\n{to_json(value)}"
+
+
+def _event(event: TimelineEvent) -> Json:
+    return {
+        "time": round(event.time, 6),
+        "actor": event.actor,
+        "action": event.action,
+        "object": _key(event.object),
+        "outcome": event.outcome,
+        "message": event.message,
+        "number": event.number,
+        "cause": event.cause,
+        "policies": list(event.policies),
+    }
+
+
+def _hazard(hazard: Hazard) -> Json:
+    return {
+        "code": hazard.code,
+        "level": hazard.level.value,
+        "message": hazard.message,
+        "objects": [_key(one) for one in hazard.objects],
+        "policies": list(hazard.policies),
+        "events": list(hazard.events),
+        "location": _place(hazard.location),
+    }
+
+
+def _expectation(one: Expectation) -> Json:
+    return {
+        "text": one.text,
+        "met": one.met,
+        "time": round(one.time, 6),
+        "reason": one.reason,
+        "location": _place(one.location),
+    }
+
+
+def _summary(simulation: Simulation) -> Json:
+    return {
+        "name": simulation.name,
+        "model": simulation.model,
+        "seconds": round(simulation.seconds, 6),
+        **summary_counts(simulation),
+    }
+
+
+def _key(key: ObjectKey) -> Json:
+    api_version, kind, namespace, name = key
+    return {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
+
+
+def _place(location: Location | None) -> Json:
+    if location is None:
+        return None
+    return {"file": location.file, "line": location.line, "column": location.column}

@@ -1,0 +1,146 @@
+"""What views of a simulation share: which events they show, and the words for them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.simulation import HazardLevel, Simulation, TimelineEvent
+from kyvsim.report.style import counted
+from kyvsim.report.timeline_work import telling_work
+
+_BOOKKEEPING = frozenset(
+    {
+        "ClusterEphemeralReport",
+        "ClusterPolicyReport",
+        "ControllerRevision",
+        "Endpoints",
+        "EndpointSlice",
+        "EphemeralReport",
+        "Event",
+        "Lease",
+        "PolicyReport",
+        "UpdateRequest",
+    }
+)
+_POLICIES = frozenset({"ClusterPolicy", "Policy"})
+_QUIET_ACTORS = frozenset({"setup", "reports"})
+_OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+
+
+class TimelineLook(NamedTuple):
+    """What a view of a simulation shows, where there is a choice."""
+
+    colours: bool = False
+    every: bool = False
+    """Show bookkeeping too."""
+    width: int = 100
+    """Columns that lines are wrapped to."""
+
+
+def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEvent]:
+    """Yield the events that people want to see; a policy's becoming ready is one of them."""
+    if every:
+        yield from simulation.events
+        return
+    work = telling_work(simulation)
+    for event in simulation.events:
+        ready = _as_readiness(event)
+        if ready is not None:
+            yield ready
+        elif event.number in work.shown:
+            yield event._replace(message=work.messages.get(event.number, event.message))
+        elif not _is_noise(event) and event.number not in work.hidden:
+            yield event
+
+
+def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
+    """Return the number of the nearest event that led to this one and is shown, or None."""
+    number = event.cause
+    while number is not None and number not in shown:
+        number = simulation.events[number].cause
+    return number
+
+
+def title_of(key: ObjectKey) -> str:
+    """Return what views call an object: `Pod shop/orders`."""
+    place = "/".join(filter(None, (key.namespace, key.name or "(no name yet)")))
+    return f"{key.kind} {place}"
+
+
+def time_text(seconds: float) -> str:
+    """Return a moment: `0.105s`, `1m05.000s`, `2h00m05s`."""
+    thousandths = round(seconds * 1000)
+    minutes, rest = divmod(thousandths, 60_000)
+    if not minutes:
+        return f"{rest / 1000:.3f}s"
+    hours, minutes = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes}m{rest / 1000:06.3f}s"
+    return f"{hours}h{minutes:02d}m{rest // 1000:02d}s"
+
+
+def summary_text(simulation: Simulation) -> str:
+    """Return the one line that counts."""
+    counts = summary_counts(simulation)
+    parts = [counted(counts["events"], "event"), f"{time_text(simulation.seconds)} of virtual time"]
+    levels = [f"{counts[f'{one}s']} {one}" for one in HazardLevel if counts[f"{one}s"]]
+    listed = f" ({', '.join(levels)})" if levels else ""
+    parts.append(f"{counted(counts['hazards'], 'hazard')}{listed}")
+    if simulation.expectations:
+        parts.append(
+            f"{counts['met']} of {counted(len(simulation.expectations), 'expectation')} met"
+        )
+    return ", ".join(parts)
+
+
+def summary_counts(simulation: Simulation) -> dict[str, int]:
+    """Return how many events, denials, hazards by level and expectations there are."""
+    levels = [one.level for one in simulation.hazards]
+    met = sum(one.met for one in simulation.expectations)
+    return {
+        "events": len(simulation.events),
+        "objects": len(simulation.objects),
+        "denied": sum(one.outcome == "denied" for one in simulation.events),
+        "hazards": len(levels),
+        **{f"{one}s": levels.count(one) for one in HazardLevel},
+        "expectations": len(simulation.expectations),
+        "met": met,
+        "unmet": len(simulation.expectations) - met,
+    }
+
+
+def object_title(obj: Json) -> str:
+    """Return what views call an object at hand."""
+    return title_of(object_key(obj))
+
+
+def _is_noise(event: TimelineEvent) -> bool:
+    key = event.object
+    if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not _is_meant(event)):
+        return True
+    if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":
+        return True
+    quiet = event.action.endswith((" status", " binding"))
+    return quiet or event.outcome == "unchanged"
+
+
+def _is_meant(event: TimelineEvent) -> bool:
+    """Return whether a user or a rule wants what is bookkeeping elsewhere."""
+    return event.actor == "user" or event.action in {"generate", "synchronize"}
+
+
+def _as_readiness(event: TimelineEvent) -> TimelineEvent | None:
+    """Return a change of a policy's status as its becoming ready, None for other events."""
+    if event.object.kind not in _POLICIES or event.action != "update status":
+        return None
+    now, before = _is_ready(event.after), _is_ready(event.before)
+    if now == before:
+        return None
+    return event._replace(action="ready" if now else "not ready", message="")
+
+
+def _is_ready(obj: Json) -> bool | None:
+    status = obj.get("status") if obj.__class__ is dict else None
+    conditions = status.get("conditions") if status.__class__ is dict else None
+    found = [one for one in conditions or () if one.get("type") == "Ready"]
+    return found[0].get("status") == "True" if found else None

@@ -1,0 +1,162 @@
+"""What a scenario expects of objects, looked at after every write."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kyvsim.kube.duration import SECOND, format_duration
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.model.scenario import Check, Expected
+from kyvsim.model.simulation import Expectation
+from kyvsim.model.source import Location
+from kyvsim.sim.fit import closest_misfit, misfit, wanted_key
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+
+
+class Settled(NamedTuple):
+    """How an expectation came out."""
+
+    met: bool
+    time: float
+    reason: str = ""
+
+
+class Expectations:
+    """The expectations of one run: opened as steps come, closed at its end."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._every: list[_Watched | Expectation] = []
+        parts.store.watch(self._observe)
+
+    def open(self, entries: Iterable[Expected]) -> None:
+        """Watch for what is expected of objects from now on."""
+        for entry in entries:
+            watched = _Watched(entry, self._parts)
+            self._every.append(watched)
+            watched.look()
+
+    def answer(self, text: str, location: Location, settled: Settled) -> None:
+        """Note an expectation that was settled by the answer to a request."""
+        self._every.append(Expectation(text, *settled, location))
+
+    @property
+    def latest(self) -> float:
+        """The last moment at which one of them can still come out."""
+        deadlines = [one.deadline for one in self._every if isinstance(one, _Watched)]
+        return max((one for one in deadlines if one is not None), default=0.0)
+
+    def close(self) -> tuple[Expectation, ...]:
+        """Return how all of them came out, in the order in which they were opened."""
+        return tuple(one.close() if isinstance(one, _Watched) else one for one in self._every)
+
+    def _observe(self, change: Change) -> None:
+        for one in self._every:
+            if isinstance(one, _Watched):
+                one.observe(change)
+
+
+class _Watched:
+    """One expectation of objects, until it is settled."""
+
+    def __init__(self, entry: Expected, parts: Parts) -> None:
+        self._entry = entry
+        self._parts = parts
+        self._key = wanted_key(entry.wanted)
+        self._settled: Settled | None = None
+        now = parts.clock.elapsed
+        self.deadline = None if entry.within is None else now + entry.within
+
+    def look(self) -> None:
+        """Settle what the objects that are there settle."""
+        for obj in self._there():
+            self._see(obj)
+        self._see_absence()
+
+    def observe(self, change: Change) -> None:
+        """Settle what a write settles."""
+        if self._settled is None and self._concerns(change.subject):
+            self._see(self._as_asked(change.new) if change.new is not None else None)
+            self._see_absence()
+
+    def close(self) -> Expectation:
+        """Return how it came out at the end of time."""
+        now = self._parts.clock.elapsed
+        settled = self._settled or self._at_end(now)
+        return Expectation(_told(self._entry), *settled, self._entry.location)
+
+    def _see(self, obj: Json) -> None:
+        """Settle what one object that fits settles."""
+        if self._settled is not None or obj is None or self._late():
+            return
+        if misfit(self._entry.wanted, obj) is not None:
+            return
+        now, check = self._parts.clock.elapsed, self._entry.check
+        if check is Check.EVENTUALLY:
+            self._settled = Settled(met=True, time=now)
+        elif check is Check.NEVER:
+            text = f"{_name(object_key(obj))} fits"
+            self._settled = Settled(met=False, time=now, reason=text)
+
+    def _see_absence(self) -> None:
+        """Settle that everything is gone; without a time limit only the end counts."""
+        limited = self._entry.check is Check.GONE and self.deadline is not None
+        if limited and self._settled is None and not self._late() and not self._fitting():
+            self._settled = Settled(met=True, time=self._parts.clock.elapsed)
+
+    def _late(self) -> bool:
+        return self.deadline is not None and self._parts.clock.elapsed > self.deadline
+
+    def _at_end(self, now: float) -> Settled:
+        check, end = self._entry.check, now if self.deadline is None else self.deadline
+        if check is Check.NEVER:
+            return Settled(met=True, time=end)
+        fitting = self._fitting()
+        if check is Check.GONE:
+            there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
+            met = not fitting and self.deadline is None
+            return Settled(met, end, there or ("" if met else "it was there at that time"))
+        if check is Check.FINALLY and fitting:
+            return Settled(met=True, time=end)
+        return Settled(met=False, time=end, reason=self._why_not(came_later=bool(fitting)))
+
+    def _why_not(self, *, came_later: bool) -> str:
+        if came_later:
+            return "it came later"
+        closest = closest_misfit(self._entry.wanted, self._there())
+        if closest is not None:
+            return f"{_name(object_key(closest[0]))}: {closest[1]}"
+        return f"there is no {_name(self._key)}"
+
+    def _fitting(self) -> list[Json]:
+        return [obj for obj in self._there() if misfit(self._entry.wanted, obj) is None]
+
+    def _there(self) -> list[Json]:
+        """Return the objects of the kind that is looked for, in the version that is asked for."""
+        every = self._parts.store.every()
+        return [self._as_asked(obj) for obj in every if self._concerns(obj)]
+
+    def _as_asked(self, obj: Json) -> Json:
+        return {**obj, "apiVersion": self._key.api_version or obj["apiVersion"]}
+
+    def _concerns(self, obj: Json) -> bool:
+        key = object_key(obj)
+        group = split_api_version(self._key.api_version)[0]
+        same_group = split_api_version(key.api_version)[0] == group or not self._key.api_version
+        return key.kind == self._key.kind and same_group
+
+
+def _told(entry: Expected) -> str:
+    limit = None if entry.within is None else format_duration(round(entry.within * SECOND))
+    within = "" if limit is None else f" within {limit}"
+    fields = sorted(set(entry.wanted) - {"apiVersion", "kind", "metadata"})
+    meta = sorted(set(metadata(entry.wanted)) - {"name", "namespace"})
+    further = ", ".join([*(f"metadata.{name}" for name in meta), *fields])
+    with_ = f" with {further}" if further else ""
+    return f"{entry.check}{within}: {_name(wanted_key(entry.wanted))}{with_}"
+
+
+def _name(key: ObjectKey) -> str:
+    place = "/".join(filter(None, (key.namespace, key.name)))
+    return f"{key.kind} {place}".strip()

@@ -1,0 +1,157 @@
+"""Background scans: what policies say of objects that are there.
+
+Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.compile import Step
+from kyvsim.engine import World, creation_of, open_request, run_step
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, metadata, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
+from kyvsim.sim.kyverno.event_notes import (
+    applied,
+    excepted,
+    violation_of_object,
+    violation_of_policy,
+)
+from kyvsim.sim.kyverno.events import Event, Source
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.report_results import is_reported
+from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+
+_ACTOR = "scan"
+_PHASES = (Phase.VALIDATE, Phase.VERIFY_IMAGES)
+_QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
+_UNSCANNED_GROUPS = frozenset({"reports.kyverno.io", "wgpolicyk8s.io", "kyverno.io"})
+
+
+def start_scans(kyverno: Kyverno) -> None:
+    """Let objects be scanned some time after they or the policies change, and every hour."""
+    scanner = _Scanner(kyverno)
+    kyverno.parts.store.watch(scanner.observe)
+    kyverno.policies.changed.append(lambda *_: scanner.rescan())
+    kyverno.policies.dropped.append(lambda _: scanner.rescan())
+
+
+class _Scanner:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._known: set[tuple[str, str]] = set()
+        """Group and kind of what is watched: the kinds that some policy may report on."""
+        self._waiting: set[str] = set()
+        """The uids of objects that are to be scanned."""
+        self._repeats = False
+
+    def observe(self, change: Change) -> None:
+        """Scan an object some time after it changed; everything after exceptions did."""
+        key = object_key(change.subject)
+        if (key.api_version, key.kind) == ("kyverno.io/v2", "PolicyException"):
+            # The policies are compiled anew at the same time, before this.
+            self._parts.scheduler.after(NOTICE, _ACTOR, self.rescan)
+        elif change.new is not None and self._is_scanned(key) and _differs(change):
+            self._known.add((split_api_version(key.api_version)[0], key.kind))
+            self._after(SCAN_DELAY, change.new)
+
+    def rescan(self) -> None:
+        """Scan objects of kinds known so far at once, and those of new kinds soon."""
+        if not self._repeats:
+            self._repeats = True
+            self._parts.scheduler.after(SCAN_INTERVAL, _ACTOR, self._repeat, timer=True)
+        known = frozenset(self._known)
+        for api_version, kind in self._parts.store.kinds():
+            group = split_api_version(api_version)[0]
+            if not self._is_scanned(ObjectKey(api_version, kind, "", "")):
+                continue
+            self._known.add((group, kind))
+            delay = NOTICE if (group, kind) in known else SCAN_DELAY
+            for obj in self._parts.store.list(api_version, kind, ""):
+                self._after(delay, obj)
+
+    def _repeat(self) -> None:
+        self._repeats = False
+        self.rescan()
+
+    def _is_scanned(self, key: ObjectKey) -> bool:
+        group = split_api_version(key.api_version)[0]
+        if group in _UNSCANNED_GROUPS or key.kind == "Event":
+            return False
+        return any(True for phase in _PHASES for _ in self._steps(phase, key.kind, ""))
+
+    def _steps(self, phase: Phase, kind: str, namespace: str) -> Iterator[Step]:
+        """Yield what a phase runs on a kind in the background; "" is any namespace."""
+        for step in self._kyverno.cache.index.steps(phase, kind):
+            policy = step.policy.policy
+            placed = not namespace or policy.namespace in {"", namespace}
+            if placed and policy.background and is_reported(policy):
+                rules = tuple(one for one in step.rules if one.kinds is None or kind in one.kinds)
+                if rules:
+                    yield step._replace(rules=rules)
+
+    def _after(self, delay: float, obj: Json) -> None:
+        key, uid = object_key(obj), metadata(obj).get("uid")
+        waits = delay >= SCAN_DELAY
+        if not uid or (waits and uid in self._waiting):
+            return
+        if waits:
+            self._waiting.add(uid)
+        self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
+
+    def _scan(self, key: ObjectKey, uid: str) -> None:
+        self._waiting.discard(uid)
+        obj = self._parts.store.get(*key)
+        if obj is None or metadata(obj).get("uid") != uid:
+            return
+        if is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store):
+            return
+        responses = tuple(self._responses(obj))
+        for response in responses:
+            self._kyverno.events.record(*_events(self._parts, response))
+        self._kyverno.reports.tell(obj, responses)
+
+    def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
+        """Yield what policies say of an object as if nobody in particular created it now."""
+        key = object_key(obj)
+        request = creation_of(obj, None, None)
+        for phase in _PHASES:
+            for step in self._steps(phase, key.kind, key.namespace):
+                response = self._run(step, phase, request)
+                if response is not None and response.results:
+                    yield response
+
+    def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
+        policy: Policy = step.policy.policy
+        if policy.namespace and policy.namespace != request.namespace:
+            return None
+        world = World(self._parts.store)
+        given = open_request(request, world, policy.name)
+        return run_step(step, phase, given, world) if given else None
+
+
+def _differs(change: Change) -> bool:
+    """Return whether a change is more than one of the status."""
+    return change.old is None or _scanned(change.old) != _scanned(change.new)
+
+
+def _scanned(obj: Json) -> Json:
+    rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+    return labels(obj), annotations(obj), rest
+
+
+def _events(parts: Parts, response: PolicyResponse) -> Iterator[Event]:
+    told = [one for one in response.results if one.status not in _QUIET]
+    for result in told:
+        yield violation_of_object(Source.SCAN, response, result)
+        yield violation_of_policy(parts, Source.SCAN, response, result, blocked=False)
+    for result in response.results:
+        if result.exceptions:
+            yield from excepted(parts, Source.SCAN, response, result)
+    if RuleStatus.FAIL not in {one.status for one in response.results}:
+        yield applied(parts, Source.SCAN, response)

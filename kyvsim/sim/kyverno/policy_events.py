@@ -1,0 +1,151 @@
+"""Work that policies make themselves: when they come, change and go, and once an hour.
+
+Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from kyvsim.compile import CompiledPolicy
+from kyvsim.compile.checks.allowed_variables import invalid_variables
+from kyvsim.compile.checks.refusal import rules_under_check
+from kyvsim.compile.checks.user_variables import user_dependencies
+from kyvsim.kube.objects import Json, labels, metadata, text_field
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.sim.kyverno.downstreams import kinds_of
+from kyvsim.sim.kyverno.existing_triggers import existing_generation, existing_mutations
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.ownership import LABEL, policy_labels, selected, trigger_from_labels
+from kyvsim.sim.kyverno.stale_targets import release_stale_targets
+from kyvsim.sim.kyverno.update_requests import (
+    GENERATE,
+    Work,
+    in_batches,
+    reference,
+    rule_context,
+    submit,
+)
+from kyvsim.sim.kyverno.users import BACKGROUND
+
+_ACTOR = "policy-controller"
+_INTERVAL = 3600.0
+"""Seconds between two looks at all policies."""
+
+
+def start_policy_controller(kyverno: Kyverno) -> None:
+    """Let policies that come, change or go bring their objects along."""
+    scheduler = kyverno.parts.scheduler
+
+    def requeue() -> None:
+        for policy in kyverno.lister.every():
+            if _works_in_background(policy.policy, kyverno):
+                _sync(policy, kyverno)
+        scheduler.after(_INTERVAL, _ACTOR, requeue, timer=True)
+
+    lister = kyverno.lister
+    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+    lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
+    scheduler.after(_INTERVAL, _ACTOR, requeue, timer=True)
+
+
+def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
+    if not _works_in_background(policy, kyverno) or (before and before.spec == policy.spec):
+        return
+    if before is not None:
+        names = {rule.name for rule in policy.rules}
+        removed = tuple(rule for rule in before.rules if rule.name not in names)
+        if removed:
+            _clean_up(before, removed, kyverno)
+        else:
+            release_stale_targets(before, policy, kyverno.parts)
+    compiled = kyverno.lister.get(policy.key)
+    if compiled is not None:
+        _sync(compiled, kyverno)
+
+
+def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
+    """Return whether a policy can be looked at without a request, and is to be.
+
+    A policy that mutates what exists has to be asked for that while it is younger than an hour.
+    """
+    mutates = any(rule.mutates_existing for rule in policy.rules)
+    if not mutates and not any(rule.generates for rule in policy.rules):
+        return False
+    if any(True for _ in user_dependencies(policy)):
+        return False
+    if any(_has_problem(policy)):
+        return False
+    return not mutates or not _is_young(policy, kyverno) or _mutates_on_update(policy)
+
+
+def _has_problem(policy: Policy) -> Iterator[bool]:
+    for subject in rules_under_check(policy):
+        yield from (True for _ in invalid_variables(subject, background=True))
+
+
+def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
+    parts = kyverno.parts
+    stored = parts.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
+    created = text_field(metadata(stored), "creationTimestamp")
+    if not created:
+        return True
+    return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > parts.clock.now()
+
+
+def _mutates_on_update(policy: Policy) -> bool:
+    asked = [(rule.data.get("mutate") or {}) for rule in policy.rules]
+    return any(one.get("mutateExistingOnPolicyUpdate") is True for one in asked) or bool(
+        policy.spec.get("mutateExistingOnPolicyUpdate")
+    )
+
+
+def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
+    """Make the work for what a policy finds in the cluster."""
+    works = [*existing_mutations(policy, kyverno), *_regenerations(policy.policy, kyverno)]
+    works += in_batches(existing_generation(policy, kyverno))
+    for work in works:
+        submit(work, kyverno.parts, BACKGROUND)
+
+
+def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[Work]:
+    """Give the work that makes objects of synchronized data what the policy says now."""
+    contexts: list[Json] = []
+    for rule in policy.rules:
+        generate = rule.data.get("generate") or {}
+        if not generate.get("synchronize"):
+            continue
+        patterns = (generate, *(generate.get("foreach") or ()))
+        for pattern in patterns:
+            if pattern.get("data") is None:
+                continue
+            kind = text_field(pattern, "apiVersion"), text_field(pattern, "kind")
+            contexts += (
+                rule_context(rule.name, trigger_from_labels(labels(obj)))
+                for obj in _generated(policy, rule, [kind], kyverno)
+            )
+    yield from in_batches(Work(GENERATE, policy.key, tuple(contexts)))
+
+
+def _generated(
+    policy: Policy, rule: Rule, kinds: Iterable[tuple[str, str]], kyverno: Kyverno
+) -> Iterator[Json]:
+    wanted = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
+    for api_version, kind in kinds:
+        yield from selected(kyverno.parts.store, api_version, kind, wanted)
+
+
+def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
+    """Have deleted what rules generated that are gone, where they synchronized it."""
+    contexts: list[Json] = []
+    generated: list[Json] = []
+    for rule in rules:
+        generate = rule.data.get("generate") or {}
+        if not generate.get("synchronize") or generate.get("orphanDownstreamOnPolicyDelete"):
+            continue
+        for obj in _generated(policy, rule, kinds_of(rule), kyverno):
+            trigger = trigger_from_labels(labels(obj))
+            contexts.append(rule_context(rule.name, trigger, deletes=True))
+            generated.append(reference(obj))
+    if contexts:
+        work = Work(GENERATE, policy.key, tuple(contexts), generated=tuple(generated))
+        submit(work, kyverno.parts, BACKGROUND)

@@ -1,0 +1,89 @@
+"""The entries of reports: what one rule says of one object.
+
+Source of the rules: upstream pkg/utils/report/results.go.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+
+_STATUSES = tuple(status.value for status in RuleStatus)
+_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
+_EXCLUDED = "reports.kyverno.io/disabled"
+
+
+def is_reported(policy: Policy) -> bool:
+    """Return whether reports may tell of a policy; a label keeps it out."""
+    meta = policy.document.data.get("metadata") or {}
+    return _EXCLUDED not in (meta.get("labels") or {})
+
+
+def entries(responses: Iterable[PolicyResponse], seconds: int) -> list[Json]:
+    """Return the entries of all results, in the order in which reports have them.
+
+    `seconds` is the time of the evaluation, since 1970.
+    """
+    reported = (one for one in responses if is_reported(one.policy))
+    return in_order(
+        _entry(one.policy, result, seconds) for one in reported for result in one.results
+    )
+
+
+def in_order(results: Iterable[Json]) -> list[Json]:
+    """Return entries by policy and rule."""
+    return sorted(results, key=lambda one: (one["policy"], one["rule"]))
+
+
+def summary(results: Iterable[Json]) -> dict[str, int]:
+    """Return how many entries have each status."""
+    counts = dict.fromkeys(sorted(_STATUSES), 0)
+    for one in results:
+        counts[one["result"]] += 1
+    return counts
+
+
+def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
+    properties = dict(_properties(policy, result))
+    status = result.status.value
+    message = properties.get("message") or properties.get(f"{status}Message") or result.message
+    unscored = result.status is RuleStatus.FAIL and not policy.scored
+    entry = {
+        "source": "kyverno",
+        "policy": policy.key,
+        "rule": result.rule.name,
+        "message": message,
+        "result": "warn" if unscored else status,
+        "scored": policy.scored,
+        "timestamp": {"seconds": seconds, "nanos": 0},
+        "properties": properties,
+    }
+    category = policy.annotations.get("policies.kyverno.io/category")
+    severity = policy.annotations.get("policies.kyverno.io/severity")
+    about = {"category": category, "severity": severity if severity in _SEVERITIES else None}
+    entry |= {name: value for name, value in about.items() if value}
+    return entry if message else {name: entry[name] for name in entry if name != "message"}
+
+
+def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
+    yield from result.properties.items()
+    if policy.background:
+        yield "process", "background scan"
+    elif policy.spec.get("admission") is not False:
+        yield "process", "admission review"
+    if result.exceptions:
+        yield "exceptions", ",".join(key.rpartition("/")[2] for key in result.exceptions)
+    if result.generated:
+        yield "generated-resources", "; ".join(_named(one) for one in result.generated)
+    if result.targets:
+        yield "patched-target", _named(result.targets[0].object)
+
+
+def _named(obj: Mapping[str, Json]) -> str:
+    """Return how properties name an object: `/v1, Kind=Secret Name=s Namespace=n`."""
+    key = object_key(obj)
+    group, version = split_api_version(key.api_version)
+    named = f"{group}/{version}, Kind={key.kind} Name={key.name}"
+    return f"{named} Namespace={key.namespace}" if key.namespace else named

@@ -1,0 +1,66 @@
+"""Objects that a changed rule does not generate any more: they lose the labels of their policy.
+
+Source of the rules: upstream pkg/policy/generate.go (ruleChange, unlabelDownstream).
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.objects import Json, labels
+from kyvsim.model.policy import Policy
+from kyvsim.sim.kyverno.ownership import LABEL, selected
+from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server.metadata import with_metadata
+
+_TARGET = ("apiVersion", "kind", "namespace", "name")
+_OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
+
+
+def release_stale_targets(before: Policy, policy: Policy, parts: Parts) -> None:
+    """Take the owner's labels from what rules generated whose target or source has changed."""
+    client = parts.client(BACKGROUND)
+    for rule, kind in _stale_kinds(before, policy):
+        wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
+        for obj in _of_kind(kind, wanted, parts):
+            kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
+            client.update(with_metadata(obj, {"labels": kept}))
+            event = parts.timeline.events[-1]
+            parts.timeline.amend(event, policies=(f"{policy.key}/{rule}",))
+            parts.timeline.retell(
+                event, action="release", message="the rule generates another object now"
+            )
+
+
+def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:
+    kind = parse_kind_selector(text).kind
+    for api_version, known in [*parts.store.kinds()]:
+        if known == kind:
+            yield from selected(parts.store, api_version, kind, wanted)
+
+
+def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Give rules with a kind of which they generated what they do not any more."""
+    now = {rule.name: rule.data.get("generate") or {} for rule in policy.rules}
+    for rule in before.rules:
+        old, new = rule.data.get("generate") or {}, now.get(rule.name) or {}
+        if not old or not new:
+            continue
+        pairs = [(old, new)]
+        pairs += [
+            (one, other)
+            for one in old.get("foreach") or ()
+            for other in new.get("foreach") or ()
+            if one.get("list") == other.get("list")
+        ]
+        for one, other in pairs:
+            # upstream looks for the kind of the rule, also where that of a loop has changed.
+            if _differs(one, other, (*_TARGET, "clone")) and old.get("kind"):
+                yield rule.name, old["kind"]
+            if _differs(one, other, ("cloneList",)):
+                kinds = (old.get("cloneList") or {}).get("kinds") or ()
+                yield from ((rule.name, kind) for kind in kinds)
+
+
+def _differs(one: Json, other: Json, fields: tuple[str, ...]) -> bool:
+    return any((one.get(field) or None) != (other.get(field) or None) for field in fields)

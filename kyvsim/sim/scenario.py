@@ -1,0 +1,202 @@
+"""A scenario from its beginning to its end, on a cluster of its own."""
+
+from collections.abc import Callable, Iterable
+
+from kyvsim.compile import Model
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.request import UserInfo
+from kyvsim.model.scenario import Scenario
+from kyvsim.model.simulation import Simulation
+from kyvsim.model.source import Document
+from kyvsim.sim.cluster import Cluster, open_cluster
+from kyvsim.sim.expectations import Expectations
+from kyvsim.sim.hazards import find_hazards
+from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS
+from kyvsim.sim.parts import Parts, Readers, Settings
+from kyvsim.sim.server import Store
+from kyvsim.sim.server.client import ADMIN
+from kyvsim.sim.time.clock import START
+from kyvsim.sim.time.scheduler import Choose, earliest
+from kyvsim.sim.user import UserSteps, placed
+
+SETUP = UserInfo("setup", groups=ADMIN.groups)
+"""Who puts in what is there before the policies."""
+_LONGEST_SETUP = 30.0
+_LONGEST_STORY = 30 * 24 * 3600.0
+_MOST_EVENTS = 2000
+"""More than that and the story does not come to an end."""
+_PASSING_KINDS = frozenset(
+    {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
+)
+_OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+
+
+def play(
+    scenario: Scenario,
+    readers: Readers,
+    choose: Choose = earliest,
+    begun: Callable[[Store], None] | None = None,
+) -> Simulation:
+    """Return what becomes of a scenario.
+
+    `choose` says whose step comes next where several may; `begun` is told the store when the first
+    step is about to be played. Policies that the cluster refuses are told in `diagnostics`, and
+    nothing is played then.
+    """
+    settings = scenario.settings
+    own = Settings(
+        model=Model(settings.model),
+        exceptions=settings.exceptions,
+        seed=settings.seed,
+        workloads=settings.workloads,
+        kubelet=settings.kubelet,
+    )
+    cluster = open_cluster(readers, own, settings.start or START, choose)
+    parts = cluster.parts
+    admissions: list[Admission] = []
+    cluster.kyverno.admission.listeners.append(admissions.append)
+    installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
+    refused = _set_up(scenario, cluster)
+    if refused:
+        return _told(scenario, parts, refused)
+    if begun is not None:
+        begun(parts.store)
+    expectations = Expectations(parts)
+    expectations.open(scenario.expected)
+    steps = UserSteps(parts, expectations, settings.pace)
+    steps.play(scenario.steps)
+    whole = _run(parts, lambda: steps.finished, _LONGEST_STORY)
+    end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
+    whole = whole and _run(parts, lambda: False, end - parts.clock.elapsed)
+    policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
+    events = tuple(parts.timeline.events)
+    facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), endless=not whole)
+    simulation = _told(scenario, parts, ())
+    return simulation._replace(
+        objects=_lasting(parts.store, installed),
+        hazards=find_hazards(facts),
+        expectations=expectations.close(),
+    )
+
+
+def _told(scenario: Scenario, parts: Parts, refused: Iterable[Diagnostic]) -> Simulation:
+    return Simulation(
+        scenario.name,
+        tuple(parts.timeline.events),
+        (),
+        seconds=parts.clock.elapsed,
+        model=scenario.settings.model,
+        description=scenario.description,
+        diagnostics=tuple(refused),
+    )
+
+
+def _run(parts: Parts, done: Callable[[], bool], seconds: float) -> bool:
+    """Let time pass; return whether that ended before there were too many events."""
+    limit = len(parts.timeline.events) + _MOST_EVENTS
+
+    def exhausted() -> bool:
+        return len(parts.timeline.events) >= limit
+
+    parts.scheduler.run_until(lambda: done() or exhausted(), seconds)
+    return not exhausted()
+
+
+def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
+    """Put in what is there before the first step; return what was refused."""
+    parts, refused = cluster.parts, []
+    namespaces = [_namespace(name) for name in _missing_namespaces(scenario, parts)]
+    first, second = parts.client(SETUP), parts.client(ADMIN)
+    for namespace in namespaces:
+        first.create(namespace)
+    # Definitions first: what they define may stand anywhere.
+    for document in sorted(scenario.objects, key=lambda one: not _is_definition(one.data)):
+        response = first.create(placed(document.data, parts))
+        if response.error is not None and response.error.reason != "AlreadyExists":
+            refused.append(_refusal(document, response.error.message))
+    parts.scheduler.settle(_LONGEST_SETUP)
+    for document in (*scenario.exceptions, *scenario.policies):
+        response = second.create(placed(document.data, parts))
+        if response.error is not None:
+            refused.append(_refusal(document, response.error.message))
+    keys = [object_key(placed(one.data, parts)) for one in scenario.policies]
+    parts.scheduler.run_until(lambda: all(_acts(key, parts) for key in keys), _LONGEST_SETUP)
+    return tuple(refused)
+
+
+def _refusal(document: Document, message: str) -> Diagnostic:
+    key = object_key(document.data)
+    text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
+    return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
+
+
+def _acts(key: ObjectKey, parts: Parts) -> bool:
+    """Return whether a policy is ready, or of a kind that has no such state."""
+    obj = parts.store.get(*key)
+    if obj is None or key[:2] not in POLICY_KINDS:
+        return True
+    return bool((obj.get("status") or {}).get("conditions"))
+
+
+def _policy_documents(scenario: Scenario) -> list[Document]:
+    """Return the documents of policies, those that steps bring included."""
+    brought = (one for step in scenario.steps for one in step.objects)
+    return [one for one in (*scenario.policies, *brought) if _is_policy(one.data)]
+
+
+def _is_policy(obj: Json) -> bool:
+    return split_api_version(object_key(obj).api_version)[0] == "kyverno.io"
+
+
+def _is_definition(obj: Json) -> bool:
+    return object_key(obj).kind in {"CustomResourceDefinition", "Namespace"}
+
+
+def _policy_key(obj: Json) -> str:
+    key = object_key(obj)
+    named = key.kind in {"Policy", "CleanupPolicy"}
+    return f"{key.namespace or 'default'}/{key.name}" if named else key.name
+
+
+def _missing_namespaces(scenario: Scenario, parts: Parts) -> list[str]:
+    """Return the namespaces that are named and neither there nor brought, in order."""
+    steps = [one.data for step in scenario.steps for one in step.objects]
+    given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
+    every = [*(one.data for one in given), *steps]
+    brought = {object_key(obj).name for obj in every if object_key(obj).kind == "Namespace"}
+    named: dict[str, None] = {}
+    for obj in every:
+        key = object_key(obj)
+        group = split_api_version(key.api_version)[0]
+        if key.namespace and is_namespaced(group, key.kind, parts.store.defined):
+            named[key.namespace] = None
+    there = parts.store.get
+    return [
+        name for name in named if name not in brought and there("v1", "Namespace", "", name) is None
+    ]
+
+
+def _namespace(name: str) -> Json:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _lasting(store: Store, installed: frozenset[str]) -> tuple[Json, ...]:
+    """Return what is there at the end and was not from the start, or has become another."""
+    changed = {
+        text_field(metadata(one.new), "uid")
+        for one in store.changes
+        if one.new is not None and one.old is not None
+    }
+    return tuple(obj for obj in store.every() if _was_brought(obj, installed - changed))
+
+
+def _was_brought(obj: Json, untouched: frozenset[str]) -> bool:
+    key = object_key(obj)
+    if key.kind in _PASSING_KINDS or (key.kind, key.name) in _OF_EVERY_NAMESPACE:
+        return False
+    return text_field(metadata(obj), "uid") not in untouched

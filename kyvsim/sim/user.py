@@ -1,0 +1,225 @@
+"""What users of a cluster do: the steps of a scenario, one after the other."""
+
+from collections.abc import Callable, Iterator, Sequence
+from types import MappingProxyType
+
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.scenario import OF_REQUESTS, Check, Expected, Step, Verb
+from kyvsim.patch.errors import PatchError
+from kyvsim.patch.json_patch import apply_json_patch
+from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.sim.expectations import Expectations, Settled
+from kyvsim.sim.latency import WEBHOOK
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
+from kyvsim.sim.server.client import ADMIN
+from kyvsim.sim.server.errors import invalid
+from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.server.server import Admitted
+
+_ACTOR = "user"
+_ATTEMPTS = 5
+"""How often a request without a resourceVersion is tried where others were faster."""
+
+_Build = Callable[[], ApiRequest | ApiError]
+
+
+class UserSteps:
+    """Plays steps; each begins some time after the one before has been answered."""
+
+    def __init__(self, parts: Parts, expectations: Expectations, pace: float) -> None:
+        self._parts = parts
+        self._expectations = expectations
+        self._pace = pace
+        self.finished = False
+
+    def play(self, steps: Sequence[Step]) -> None:
+        """Schedule the first step; the others follow."""
+        waiting = iter(steps)
+        self._parts.scheduler.after(0, _ACTOR, lambda: self._begin(waiting))
+
+    def _begin(self, waiting: Iterator[Step]) -> None:
+        step = next(waiting, None)
+        if step is None:
+            self.finished = True
+            return
+        later = self._parts.scheduler.after
+        if step.verb is Verb.WAIT:
+            self._open(step)
+            later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True)
+        elif step.verb is None or step.verb is Verb.RESTART:
+            self._open(step)
+            later(0, _ACTOR, lambda: self._begin(waiting))
+        else:
+            self._send_each(step, iter(requests_of(step, self._parts)), waiting)
+
+    def _open(self, step: Step) -> None:
+        """Watch for what a step expects of objects, now that its requests are answered."""
+        self._expectations.open(one for one in step.expected if one.check not in OF_REQUESTS)
+
+    def _send_each(self, step: Step, builds: Iterator[_Build], waiting: Iterator[Step]) -> None:
+        build = next(builds, None)
+        if build is None:
+            self._open(step)
+            self._parts.scheduler.after(self._pace, _ACTOR, lambda: self._begin(waiting))
+            return
+
+        def answered(request: ApiRequest | None, response: ApiResponse) -> None:
+            self._judge(step, request, response)
+            self._send_each(step, builds, waiting)
+
+        self._send(build, answered, _ATTEMPTS)
+
+    def _send(
+        self,
+        build: _Build,
+        answered: Callable[[ApiRequest | None, ApiResponse], None],
+        attempts: int,
+    ) -> None:
+        def admit() -> None:
+            request = build()
+            if isinstance(request, ApiError):
+                answered(None, ApiResponse(error=request))
+                return
+            admitted = self._parts.server.admit(request)
+            if isinstance(admitted, Admitted):
+                later = self._parts.scheduler.after
+                later(WEBHOOK, _ACTOR, lambda: store(request, admitted))
+            else:
+                answered(request, admitted)
+
+        def store(request: ApiRequest, admitted: Admitted) -> None:
+            response = self._parts.server.persist(admitted)
+            error = response.error
+            if error is not None and error.reason == "Conflict" and attempts > 1:
+                self._send(build, answered, attempts - 1)
+            else:
+                answered(request, response)
+
+        self._parts.scheduler.after(WEBHOOK, _ACTOR, admit)
+
+    def _judge(self, step: Step, request: ApiRequest | None, response: ApiResponse) -> None:
+        """Note whether a request was answered as its step expects."""
+        now, said = self._parts.clock.elapsed, response.error.message if response.error else ""
+        asked = [one for one in step.expected if one.check in OF_REQUESTS]
+        for entry in asked:
+            met = _answers(entry, response)
+            reason = "" if met else _other_answer(entry, response)
+            text = f"{entry.check}: {' '.join(entry.wanted.split())}"
+            self._expectations.answer(text, entry.location, Settled(met, now, reason))
+        denial_expected = any(one.check is Check.DENIED for one in asked)
+        if said and not denial_expected and not step.lenient:
+            text = f"granted: {_described(step, request)}"
+            self._expectations.answer(
+                text, step.location, Settled(met=False, time=now, reason=said)
+            )
+
+
+def requests_of(step: Step, parts: Parts) -> Iterator[_Build]:
+    """Yield what builds each request of a step, at the moment at which it is sent."""
+    user = step.user or ADMIN
+    if step.target is not None:
+        yield lambda: _patching(step, user, parts)
+    for document in step.objects:
+        obj = placed(document.data, parts)
+        build = _BUILDERS[step.verb or Verb.CREATE]
+        yield lambda obj=obj, build=build: build(obj, user, parts)  # type: ignore[misc]
+
+
+def placed(obj: Json, parts: Parts) -> Json:
+    """Return an object with the namespace that it is put into where it names none."""
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    namespaced = is_namespaced(group, key.kind, parts.store.defined)
+    if key.namespace or not namespaced:
+        return obj
+    return with_metadata(obj, {"namespace": "default"})
+
+
+def _creating(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
+    del parts
+    return ApiRequest(Operation.CREATE, object_key(obj), user, obj)
+
+
+def _updating(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
+    del parts
+    return ApiRequest(Operation.UPDATE, object_key(obj), user, obj)
+
+
+def _applying(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
+    """Return a creation, or the change of what is there by all that is written."""
+    key = object_key(obj)
+    now = parts.store.get(*key) if key.name else None
+    if now is None:
+        return _creating(obj, user, parts)
+    return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
+
+
+def _deleting(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
+    del parts
+    return ApiRequest(Operation.DELETE, object_key(obj), user)
+
+
+_BUILDERS = MappingProxyType(
+    {
+        Verb.CREATE: _creating,
+        Verb.UPDATE: _updating,
+        Verb.APPLY: _applying,
+        Verb.DELETE: _deleting,
+    }
+)
+
+
+def _patching(step: Step, user: UserInfo, parts: Parts) -> ApiRequest | ApiError:
+    target, patch = step.target, step.patch
+    assert target is not None  # noqa: S101 — a step that patches names what
+    assert patch is not None  # noqa: S101 — and how
+    key = object_key(placed(_named(target), parts))
+    now = parts.store.get(*key)
+    try:
+        changed = now if now is None else _PATCHES[patch.form](now, patch.body)
+    except PatchError as error:
+        return invalid(key, error.message)
+    return ApiRequest(
+        Operation.UPDATE, key, user, changed, subresource=patch.subresource, patch=patch.form
+    )
+
+
+_PATCHES = MappingProxyType({"merge": merge_patch, "json": apply_json_patch})
+
+
+def _named(key: ObjectKey) -> Json:
+    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
+
+
+def _answers(entry: Expected, response: ApiResponse) -> bool:
+    if entry.check is Check.DENIED:
+        return response.error is not None and _contains(response.error.message, entry.wanted)
+    return any(_contains(warning, entry.wanted) for warning in response.warnings)
+
+
+def _other_answer(entry: Expected, response: ApiResponse) -> str:
+    if entry.check is Check.DENIED:
+        return response.error.message if response.error else "the request was granted"
+    return "; ".join(response.warnings) or "there was no warning"
+
+
+def _contains(text: str, wanted: str) -> bool:
+    """Return whether a text contains another one, however both are broken into lines."""
+    return " ".join(wanted.split()) in " ".join(text.split())
+
+
+def _described(step: Step, request: ApiRequest | None) -> str:
+    key = step.target or (request.key if request else None)
+    if key is None:
+        return str(step.verb)
+    place = "/".join(filter(None, (key.namespace, key.name or _base(request))))
+    return f"{step.verb} {key.kind} {place}".strip()
+
+
+def _base(request: ApiRequest | None) -> str:
+    return text_field(metadata(request.object), "generateName") if request else ""
