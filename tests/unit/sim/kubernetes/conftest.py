@@ -39,7 +39,7 @@ def workload(obj, deployment):
 
 
 @pytest.fixture
-def job(obj, pod):
+def job(obj):
     """Return what makes a Job; `command` is what its container runs."""
 
     def make(name="j", command=(), **fields):

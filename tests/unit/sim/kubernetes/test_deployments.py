@@ -2,7 +2,7 @@ from kyvsim.kube.objects import object_key
 from kyvsim.sim.server.subresources import scale_request
 
 
-def test_a_deployment_has_a_replica_set_and_pods(cluster, admin, deployment, put, names):
+def test_a_deployment_has_a_replica_set_and_pods(admin, deployment, put):
     put(deployment(replicas=2))
     (replica_set,) = admin.list("apps/v1", "ReplicaSet", "default")
     pods = admin.list("v1", "Pod", "default")

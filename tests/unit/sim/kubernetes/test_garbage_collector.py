@@ -5,7 +5,7 @@ from kyvsim.sim.kubernetes.owners import owner_reference
 
 
 @pytest.fixture
-def family(admin, obj, put):
+def family(obj, put):
     """Return an owner and what belongs to it."""
     owner = put(obj("ConfigMap", "owner", "default"))
     references = {"ownerReferences": [owner_reference(owner)]}

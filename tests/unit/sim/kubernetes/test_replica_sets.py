@@ -11,7 +11,7 @@ def test_a_pod_that_is_gone_is_made_again(admin, workload, put, run, names):
     assert after != before["metadata"]["name"]
 
 
-def test_a_denied_pod_is_tried_again(admin, workload, pod, obj, put, run, told):
+def test_a_denied_pod_is_tried_again(admin, workload, pod, obj, put, run):
     spec = {**pod()["spec"], "serviceAccountName": "missing"}
     template = {"metadata": {"labels": {"app": "w"}}, "spec": spec}
     put(workload("ReplicaSet", template=template))

@@ -13,7 +13,7 @@ def test_pods_have_numbers_and_claims(admin, workload, put, names):
     assert {"name": "data", "persistentVolumeClaim": {"claimName": "data-w-1"}} in spec["volumes"]
 
 
-def test_the_second_waits_for_the_first(admin, workload, pod, put, names, obj):
+def test_the_second_waits_for_the_first(workload, pod, put, names, obj):
     container = {**pod()["spec"]["containers"][0], "envFrom": [{"configMapRef": {"name": "late"}}]}
     template = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}
     put(workload("StatefulSet", replicas=2, template=template))
