@@ -16,7 +16,7 @@ def readers() -> Readers:
 
 
 def _policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
-    # What the cluster says of a policy is no part of it.
+    # What controllers say of a policy is no part of what its author wrote.
     written = {name: value for name, value in obj.items() if name != "status"}
     found, remarks = load_policies([_document(written)])
     return (found[0] if found else None), remarks

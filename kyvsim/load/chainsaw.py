@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.documents import read_documents
+from kyvsim.load.documents import parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.test_manifest import find_manifests
 from kyvsim.model.chainsaw import (
@@ -104,6 +104,14 @@ def read_objects(path: str) -> tuple[tuple[Json, ...], str]:
     documents, remarks = read_documents((path,))
     wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
     return tuple(one.data for one in documents), str(wrong) if wrong else ""
+
+
+def parse_objects(text: str) -> tuple[tuple[Json, ...], str]:
+    """Return the documents of a text, and why there are none."""
+    found = tuple(parse_documents(Source("<script>", text)))
+    wrong = next((one for one in found if isinstance(one, Diagnostic)), None)
+    data = tuple(one.data for one in found if isinstance(one, Document))
+    return data, str(wrong) if wrong else ""
 
 
 def read_script(path: str) -> str | None:

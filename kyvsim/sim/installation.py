@@ -1,6 +1,6 @@
 """What is in a cluster before anybody uses it: namespaces, roles, and Kyverno itself.
 
-The table is package data (`installation.json`), made by tests/package_data/installation.py.
+The table is package data (`installation.json`), made by tests/package_data/make_installation.py.
 """
 
 from collections.abc import Iterable

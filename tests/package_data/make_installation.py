@@ -1,17 +1,31 @@
 """Make `kyvsim/sim/installation.json`: what is in a cluster once Kyverno is installed.
 
-    python tests/package_data/make_installation.py > kyvsim/sim/installation.json
+    python tests/package_data/make_installation.py CHART ROLES > kyvsim/sim/installation.json
 
-Source of the facts: upstream charts/kyverno (ClusterRoles, ConfigMap) with the settings under which
-its end-to-end tests run; Kubernetes' own roles as bootstrapped by its API server.
+CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the values
+under which upstream runs its end-to-end tests (scripts/config/standard/kyverno.yaml); ROLES is the
+folder of Kubernetes' own roles
+(plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of k8s.io/kubernetes).
 """
 
 import json
 import sys
+from pathlib import Path
+
+import yaml
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system", "kyverno")
-CONTROLLERS = ("admission", "background", "cleanup", "reports")
-KUBERNETES_CONTROLLERS = (
+RBAC = "rbac.authorization.k8s.io/v1"
+ROLE_FILES = (
+    "cluster-roles",
+    "controller-roles",
+    "cluster-role-bindings",
+    "controller-role-bindings",
+    "namespace-roles",
+    "namespace-role-bindings",
+)
+CONTROLLERS = (
+    "clusterrole-aggregation-controller",
     "cronjob-controller",
     "daemon-set-controller",
     "deployment-controller",
@@ -26,31 +40,24 @@ KUBERNETES_CONTROLLERS = (
 )
 NODE = "kind-control-plane"
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
-RBAC = "rbac.authorization.k8s.io/v1"
-FILTERED = (
-    "[Event,*,*]",
-    "[*/*,kube-system,*]",
-    "[*/*,kube-public,*]",
-    "[*/*,kube-node-lease,*]",
-    "[Node,*,*]",
-    "[Node/?*,*,*]",
-    "[APIService,*,*]",
-    "[APIService/?*,*,*]",
-    "[TokenReview,*,*]",
-    "[SubjectAccessReview,*,*]",
-    "[SelfSubjectAccessReview,*,*]",
-    "[Binding,*,*]",
-    "[Pod/binding,*,*]",
-    "[ReplicaSet,*,*]",
-    "[ReplicaSet/?*,*,*]",
-    "[EphemeralReport,*,*]",
-    "[ClusterEphemeralReport,*,*]",
-)
+INSTALLED = {
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Role",
+    "RoleBinding",
+    "ServiceAccount",
+}
+"""Kinds of the chart's objects that someone reads; its Pods are simulated otherwise."""
 
 
 def main():
-    """Print the objects as JSON."""
-    json.dump([*namespaces(), *roles(), *kubernetes(), *kyverno()], sys.stdout, indent=1)
+    """Print the objects as JSON, one a line."""
+    chart, roles = sys.argv[1:]
+    objects = [*namespaces(), *kubernetes(), *own_roles(Path(roles)), administrators()]
+    objects += kyverno(Path(chart))
+    lines = ",\n".join(json.dumps(one, separators=(",", ":"), sort_keys=True) for one in objects)
+    sys.stdout.write(f"[\n{lines}\n]\n")
 
 
 def named(api_version, kind, name, namespace="", **fields):
@@ -70,26 +77,8 @@ def namespaces():
         yield named("v1", "ServiceAccount", "default", name)
 
 
-def roles():
-    """Yield Kubernetes' own roles."""
-    everything = [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ]
-    yield named(RBAC, "ClusterRole", "cluster-admin", rules=everything)
-    for name, group in (
-        ("cluster-admin", "system:masters"),
-        ("kubeadm:cluster-admins", "kubeadm:cluster-admins"),
-    ):
-        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}
-        yield binding(name, "cluster-admin", subject)
-
-
 def kubernetes():
-    """Yield the Node, what every namespace gets, and the roles of Kubernetes' own controllers.
-
-    The names are those of the bootstrap policy; the roles permit everything.
-    """
+    """Yield the Node, what every namespace gets, and the accounts of Kubernetes' controllers."""
     labels = {"kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux"}
     node = named("v1", "Node", NODE, spec={"podCIDR": "10.244.0.0/24"})
     node["metadata"]["labels"] = {**labels, "node-role.kubernetes.io/control-plane": ""}
@@ -98,41 +87,42 @@ def kubernetes():
     yield {**node, "status": {"allocatable": size, "capacity": size, "conditions": [ready]}}
     for name in NAMESPACES:
         yield named("v1", "ConfigMap", "kube-root-ca.crt", name, data={"ca.crt": CERTIFICATE})
-    group = {"apiGroup": "rbac.authorization.k8s.io"}
-    subjects = {
-        "system:node": {**group, "kind": "Group", "name": "system:nodes"},
-        "system:kube-scheduler": {**group, "kind": "User", "name": "system:kube-scheduler"},
-    }
-    for name in KUBERNETES_CONTROLLERS:
-        account = {"kind": "ServiceAccount", "name": name, "namespace": "kube-system"}
+    for name in CONTROLLERS:
         yield named("v1", "ServiceAccount", name, "kube-system")
-        subjects[f"system:controller:{name}"] = account
-    everything = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
-    for role, subject in subjects.items():
-        yield named(RBAC, "ClusterRole", role, rules=everything)
-        yield binding(role, role, subject)
 
 
-def binding(name, role, subject):
-    """Return a ClusterRoleBinding."""
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}
-    return named(RBAC, "ClusterRoleBinding", name, roleRef=reference, subjects=[subject])
+def own_roles(folder):
+    """Yield Kubernetes' own roles and bindings, as its API server makes them.
+
+    What nodes may do is not decided by roles there; here it is, by the role made for it.
+    """
+    for name in ROLE_FILES:
+        found = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+        for item in found["items"]:
+            item["metadata"].pop("creationTimestamp", None)
+            if (item["kind"], item["metadata"]["name"]) == ("ClusterRoleBinding", "system:node"):
+                group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group"}
+                item["subjects"] = [{**group, "name": "system:nodes"}]
+            yield item
 
 
-def kyverno():
-    """Yield Kyverno's configuration, accounts and roles."""
-    data = {
-        "excludeGroups": "system:nodes",
-        "generateSuccessEvents": "false",
-        "resourceFilters": " ".join(FILTERED),
-        "updateRequestThreshold": "1000",
+def administrators():
+    """Return the binding by which kubeadm makes its user an administrator."""
+    group = "kubeadm:cluster-admins"
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}
+    role = {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": "cluster-admin",
     }
-    yield named("v1", "ConfigMap", "kyverno", "kyverno", data=data)
-    for controller in CONTROLLERS:
-        name = f"kyverno-{controller}-controller"
-        yield named("v1", "ServiceAccount", name, "kyverno")
-        subject = {"kind": "ServiceAccount", "name": name, "namespace": "kyverno"}
-        yield binding(f"kyverno:{controller}-controller", "cluster-admin", subject)
+    return named(RBAC, "ClusterRoleBinding", group, roleRef=role, subjects=[subject])
+
+
+def kyverno(chart):
+    """Yield Kyverno's configuration, accounts and roles."""
+    for found in yaml.safe_load_all(chart.read_text(encoding="utf-8")):
+        if found and found["kind"] in INSTALLED:
+            yield found
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Each is started with the cluster's parts, watches the store, and schedules its o
 
 from collections.abc import Callable
 
+from kyvsim.sim.kubernetes.cluster_roles import aggregate_cluster_roles
 from kyvsim.sim.kubernetes.cron_jobs import run_cron_jobs
 from kyvsim.sim.kubernetes.daemon_sets import run_daemon_sets
 from kyvsim.sim.kubernetes.default_objects import add_service_accounts, publish_root_certificate
@@ -21,6 +22,7 @@ from kyvsim.sim.parts import Parts
 
 CONTROLLERS: tuple[Callable[[Parts], None], ...] = (
     establish_definitions,
+    aggregate_cluster_roles,
     add_service_accounts,
     publish_root_certificate,
     empty_namespaces,

@@ -13,6 +13,7 @@ def _controller(name: str) -> UserInfo:
     )
 
 
+CLUSTER_ROLE_AGGREGATION = _controller("clusterrole-aggregation-controller")
 CRON_JOB = _controller("cronjob-controller")
 DAEMON_SET = _controller("daemon-set-controller")
 DEPLOYMENT = _controller("deployment-controller")

@@ -60,7 +60,7 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     work = _ATTEMPTS.get(text_field(spec, "requestType"))
     if work is None:
         return
-    if spec["requestType"] == MUTATE and kyverno.cache.get(spec["policy"]) is None:
+    if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
         _drop_mutations(spec["policy"], kyverno)
         return
     event = _begin(obj, kyverno)

@@ -57,7 +57,7 @@ def _attempt(
         trigger = live_trigger(context.get("trigger") or {}, request, kyverno.parts.store)
     except TriggerError as error:
         return Attempt((f"failed to fetch trigger resource: {error}",))
-    policy = kyverno.cache.get(spec["policy"])
+    policy = kyverno.lister.get(spec["policy"])
     if context.get("deleteDownstream") or policy is None:
         return _delete(update_request, context, policy, kyverno)
     rule = next((one for one in policy.rules if one.rule.name == context.get("rule")), None)

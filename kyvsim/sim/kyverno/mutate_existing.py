@@ -25,7 +25,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     That the trigger is not there ends the work, without another attempt, as upstream has it.
     """
     spec = update_request["spec"]
-    policy = kyverno.cache.get(spec["policy"])
+    policy = kyverno.lister.get(spec["policy"])
     rules = policy.policy.rules if policy else ()
     if policy is None or not any(
         _is_meant(one.name, spec) for one in rules if one.mutates_existing

@@ -1,14 +1,16 @@
-"""One report for each object, gathered from ephemeral ones.
+"""One report for each object, gathered from what is said of it now and then.
 
 Source of the rules: upstream pkg/controllers/report/aggregate.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.ephemeral_reports import (
     API_VERSION,
     MANAGED,
@@ -17,11 +19,13 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
     UID_LABEL,
     adopted,
     kind_of_report,
+    owner_reference,
 )
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.report_results import in_order, is_reported, summary
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
+from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
 _ACTOR = "reports"
@@ -29,19 +33,39 @@ _EPHEMERAL = frozenset({"EphemeralReport", "ClusterEphemeralReport"})
 _REPORT = "wgpolicyk8s.io/v1alpha2"
 
 
-def start_aggregation(kyverno: Kyverno) -> None:
-    """Let ephemeral reports be gathered, and reports follow the policies there are."""
-    aggregator = _Aggregator(kyverno)
-    kyverno.parts.store.watch(aggregator.observe)
-    kyverno.policies.changed.append(lambda policy, _: aggregator.renew(policy))
-    kyverno.policies.dropped.append(aggregator.renew)
+class _Told(NamedTuple):
+    """What was said of one object, until its report says it."""
+
+    owner: Json
+    """A reference to the object."""
+    results: list[Json]
 
 
-class _Aggregator:
-    def __init__(self, kyverno: Kyverno) -> None:
-        self._parts = kyverno.parts
-        self._cache = kyverno.cache
-        self._client = kyverno.parts.client(REPORTS)
+class ReportCollector:
+    """Gathers what is said of objects.
+
+    What admission says stays in ephemeral reports meanwhile. What is found in the background would
+    too; here it waits in memory, for nothing but the collector looks at it.
+    """
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self._client = parts.client(REPORTS)
+        self._told: dict[tuple[str, str], list[_Told]] = {}
+        """By namespace and uid of the object."""
+
+    def tell(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+        """Put into the report of an object soon what was found in the background.
+
+        Results tell of downstreams (`generated`) and of changed objects (`targets`).
+        """
+        results = entries(responses, int(self._parts.clock.now().timestamp()))
+        owner = owner_reference(subject)
+        if results and owner["uid"]:
+            place = object_key(subject).namespace, owner["uid"]
+            self._told.setdefault(place, []).append(_Told(owner, results))
+            self._gather_later(place)
 
     def observe(self, change: Change) -> None:
         """Look at an ephemeral report some time after it was written."""
@@ -57,10 +81,10 @@ class _Aggregator:
                 self._gather_later((key.namespace, key.name))
 
     def _later(self, key: ObjectKey) -> None:
-        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._look(key), timer=True)
+        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._look(key))
 
     def _gather_later(self, place: tuple[str, str]) -> None:
-        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._gather(place), timer=True)
+        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
 
     def _reports(self) -> Iterable[Json]:
         for kind in ("ClusterPolicyReport", "PolicyReport"):
@@ -94,27 +118,31 @@ class _Aggregator:
         return (self._parts.clock.now() - created).total_seconds()
 
     def _gather(self, place: tuple[str, str]) -> None:
-        """Put what ephemeral reports say of one object, by namespace and uid, into its report."""
+        """Put what was said of one object, by namespace and uid, into its report."""
         namespace, uid = place
         some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
-        found = [one for one in some if _is_of(one, uid)]
-        kind = "PolicyReport" if namespace else "ClusterPolicyReport"
-        old = self._parts.store.get(_REPORT, kind, namespace, uid)
-        sources = ([old["results"]] if old else []) + [one["spec"]["results"] for one in found]
-        results = in_order(self._merged(sources).values())
-        if results:
-            self._write(old or _new_report(kind, found[0]), old, results)
-        elif old is not None:
-            self._client.delete(object_key(old))
-        for one in found:
+        ephemeral = [one for one in some if _is_of(one, uid)]
+        told = self._told.pop(place, [])
+        told += [
+            _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
+        ]
+        self._write(place, told)
+        for one in ephemeral:
             self._client.delete(object_key(one))
 
-    def _write(self, report: Json, old: Json | None, results: list[Json]) -> None:
-        written = {**report, "results": results, "summary": summary(results)}
-        if old is None:
-            self._client.create(written)
-        elif written != old:
-            self._client.update(written)
+    def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
+        namespace, uid = place
+        kind = "PolicyReport" if namespace else "ClusterPolicyReport"
+        old = self._parts.store.get(_REPORT, kind, namespace, uid)
+        sources = [one.results for one in told]
+        results = in_order(self._merged([old["results"], *sources] if old else sources).values())
+        if old is None and results:
+            report = _new_report(kind, namespace, told[0].owner)
+            self._client.create(_with_results(report, results))
+        elif old is not None and not results:
+            self._client.delete(object_key(old))
+        elif old is not None and _with_results(old, results) != old:
+            self._client.update(_with_results(old, results))
 
     def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, str], Json]:
         """Return the newest entry of each rule there is; of two of one time the first."""
@@ -149,11 +177,13 @@ def _is_of(report: Json, uid: str) -> bool:
     return labels(report).get(UID_LABEL) == uid and bool(metadata(report).get("ownerReferences"))
 
 
-def _new_report(kind: str, ephemeral: Json) -> Json:
-    meta = metadata(ephemeral)
-    owner = meta["ownerReferences"][0]
-    named = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
+def _new_report(kind: str, namespace: str, owner: Json) -> Json:
+    meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
     scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
-    if "namespace" in meta:
-        named["namespace"] = scope["namespace"] = meta["namespace"]
-    return {"apiVersion": _REPORT, "kind": kind, "metadata": named, "scope": scope}
+    if namespace:
+        meta["namespace"] = scope["namespace"] = namespace
+    return {"apiVersion": _REPORT, "kind": kind, "metadata": meta, "scope": scope}
+
+
+def _with_results(report: Json, results: list[Json]) -> Json:
+    return {**report, "results": results, "summary": summary(results)}
