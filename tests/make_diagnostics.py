@@ -18,7 +18,7 @@ GROUPS = (
     ("KV02", "Resources"),
     ("KV03", "Values, users and context data"),
     ("KV04", "Test manifests"),
-    ("KV05", "Scenarios"),
+    ("KV05", "Chainsaw tests and scenarios"),
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
     ("KV2", "What `kyvsim lint` warns of"),
     ("KV", "Others"),

@@ -19,7 +19,7 @@ from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
-_LEVELS = (*HazardLevel, "none")
+_LEVELS = (*(one.value for one in HazardLevel), "none")
 _WIDEST = 160
 
 _HELP = """Play policies on a simulated cluster and show what happens, and when.

@@ -49,14 +49,22 @@ def simulation():
         told(
             {"after": obj},
             {"outcome": "denied", "message": NASTY, "policies": ("p/r",), "time": 61.5},
-            {"actor": "background", "action": "update", "cause": 1, "before": obj, "after": changed},
+            {
+                "actor": "background",
+                "action": "update",
+                "cause": 1,
+                "before": obj,
+                "after": changed,
+            },
             {"actor": "kubelet", "action": "wait", "outcome": "waiting", "message": "0/1 ready"},
         ),
         (changed,),
         hazards=(Hazard("KH001", HazardLevel.ERROR, NASTY, (POD,), ("p/r",), (1,)),),
         expectations=(
             Expectation("never: Pod", met=True, time=2.0),
-            Expectation("finally: Pod", met=False, time=3.0, reason=NASTY, location=Location("f", 2, 3)),
+            Expectation(
+                "finally: Pod", met=False, time=3.0, reason=NASTY, location=Location("f", 2, 3)
+            ),
         ),
         seconds=120.0,
         model="kyverno-1.19",
@@ -140,7 +148,9 @@ def test_objects_without_a_name_are_told_as_such():
 
 def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
     text = "".join(timeline_text.render(simulation, TimelineLook(width=80)))
-    assert "1  1m01.500s  user        create  Pod shop/web                    denied  by p/r" in text
+    assert (
+        "1  1m01.500s  user        create  Pod shop/web                    denied  by p/r" in text
+    )
     assert "\x1b" not in text
     assert "  NOT MET  finally: Pod (f:2:3)\n" in text
     assert "  error    KH001  p/r, Pod shop/web\n" in text

@@ -59,7 +59,9 @@ steps:
 - update: {MAPS}, data: {{d: "4"}}}}
 - delete: {{apiVersion: v1, kind: ConfigMap, name: m}}
 """)
-    own = [one for one in simulation.events if one.object.kind == "ConfigMap" and one.actor == "user"]
+    own = [
+        one for one in simulation.events if one.object.kind == "ConfigMap" and one.actor == "user"
+    ]
     assert [one.action for one in own] == ["create", *["update"] * 4, "delete"]
     assert [one.after and one.after["data"] for one in own] == [
         {"a": "1"},
@@ -164,7 +166,9 @@ steps:
 
 
 def test_namespaces_that_nobody_brings_are_there(play):
-    simulation = play(f"steps: [{{create: {MAPS.replace('name: m', 'name: m, namespace: lab')}}}}}]")
+    simulation = play(
+        f"steps: [{{create: {MAPS.replace('name: m', 'name: m, namespace: lab')}}}}}]"
+    )
     assert simulation.events[0].actor == "setup"
     assert simulation.events[0].object.name == "lab"
     assert all(one.met for one in simulation.expectations)
@@ -199,6 +203,6 @@ def test_a_scenario_is_played_alone(tmp_path):
     (tmp_path / "a.yaml").write_text(HEAD)
     (tmp_path / "p.yaml").write_text(GUARD)
     done = simulate(SimulateInputs((str(tmp_path),)))
-    assert [one.code for one in done.diagnostics] == ["KV051"]
+    assert [one.code for one in done.diagnostics] == ["KV056"]
     done = simulate(SimulateInputs((str(tmp_path / "a.yaml"),), (str(tmp_path / "p.yaml"),)))
-    assert [one.code for one in done.diagnostics] == ["KV051"]
+    assert [one.code for one in done.diagnostics] == ["KV056"]
