@@ -132,7 +132,7 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
-    return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
+    return Diagnostic("KV057", Severity.ERROR, text, document.locate(()))
 
 
 def _acts(key: ObjectKey, parts: Parts) -> bool:

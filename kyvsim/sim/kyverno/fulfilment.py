@@ -14,7 +14,10 @@ from kyvsim.sim.server import ApiError
 
 
 def fulfil(wishes: list[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
-    """Write what is wanted; without a loop the first failure ends it, and NotFound is no failure."""
+    """Write what is wanted; without a loop the first failure ends it.
+
+    That something is not found is no failure there.
+    """
     loops = bool(owner.rule.data["generate"].get("foreach"))
     problems: list[str] = []
     created: list[Json] = []
