@@ -37,7 +37,9 @@ def volumes(cluster_policy):
     """A policy that gives Pods a volume of a ConfigMap named after them."""
     name = "{{ request.object.metadata.name }}-data"
     volume = {"name": "data", "configMap": {"name": name}}
-    return cluster_policy("mount", {"mutate": {"patchStrategicMerge": {"spec": {"volumes": [volume]}}}})
+    return cluster_policy(
+        "mount", {"mutate": {"patchStrategicMerge": {"spec": {"volumes": [volume]}}}}
+    )
 
 
 def only(found, code):
@@ -56,9 +58,7 @@ def test_reference_of_a_user_is_a_warning(hazards, pod):
     assert hazards([], given) == [("KH001", "warning", (), ["p"])]
 
 
-def test_denied_trigger_names_the_match_that_keeps_out_of_it(
-    run, cluster_policy, generating, pod
-):
+def test_denied_trigger_names_the_match_that_keeps_out_of_it(run, cluster_policy, generating, pod):
     demand = {"pattern": {"metadata": {"labels": {"team": "?*"}}}, "message": "no team"}
     guard = cluster_policy("guard", {"validate": {**demand, "failureAction": "Enforce"}})
     (hazard,) = run([guard, generating()], pod(), pod("q", labels={"team": "a"})).hazards
@@ -97,7 +97,7 @@ def test_objects_of_a_rule_lead_back_to_it(hazards, cluster_policy, pod):
 
 
 def test_mutation_that_changes_its_own_result_again(hazards, cluster_policy, pod):
-    patch = '- {op: add, path: /spec/tolerations/-, value: {key: a, operator: Exists}}'
+    patch = "- {op: add, path: /spec/tolerations/-, value: {key: a, operator: Exists}}"
     growing = cluster_policy("grow", {"mutate": {"patchesJson6902": patch}})
     given = pod()
     given["spec"]["tolerations"] = []
