@@ -97,12 +97,11 @@ class _Scanner:
 
     def _after(self, delay: float, obj: Json) -> None:
         key, uid = object_key(obj), metadata(obj).get("uid")
-        waits = delay >= SCAN_DELAY
-        if not uid or (waits and uid in self._waiting):
-            return
-        if waits:
+        if delay < SCAN_DELAY:
+            self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
+        elif uid not in self._waiting:
             self._waiting.add(uid)
-        self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
+            self._parts.scheduler.follow_up(delay, _ACTOR, lambda: self._scan(key, uid))
 
     def _scan(self, key: ObjectKey, uid: str) -> None:
         self._waiting.discard(uid)
