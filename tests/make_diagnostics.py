@@ -18,11 +18,8 @@ GROUPS = (
     ("KV02", "Resources"),
     ("KV03", "Values, users and context data"),
     ("KV04", "Test manifests"),
-<<<<<<< HEAD
+    ("KV05", "Scenarios"),
     ("KV06", "Chainsaw tests"),
-=======
-    ("KV05", "Chainsaw tests and scenarios"),
->>>>>>> scenario
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
     ("KV2", "What `kyvsim lint` warns of"),
     ("KV", "Others"),

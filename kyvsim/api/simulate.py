@@ -105,11 +105,11 @@ def _named_scenario(
     if others or len(scenarios) > 1:
         other = (others or scenarios[1:])[0]
         text = "a scenario is simulated alone: it names its policies itself"
-        return None, (Diagnostic("KV056", Severity.ERROR, text, other.locate(())),)
+        return None, (Diagnostic("KV051", Severity.ERROR, text, other.locate(())),)
     if inputs.resources or inputs.exceptions:
         path = (inputs.resources or inputs.exceptions)[0]
         text = "a scenario is simulated alone: it names its objects and exceptions itself"
-        return None, (Diagnostic("KV056", Severity.ERROR, text, Location(path)),)
+        return None, (Diagnostic("KV051", Severity.ERROR, text, Location(path)),)
     return load_scenario(scenarios[0])
 
 

@@ -1,6 +1,6 @@
 """Scenario files: recognised, checked for shape, and everything read that they name.
 
-Codes: KV055 an entry that cannot mean what it says, KV056 a scenario among other inputs.
+Codes: KV050 an entry that cannot mean what it says, KV051 a scenario among other inputs.
 """
 
 import os
@@ -68,7 +68,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     if name != SCENARIO:
         hint = suggestion(name, [SCENARIO])
         text = f"scenario type not supported: `{name}`{hint or f', only `{SCENARIO}` is'}"
-        return None, (Diagnostic("KV055", Severity.ERROR, text, document.locate(())),)
+        return None, (Diagnostic("KV050", Severity.ERROR, text, document.locate(())),)
     data, problems = check(scenario_schemas()[SCENARIO], document.data)
     if problems:
         return None, diagnostics(document, problems)
@@ -237,4 +237,4 @@ def _whole_reference(entry: Mapping[str, Json]) -> Json:
 
 def _complain(reading: _Reading, text: str, path: Path) -> None:
     place = reading.document.locate(path)
-    reading.problems.append(Diagnostic("KV055", Severity.ERROR, text, place))
+    reading.problems.append(Diagnostic("KV050", Severity.ERROR, text, place))

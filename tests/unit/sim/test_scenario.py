@@ -203,6 +203,6 @@ def test_a_scenario_is_played_alone(tmp_path):
     (tmp_path / "a.yaml").write_text(HEAD)
     (tmp_path / "p.yaml").write_text(GUARD)
     done = simulate(SimulateInputs((str(tmp_path),)))
-    assert [one.code for one in done.diagnostics] == ["KV056"]
+    assert [one.code for one in done.diagnostics] == ["KV051"]
     done = simulate(SimulateInputs((str(tmp_path / "a.yaml"),), (str(tmp_path / "p.yaml"),)))
-    assert [one.code for one in done.diagnostics] == ["KV056"]
+    assert [one.code for one in done.diagnostics] == ["KV051"]
