@@ -67,7 +67,7 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
 
 def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestOutcome, ...]]:
     """Yield what came of each file, in their order, by several processes if it is worth it."""
-    jobs = run.jobs or (_processors() if len(files) > _FEW else 1)
+    jobs = run.jobs or (processors() if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
         for file in files:
             yield run_file(file, run.options)
@@ -83,7 +83,7 @@ def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestO
         yield from pool.map(run_file, files, options, chunksize=4)
 
 
-def _processors() -> int:
+def processors() -> int:
     """Return how many processors this process may use; not every system can tell."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

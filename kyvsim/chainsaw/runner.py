@@ -109,7 +109,7 @@ def _run_block(scope: Scope, operations: Iterable[ChainsawOperation], name: str)
     for number, operation in enumerate(operations, 1):
         inner = scope.bind("operation", {"id": number})
         try:
-            for bound, value in _run_operation(inner, operation).items():
+            for bound, value in _answered(inner, operation).items():
                 scope = scope.bind(bound, value)
         except UnsupportedError as problem:
             told = f"{name}: {operation.kind}: {problem.message}"
@@ -120,6 +120,19 @@ def _run_block(scope: Scope, operations: Iterable[ChainsawOperation], name: str)
             if not operation.continues:
                 return first
     return first
+
+
+def _answered(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
+    """Run an operation; raise UnsupportedError where policies asked what nobody can answer.
+
+    Its end says nothing then, whether it succeeded or not.
+    """
+    try:
+        return _run_operation(scope, operation)
+    finally:
+        unanswered = scope.session.unanswered
+        if unanswered:
+            raise UnsupportedError(unanswered[0])
 
 
 def _run_operation(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:

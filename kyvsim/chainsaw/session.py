@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
+from kyvsim.chainsaw.out_of_reach import watch_admission
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -26,6 +27,8 @@ class Files(NamedTuple):
     """Returns the documents of a file, and why there are none."""
     text: Callable[[str], str | None]
     """Returns the text of a file, None where it cannot be read."""
+    parsed: Callable[[str], tuple[tuple[Json, ...], str]]
+    """Returns the documents of a text, and why there are none."""
 
 
 class Session:
@@ -41,6 +44,16 @@ class Session:
         self.namespace = test.namespace
         self.created: list[ObjectKey] = []
         """What the step that runs now has created, for its clean-up."""
+
+        self.written: dict[str, str] = {}
+        """Files that scripts have written, by name."""
+        self.unanswered: list[str] = []
+        """What policies asked for that no simulation can answer."""
+        cluster.kyverno.admission.listeners.append(watch_admission(self.unanswered))
+
+    def suffix(self) -> str:
+        """Return five characters that no name has ended with yet."""
+        return self.parts.identities.generated_name("")
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""

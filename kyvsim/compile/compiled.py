@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
@@ -42,6 +43,8 @@ class CompiledRule(NamedTuple):
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""
+    properties: Template | None = None
+    """What reports tell besides the message, where the rule says it."""
     unmatched: Outcome | None = None
     """What is said of objects that it does not match."""
 

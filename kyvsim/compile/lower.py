@@ -9,6 +9,7 @@ from kyvsim.compile.exceptions import attach_exceptions
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import compile_template
 from kyvsim.match import compile_rule_match, kinds_of_block
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
@@ -95,6 +96,9 @@ def _lower(
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=body,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
+        properties=compile_template(data["reportProperties"], environment)
+        if data.get("reportProperties")
+        else None,
     )
 
 

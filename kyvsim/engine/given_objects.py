@@ -49,6 +49,14 @@ class GivenObjects:
         known = found or kind_of_plural(split_api_version(api_version)[0], name, self._defined)
         return known or guessed_kind(name)
 
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return False: upstream's stand-in for a cluster says so of every kind.
+
+        upstream: pkg/clients/dclient/fake.go
+        """
+        del api_version, kind
+        return False
+
     @cached_property
     def _defined(self) -> KindTable:
         return crd_kinds(self._by_kind.get(_DEFINITIONS, ()))

@@ -3,12 +3,13 @@
 Source of the rules: upstream pkg/engine/engine.go and, for generate, pkg/engine/background.go.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError
+from kyvsim.expr import QueryError, SubstitutionError, Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -54,6 +55,23 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         unmet = _unmet(rule, given)
         if unmet is not None:
             return unmet
+    outcome = _judged(rule, given)
+    if outcome is None or rule.properties is None:
+        return outcome
+    written = _rendered(rule.properties, rule, given.scope)
+    return outcome._replace(properties={**written, **outcome.properties})
+
+
+def _rendered(template: Template, rule: CompiledRule, scope: JSONContext) -> Mapping[str, str]:
+    """Return the properties that a rule wants reports to tell; as written where that fails."""
+    try:
+        properties: Mapping[str, Json] = template.render(scope)
+    except (SubstitutionError, QueryError):
+        properties = rule.rule.data["reportProperties"]
+    return {name: str(value) for name, value in properties.items()}
+
+
+def _judged(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     evaluation = Evaluation(given.scope, given.request, given.object)
     if rule.exceptions and rule.weighs_exceptions:
         return rule.body(evaluation._replace(exceptions=_matched(rule, given)))

@@ -94,6 +94,16 @@ def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
     return ""
 
 
+def kinds_named(name: str, extra: KindTable = NO_KINDS) -> list[tuple[str, str]]:
+    """Return group and kind of everything with a plural, or a kind in lower case, of this name."""
+    return [
+        (group, kind)
+        for table in (_builtin_kinds(), extra)
+        for (group, kind), facts in table.items()
+        if name in {facts.plural, kind.lower()}
+    ]
+
+
 def guessed_kind(resource: str) -> str:
     """Return the kind that a plural name suggests."""
     for ending, singular in (("ies", "y"), ("es", ""), ("s", "")):

@@ -212,7 +212,8 @@ def _objects(
 
 def _read(reading: _Reading, name: str, path: Path, typing: Typing) -> Sequence[Document]:
     folder = os.path.dirname(reading.document.file)
-    documents, remarks = read_documents((os.path.join(folder, name),), None, typing)
+    path_there = os.path.normpath(os.path.join(folder, name))
+    documents, remarks = read_documents((path_there,), None, typing)
     missing = [one for one in remarks if one.code == "KV001"]
     if missing:
         _complain(reading, f"`{name}`: {missing[0].message}", path)

@@ -33,6 +33,9 @@ class ClusterView(Protocol):
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" where there can be none."""
 
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces, as far as this cluster can say."""
+
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that there is."""
 

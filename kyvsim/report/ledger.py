@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.pod_references import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
-from kyvsim.report.references import Reference, Target, injected_references, met_by, target_of
 
 _ENDINGS: Mapping[RuleStatus, str] = MappingProxyType(
     {

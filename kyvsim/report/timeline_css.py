@@ -52,6 +52,7 @@ a { color: var(--accent); }
 .item p.soft { color: var(--soft); }
 .message { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; font-size: .9rem; }
 code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+code { background: var(--page); border-radius: 4px; padding: 0 .25rem; font-size: .88em; }
 .mono { font-size: .85em; }
 .toggle { display: inline-block; margin: 0 0 .75rem; cursor: pointer; }
 .lanes {
@@ -73,6 +74,8 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, m
 .event.bad { border-left-color: var(--bad); background: var(--bad-soft); }
 .event.warn { border-left-color: var(--warn); background: var(--warn-soft); }
 .event, .event .message { color: var(--text); }
+.event.bad .tag { color: var(--bad); border-color: currentColor; }
+.event.warn .tag { color: var(--warn); border-color: currentColor; }
 .event:target, .item:target { outline: 2px solid var(--accent); }
 .who { display: none; }
 .noise { display: none; }

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.simulation import HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
+from kyvsim.report.timeline_work import telling_work
 
 _BOOKKEEPING = frozenset(
     {
@@ -38,11 +39,17 @@ class TimelineLook(NamedTuple):
 
 def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEvent]:
     """Yield the events that people want to see; a policy's becoming ready is one of them."""
+    if every:
+        yield from simulation.events
+        return
+    work = telling_work(simulation)
     for event in simulation.events:
-        ready = None if every else _as_readiness(event)
+        ready = _as_readiness(event)
         if ready is not None:
             yield ready
-        elif every or not _is_noise(event):
+        elif event.number in work.shown:
+            yield event._replace(message=work.messages.get(event.number, event.message))
+        elif not _is_noise(event) and event.number not in work.hidden:
             yield event
 
 
@@ -56,8 +63,8 @@ def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> i
 
 def title_of(key: ObjectKey) -> str:
     """Return what views call an object: `Pod shop/orders`."""
-    place = "/".join(filter(None, (key.namespace, key.name)))
-    return f"{key.kind} {place}".strip()
+    place = "/".join(filter(None, (key.namespace, key.name or "(no name yet)")))
+    return f"{key.kind} {place}"
 
 
 def time_text(seconds: float) -> str:
@@ -109,11 +116,17 @@ def object_title(obj: Json) -> str:
 
 def _is_noise(event: TimelineEvent) -> bool:
     key = event.object
-    if key.kind in _BOOKKEEPING or event.actor in _QUIET_ACTORS:
+    if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not _is_meant(event)):
         return True
     if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":
         return True
-    return event.action.endswith(" status") or event.outcome == "unchanged"
+    quiet = event.action.endswith((" status", " binding"))
+    return quiet or event.outcome == "unchanged"
+
+
+def _is_meant(event: TimelineEvent) -> bool:
+    """Return whether a user or a rule wants what is bookkeeping elsewhere."""
+    return event.actor == "user" or event.action in {"generate", "synchronize"}
 
 
 def _as_readiness(event: TimelineEvent) -> TimelineEvent | None:

@@ -4,8 +4,16 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
-from kyvsim.report.style import Paint, painter, safe_line, safe_text
+from kyvsim.model.simulation import (
+    Expectation,
+    Hazard,
+    HazardLevel,
+    Interleavings,
+    Simulation,
+    TimelineEvent,
+)
+from kyvsim.report.endings import differences, orders_text
+from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
@@ -22,6 +30,9 @@ _LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
     {HazardLevel.ERROR: "error", HazardLevel.WARNING: "warn", HazardLevel.INFO: "skip"}
 )
 _NARROWEST = 40
+_MOST_OBJECTS = 3
+_TITLE = 30
+"""Columns that titles of objects are filled up to."""
 _UNDER = " " * 10
 
 
@@ -42,18 +53,40 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
         yield from _hazard(hazard, look, paint)
+    if simulation.interleavings:
+        yield from _orders(simulation.interleavings, look)
     yield f"\n{summary_text(simulation)}\n"
+
+
+def _orders(found: Interleavings, look: TimelineLook) -> Iterator[str]:
+    """Yield what other orders of steps lead to, each ending with its shortest timeline."""
+    paint = painter(colours=look.colours)
+    yield f"\n{orders_text(found)}\n"
+    usual, *others = found.endings
+    for ending in others:
+        changes = counted(ending.changes, "change")
+        orders = counted(ending.runs, "order")
+        yield f"\n{paint('title', f'otherwise in {orders}')}, the nearest with {changes} of order\n"
+        for one in differences(usual.simulation, ending.simulation):
+            first, *more = _wrapped(f"{one.word:<9} {one.text}", look.width - len(_UNDER)) or [""]
+            yield f"  {first}\n"
+            yield from (f"{_UNDER}  {line}\n" for line in more)
+        yield "\n"
+        yield from _timeline(ending.simulation, look, paint)
 
 
 def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Iterator[str]:
     events = list(shown_events(simulation, every=look.every))
     shown = {one.number for one in events}
     rows = [_cells(event) for event in events]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(5)]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
     for event, row in zip(events, rows, strict=True):
-        cells = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
-        cells[:2] = [text.rjust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
-        yield _row(event, cells, cause_of(event, shown, simulation), paint)
+        aligned = (str.rjust, str.rjust, str.ljust, str.ljust)
+        cells = [
+            align(text, width) for align, text, width in zip(aligned, row, widths, strict=False)
+        ]
+        cells.append(row[-1].ljust(_TITLE))
+        yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), look)
         for line in _wrapped(event.message, look.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
 
@@ -63,15 +96,27 @@ def _cells(event: TimelineEvent) -> tuple[str, ...]:
     return tuple(map(safe_line, (*cells, title_of(event.object))))
 
 
-def _row(event: TimelineEvent, cells: Sequence[str], cause: int | None, paint: Paint) -> str:
+def _reason(event: TimelineEvent, cause: int | None) -> str:
+    """Return on whose account something was done, and what led to it."""
+    parts = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
+    parts += [f"(because of {cause})"] if cause is not None else []
+    return " ".join(parts)
+
+
+def _row(event: TimelineEvent, cells: Sequence[str], reason: str, look: TimelineLook) -> str:
+    """Return the line of an event; the reason goes below where there is no room for it."""
+    paint = painter(colours=look.colours)
     looks = _OUTCOMES.get(event.outcome)
     outcome = "" if event.outcome == "done" else safe_line(event.outcome)
-    further = [f"by {safe_line(', '.join(event.policies))}"] if event.policies else []
-    further += [f"(because of {cause})"] if cause is not None else []
-    told = paint("dim", " ".join(further)) if further else ""
+    plain = "  ".join(filter(None, (*cells, outcome)))
     word = paint(looks, outcome) if looks else outcome
-    row = "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word, told)))
-    return f"{row.rstrip()}\n"
+    row = "  ".join(filter(None, (paint("dim", cells[0]), *cells[1:], word))).rstrip()
+    if not reason:
+        return f"{row}\n"
+    told = paint("dim", reason)
+    if len(plain) + 2 + len(reason) <= look.width:
+        return f"{row}{' ' * (len(plain) - len(plain.rstrip()) + 2)}{told}\n"
+    return f"{row}\n{_UNDER}{told}\n"
 
 
 def _expectation(one: Expectation, look: TimelineLook, paint: Paint) -> Iterator[str]:
@@ -85,12 +130,15 @@ def _expectation(one: Expectation, look: TimelineLook, paint: Paint) -> Iterator
 
 def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
     level = paint(_LEVELS[hazard.level], f"{hazard.level:<7}")
-    concerned = [title_of(one) for one in hazard.objects]
-    place = f" {paint('dim', f'({safe_line(str(hazard.location))})')}" if hazard.location else ""
+    concerned = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
+    if len(hazard.objects) > _MOST_OBJECTS:
+        concerned.append(f"and {len(hazard.objects) - _MOST_OBJECTS} more")
     subject = safe_line(", ".join([*hazard.policies, *concerned]))
-    yield f"  {level}  {hazard.code}  {subject}{place}\n"
+    yield f"  {level}  {hazard.code}  {subject}".rstrip() + "\n"
     for line in _wrapped(hazard.message, look.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"
+    if hazard.location:
+        yield f"{_UNDER} {paint('place', f'at {safe_line(str(hazard.location))}')}\n"
     if hazard.events:
         numbers = ", ".join(map(str, hazard.events))
         yield f"{_UNDER} {paint('dim', f'see {numbers}')}\n"

@@ -1,8 +1,7 @@
-"""The parameter objects of a CEL rule, among the objects given to the command.
+"""The parameter objects of a CEL rule.
 
-Source of the rules: upstream pkg/admissionpolicy (CollectParams). Offline it takes every kind for
-cluster-scoped: a parameter asked for by name must have no namespace, and a selector looks into all
-namespaces.
+Parameters of a kind that lives in namespaces are those of the object's own namespace, unless the
+rule names another. Source of the rules: upstream pkg/admissionpolicy (CollectParams).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from collections.abc import Callable, Sequence
 from kyvsim.kube.discovery import kind_of_plural, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, labels
+from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.model.ports import ClusterView
 from kyvsim.rules.protocol import Evaluation
 
@@ -20,6 +19,8 @@ class ParamsError(Exception):
 
 
 _Find = Callable[[Evaluation], Sequence[Json]]
+_Search = Callable[[ClusterView, str], list[Json]]
+"""Finds parameters in a namespace, "" for all; raises `ParamsError`."""
 
 
 def compile_params(cel: Json) -> _Find:
@@ -38,22 +39,32 @@ def compile_params(cel: Json) -> _Find:
         cluster = evaluation.scope.outside.cluster
         if not builtin and not cluster.list(api_version, kind, ""):
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
+        if cluster.is_namespaced(api_version, kind):
+            return find(cluster, _namespace(reference, evaluation.request.subject))
         if reference.get("namespace"):
             raise ParamsError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
-        return find(cluster)
+        return find(cluster, "")
 
     return checked
 
 
-def _by_name(reference: Json, api_version: str, kind: str) -> Callable[[ClusterView], list[Json]]:
+def _namespace(reference: Json, subject: Json) -> str:
+    """Return where parameters are looked for; raise `ParamsError` where there is no such place."""
+    found = reference.get("namespace") or object_key(subject).namespace
+    if not found:
+        raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
+    return str(found)
+
+
+def _by_name(reference: Json, api_version: str, kind: str) -> _Search:
     name = reference["name"]
     group, _ = split_api_version(api_version)
     resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
 
-    def find(cluster: ClusterView) -> list[Json]:
-        found = cluster.get(api_version, kind, "", name)
+    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+        found = cluster.get(api_version, kind, namespace, name)
         if found is None:
             raise ParamsError(f'{resource} "{name}" not found')
         return [found]
@@ -61,22 +72,20 @@ def _by_name(reference: Json, api_version: str, kind: str) -> Callable[[ClusterV
     return find
 
 
-def _by_selector(
-    reference: Json, api_version: str, kind: str
-) -> Callable[[ClusterView], list[Json]]:
+def _by_selector(reference: Json, api_version: str, kind: str) -> _Search:
     selector = reference.get("selector")
     try:
         selects = compile_selector(selector) if selector is not None else None
     except SelectorError as error:
         problem = str(error)
 
-        def refuse(_: ClusterView) -> list[Json]:
+        def refuse(_: ClusterView, _namespace: str) -> list[Json]:
             raise ParamsError(problem)
 
         return refuse
 
-    def find(cluster: ClusterView) -> list[Json]:
-        found = cluster.list(api_version, kind, "") if selects is not None else ()
+    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+        found = cluster.list(api_version, kind, namespace) if selects is not None else ()
         chosen = [one for one in found if selects is not None and selects(labels(one))]
         if not chosen and reference.get("parameterNotFoundAction") == "Deny":
             raise ParamsError("no params found")

@@ -34,6 +34,8 @@ class _Target(NamedTuple):
 
     selector: Template
     """The fields that say which objects are meant."""
+    subresource: str
+    """The part of them that is written, such as `status`; "" for all of them."""
     entries: tuple[tuple[str, EntryLoader], ...]
     preconditions: Callable[[JSONContext], ConditionsResult] | None
 
@@ -48,6 +50,7 @@ def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target
     conditions = target.get("preconditions")
     return _Target(
         compile_template(wanted, environment),
+        (target.get("kind") or "").partition("/")[2],
         compile_entries(target.get("context") or (), environment),
         compile_conditions(conditions, environment, watch) if conditions is not None else None,
     )
@@ -103,7 +106,8 @@ def _compile(context: RuleContext) -> CompiledBody:
             # Every target starts from the trigger's scope: what upstream leaves behind from the
             # target before is not there.
             scope = evaluation.scope.layer({"target": obj}, target.entries)
-            yield _unmet(target, scope) or _on_target(patch(scope, evaluation, obj), obj)
+            patched = _unmet(target, scope) or patch(scope, evaluation, obj)
+            yield _on_target(patched, obj, target.subresource)
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         first, *further = [*outcomes(evaluation)] or (None,)
@@ -124,11 +128,11 @@ def _unmet(target: _Target, scope: JSONContext) -> Outcome | None:
     return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
 
 
-def _on_target(outcome: Outcome, before: Json) -> Outcome:
+def _on_target(outcome: Outcome, before: Json, subresource: str) -> Outcome:
     """Return the outcome of a patch as one that leaves the trigger alone."""
     if outcome.status is not RuleStatus.PASS:
         return outcome._replace(object=None)
-    target = PatchedTarget(outcome.object, changed=True, before=before)
+    target = PatchedTarget(outcome.object, changed=True, before=before, subresource=subresource)
     return outcome._replace(object=None, targets=(target,))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.scenario import Check, Expected
@@ -147,7 +148,8 @@ class _Watched:
 
 
 def _told(entry: Expected) -> str:
-    within = "" if entry.within is None else f" within {entry.within:g} s"
+    limit = None if entry.within is None else format_duration(round(entry.within * SECOND))
+    within = "" if limit is None else f" within {limit}"
     fields = sorted(set(entry.wanted) - {"apiVersion", "kind", "metadata"})
     meta = sorted(set(metadata(entry.wanted)) - {"name", "namespace"})
     further = ", ".join([*(f"metadata.{name}" for name in meta), *fields])

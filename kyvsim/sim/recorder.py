@@ -35,7 +35,7 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
     """Return an observer that adds every request that was answered."""
 
     def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
-        if response.ok and (_keeps_attempts(request) or _keeps_books(request)):
+        if _is_bookkeeping(request, response):
             return
         action = _ACTIONS[request.operation]
         if request.subresource:
@@ -55,11 +55,16 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
     return observe
 
 
-def _keeps_attempts(request: ApiRequest) -> bool:
-    """Return whether a request only keeps an UpdateRequest's state, which its attempts tell."""
+def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:
+    """Return whether a request only keeps a state that other events tell.
+
+    That is an UpdateRequest's, which its attempts tell, and what Kubernetes writes as a status.
+    """
+    if request.subresource == "status" and request.user.username.startswith(_KUBERNETES):
+        return response.ok
     kind = request.key.kind == "UpdateRequest" and request.user.username in _ACTORS
     own = kind and _ACTORS[request.user.username] in {"admission", "background"}
-    return own and request.operation is not Operation.CREATE
+    return own and response.ok and request.operation is not Operation.CREATE
 
 
 def actor_of(user: UserInfo) -> str:
@@ -68,9 +73,3 @@ def actor_of(user: UserInfo) -> str:
     if name.startswith(_NODES):
         return "kubelet"
     return _ACTORS.get(name) or name.removeprefix(_CONTROLLERS)
-
-
-def _keeps_books(request: ApiRequest) -> bool:
-    """Return whether Kubernetes itself writes a status: what it follows from is told."""
-    name = request.user.username
-    return request.subresource == "status" and name.startswith(_KUBERNETES)

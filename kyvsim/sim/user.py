@@ -46,19 +46,24 @@ class UserSteps:
         if step is None:
             self.finished = True
             return
-        objects_only = [one for one in step.expected if one.check not in OF_REQUESTS]
-        self._expectations.open(objects_only)
         later = self._parts.scheduler.after
         if step.verb is Verb.WAIT:
+            self._open(step)
             later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True)
         elif step.verb is None or step.verb is Verb.RESTART:
+            self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
             self._send_each(step, iter(requests_of(step, self._parts)), waiting)
 
+    def _open(self, step: Step) -> None:
+        """Watch for what a step expects of objects, now that its requests are answered."""
+        self._expectations.open(one for one in step.expected if one.check not in OF_REQUESTS)
+
     def _send_each(self, step: Step, builds: Iterator[_Build], waiting: Iterator[Step]) -> None:
         build = next(builds, None)
         if build is None:
+            self._open(step)
             self._parts.scheduler.after(self._pace, _ACTOR, lambda: self._begin(waiting))
             return
 

@@ -6,8 +6,10 @@ from kyvsim.chainsaw.operations import (
     create,
     delete,
     patch,
+    scripting,
     sleep,
     update,
+    wait,
     watching,
 )
 from kyvsim.chainsaw.operations.protocol import Operation
@@ -21,6 +23,9 @@ OPERATIONS: tuple[Operation, ...] = (
     asserting.ASSERT,
     asserting.ERROR,
     sleep.OPERATION,
+    wait.OPERATION,
+    scripting.SCRIPT,
+    scripting.COMMAND,
     *watching.OPERATIONS,
 )
 """Every operation that the simulation performs."""

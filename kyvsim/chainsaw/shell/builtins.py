@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.shell.streams import Result
+from kyvsim.chainsaw.streams import Result
 
 _FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", ""), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.shell.conditions import holds
-from kyvsim.chainsaw.shell.streams import Result, complaint, out
-from kyvsim.chainsaw.shell.world import World
+from kyvsim.chainsaw.streams import Result, complaint, out
+from kyvsim.chainsaw.world import World
 
 
 class Call(NamedTuple):
@@ -109,9 +110,9 @@ def _grep(call: Call) -> Result:
 
 
 def _grep_pattern(text: str, flags: str) -> re.Pattern[str]:
-    """Return a pattern of grep's as a pattern of Python's.
+    r"""Return a pattern of grep's as a pattern of Python's.
 
-    A line of the pattern is an alternative. Basic expressions have `\\|`, `\\(` where extended ones
+    A line of the pattern is an alternative. Basic expressions have `\|`, `\(` where extended ones
     have `|`, `(`.
     """
     if "F" in flags:
@@ -177,6 +178,10 @@ def _tr(call: Call) -> Result:
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
+def _kubectl(call: Call) -> Result:
+    return kubectl(call.arguments, call.stdin, call.world)
+
+
 PROGRAMS: tuple[Program, ...] = (
     Program("true", _true),
     Program(":", _true),
@@ -194,5 +199,6 @@ PROGRAMS: tuple[Program, ...] = (
     Program("tail", _tail),
     Program("seq", _seq),
     Program("tr", _tr),
+    Program("kubectl", _kubectl),
 )
-"""Every program that scripts may call, besides kubectl."""
+"""Every program that scripts may call."""

@@ -9,7 +9,6 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
 from kyvsim.chainsaw.shell.parse import parse_script
 from kyvsim.chainsaw.shell.programs import PROGRAMS, Call
-from kyvsim.chainsaw.shell.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.chainsaw.shell.syntax import (
     AndOr,
     Command,
@@ -27,7 +26,8 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
-from kyvsim.chainsaw.shell.world import World
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.world import World
 
 _MOST_TURNS = 10_000
 
@@ -35,7 +35,7 @@ _MOST_TURNS = 10_000
 class Shell:
     """A shell that runs: its variables and options, and what was printed so far."""
 
-    def __init__(self, world: World, variables: Mapping[str, str]) -> None:
+    def __init__(self, world: World, variables: Mapping[str, str], tested: int = 0) -> None:
         self.world = world
         self.variables = dict(variables)
         self.arguments: tuple[str, ...] = ()
@@ -43,7 +43,8 @@ class Shell:
         self.status = 0
         self.options: set[str] = set()
         """`errexit`, `pipefail`, `nounset`."""
-        self._tested = 0
+        self._tested = tested
+        """How many conditions are being asked around what runs now."""
 
     def run(self, script: Script, stdin: str = "") -> Result:
         """Run a script to its end; return how it ended."""
@@ -53,12 +54,12 @@ class Shell:
             self.status = ending.status
         return Result(self.status, tuple(self.printed))
 
-    def _child(self) -> "Shell":
-        child = Shell(self.world, self.variables)
+    def _child(self, tested: int | None = None) -> "Shell":
+        """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
+        child = Shell(self.world, self.variables, self._tested if tested is None else tested)
         child.arguments = self.arguments
         child.options = set(self.options)
         child.status = self.status
-        child._tested = self._tested
         return child
 
     def _script(self, script: Script, stdin: str) -> None:
@@ -75,10 +76,9 @@ class Shell:
         return self.status == 0
 
     def _and_or(self, tree: AndOr, stdin: str) -> None:
-        pipelines = [("&&", tree.first), *tree.rest]
-        self.status = 0
+        pipelines = [("", tree.first), *tree.rest]
         for place, (operator, pipeline) in enumerate(pipelines):
-            if (operator == "&&") != (self.status == 0):
+            if operator and (operator == "&&") != (self.status == 0):
                 continue
             last = place == len(pipelines) - 1
             self._tested += not last
@@ -292,8 +292,7 @@ class Shell:
         if isinstance(part, Text):
             return part.text
         if isinstance(part, Substitution):
-            child = self._child()
-            child._tested = 0
+            child = self._child(tested=0)
             result = child.run(part.body)
             self.printed += [one for one in result.printed if one.stream == STDERR]
             self.status = result.status

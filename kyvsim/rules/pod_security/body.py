@@ -16,6 +16,7 @@ from kyvsim.rules.pod_security.exclusions import (
     without_excluded,
 )
 from kyvsim.rules.pod_security.pod import Finding, Pod, read_pod
+from kyvsim.rules.pod_security.properties import told_controls
 from kyvsim.rules.pod_security.reading import MisfitError, read_object
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -71,7 +72,9 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         if not violations:
             keys = tuple(exception.key for exception in evaluation.exceptions)
             return skipped(f"rule is skipped due to policy exceptions {', '.join(keys)}", keys)
-        return failed(start + _told(violations, checks, kind))
+        message = start + _told(violations, checks, kind)
+        properties = told_controls((level, version), violations, checks)
+        return failed(message)._replace(properties=properties)
 
     return evaluate
 

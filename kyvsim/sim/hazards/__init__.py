@@ -3,10 +3,34 @@
 from collections.abc import Callable, Iterable
 
 from kyvsim.model.simulation import Hazard
-from kyvsim.sim.hazards import background_off
+from kyvsim.sim.hazards import (
+    background_off,
+    denied_trigger,
+    downstream_name,
+    early_trigger,
+    generate_loop,
+    missing_namespace,
+    missing_permission,
+    missing_source,
+    nameless_mutation,
+    unmet_reference,
+    unstable_mutation,
+)
 from kyvsim.sim.hazards.facts import Facts
 
-HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (background_off.find,)
+HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
+    unmet_reference.find,
+    denied_trigger.find,
+    generate_loop.find,
+    unstable_mutation.find,
+    missing_source.find,
+    downstream_name.find,
+    missing_permission.find,
+    background_off.find,
+    nameless_mutation.find,
+    missing_namespace.find,
+    early_trigger.find,
+)
 """All that is looked for, in the order of their codes."""
 
 

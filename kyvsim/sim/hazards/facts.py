@@ -7,6 +7,7 @@ from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Document, Location
+from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS
 from kyvsim.sim.parts import Parts
@@ -20,6 +21,8 @@ class Facts(NamedTuple):
     events: tuple[TimelineEvent, ...]
     documents: Mapping[str, Document]
     """The files of policies, by key."""
+    admissions: tuple[Admission, ...]
+    """What the webhooks evaluated, in order."""
     endless: bool
     """Whether it was stopped because events would not cease."""
 
@@ -51,11 +54,21 @@ class Facts(NamedTuple):
                     return self.place(policy, rule)
         return None
 
-    def last(self, key: tuple[str, str, str, str]) -> Json | None:
-        """Return an object as it is at the end, or None."""
-        return self.parts.store.get(*key)
+    def failed_attempts(self, *texts: str) -> Iterator[TimelineEvent]:
+        """Yield the last attempt at each UpdateRequest that ended with one of some texts."""
+        last = {one.object: one for one in self.events if one.action == "attempt"}
+        for event in last.values():
+            if any(text in event.message for text in texts):
+                yield event
+
+    def objects_by_uid(self) -> dict[str, Json]:
+        """Return everything that ever was there, as it was last, by uid."""
+        found: dict[str, Json] = {}
+        for change in self.parts.store.changes:
+            found[text_field(metadata(change.subject), "uid")] = change.subject
+        return found
 
 
-def uid_of(obj: Json) -> str:
-    """Return an object's uid, "" where it has none."""
-    return text_field(metadata(obj), "uid")
+def why(event: TimelineEvent) -> str:
+    """Return what an attempt ended with, without its number."""
+    return event.message.partition(": ")[2]

@@ -7,24 +7,29 @@ pkg/webhooks/resource/mutation.
 from kyvsim.kube.objects import metadata, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.ephemeral_reports import Told, write_report
+from kyvsim.sim.kyverno.ephemeral_reports import write_report
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE
 
 _ACTOR = "admission-reports"
 
 
 def start_admission_reports(kyverno: Kyverno) -> None:
-    """Let reports be written on what policies say of requests that they do not block."""
-    parts = kyverno.parts
+    """Let reports be written on what policies say of requests that they do not block.
+
+    They are gathered from then on, and follow the policies there are.
+    """
+    parts, reports = kyverno.parts, kyverno.reports
+    parts.store.watch(reports.observe)
+    kyverno.policies.changed.append(lambda policy, _: reports.renew(policy))
+    kyverno.policies.dropped.append(reports.renew)
 
     def tell(admission: Admission) -> None:
         if not _is_reported(admission):
             return
         subject = admission.request.object
-        told = Told(subject, admission.responses, admission.review.uid, "admission")
-        parts.scheduler.after(NOTICE, _ACTOR, lambda: write_report(parts, ADMISSION, told))
+        responses, base = admission.responses, admission.review.uid
+        parts.scheduler.after(NOTICE, _ACTOR, lambda: write_report(parts, subject, responses, base))
 
     kyverno.admission.listeners.append(tell)
 

@@ -38,7 +38,8 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
     def emit(review: Review, request: AdmissionRequest) -> None:
         before = len(parts.timeline.events)
         works = [*_triggered(kyverno, request)]
-        if not _is_own(request):
+        # The webhooks are registered for the kinds that are generated, not for their subresources.
+        if not _is_own(request) and not request.subresource:
             works += managed_work(kyverno, request)
 
         def write(work: Work) -> None:

@@ -6,7 +6,8 @@ pkg/background/common/util.go.
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
-from kyvsim.sim.kyverno.generate import Attempt, attempt_generate
+from kyvsim.sim.kyverno.attempt import Attempt
+from kyvsim.sim.kyverno.generate import attempt_generate
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.mutate_existing import attempt_mutation
 from kyvsim.sim.kyverno.update_requests import (
@@ -60,7 +61,7 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     work = _ATTEMPTS.get(text_field(spec, "requestType"))
     if work is None:
         return
-    if spec["requestType"] == MUTATE and kyverno.cache.get(spec["policy"]) is None:
+    if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
         _drop_mutations(spec["policy"], kyverno)
         return
     event = _begin(obj, kyverno)

@@ -8,12 +8,19 @@ from collections.abc import Iterator
 from kyvsim.compile import Step
 from kyvsim.engine import World, creation_of, open_request, run_step
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, metadata, object_key
+from kyvsim.kube.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
-from kyvsim.sim.kyverno.ephemeral_reports import Told, write_report
 from kyvsim.sim.kyverno.event_notes import (
     applied,
     excepted,
@@ -23,7 +30,6 @@ from kyvsim.sim.kyverno.event_notes import (
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.report_results import is_reported
-from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
@@ -98,13 +104,12 @@ class _Scanner:
                     yield step._replace(rules=rules)
 
     def _after(self, delay: float, obj: Json) -> None:
-        key, uid = object_key(obj), metadata(obj).get("uid")
-        waits = delay >= SCAN_DELAY
-        if not uid or (waits and uid in self._waiting):
-            return
-        if waits:
+        key, uid = object_key(obj), text_field(metadata(obj), "uid")
+        if delay < SCAN_DELAY:
+            self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
+        elif uid not in self._waiting:
             self._waiting.add(uid)
-        self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid), timer=waits)
+            self._parts.scheduler.follow_up(delay, _ACTOR, lambda: self._scan(key, uid))
 
     def _scan(self, key: ObjectKey, uid: str) -> None:
         self._waiting.discard(uid)
@@ -116,7 +121,7 @@ class _Scanner:
         responses = tuple(self._responses(obj))
         for response in responses:
             self._kyverno.events.record(*_events(self._parts, response))
-        write_report(self._parts, REPORTS, Told(obj, responses, uid, "background-scan"))
+        self._kyverno.reports.tell(obj, responses)
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
         """Yield what policies say of an object as if nobody in particular created it now."""

@@ -40,8 +40,16 @@ class Owner(NamedTuple):
         return f"{self.policy.key}/{self.rule.name}"
 
 
-def realize(wanted: Json, owner: Owner, parts: Parts) -> ApiError | None:
-    """Let an object be as a rule wants it, and return why that failed, or None."""
+class Realized(NamedTuple):
+    """How it ended that an object was to be as a rule wants it."""
+
+    created: Json = None
+    """The object, where it was not there before."""
+    error: ApiError | None = None
+
+
+def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
+    """Let an object be as a rule wants it; return whether it is new, or why that failed."""
     key = object_key(wanted)
     _mark_source(wanted, owner, parts)
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
@@ -50,12 +58,12 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> ApiError | None:
         response = parts.client(BACKGROUND).create(owned)
         _tell(parts, response, "generate", owner)
         exists = response.error is not None and response.error.reason == "AlreadyExists"
-        return None if exists else response.error
+        return Realized(owned) if exists else Realized(response.object, response.error)
     if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
-        return None
+        return Realized()
     response = _update(owned, live, owner, parts)
     _tell(parts, response, "synchronize", owner)
-    return response.error
+    return Realized(error=response.error)
 
 
 def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:

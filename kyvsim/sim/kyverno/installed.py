@@ -5,7 +5,9 @@ from typing import NamedTuple
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
+from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts
 
 
@@ -18,3 +20,6 @@ class Kyverno(NamedTuple):
     policies: PolicyStatusController
     """Tells of policies that act anew, and of those that are gone."""
     events: EventRecorder
+    lister: PolicyLister
+    """The policies that work in the background, which do not wait for admission."""
+    reports: ReportCollector

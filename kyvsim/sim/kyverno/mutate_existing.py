@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from kyvsim.compile import CompiledPolicy, Step
 from kyvsim.engine import World, open_background, run_step
 from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Phase, RuleResult, RuleStatus
-from kyvsim.sim.kyverno.generate import Attempt
+from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
+from kyvsim.sim.kyverno.attempt import Attempt
+from kyvsim.sim.kyverno.event_notes import background_failed, background_succeeded
+from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.live_triggers import TriggerError, created_trigger, find
 from kyvsim.sim.kyverno.recorded_requests import request_of
+from kyvsim.sim.kyverno.served_kinds import ServedKinds
 from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.server import ApiResponse
 
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
@@ -25,7 +30,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     That the trigger is not there ends the work, without another attempt, as upstream has it.
     """
     spec = update_request["spec"]
-    policy = kyverno.cache.get(spec["policy"])
+    policy = kyverno.lister.get(spec["policy"])
     rules = policy.policy.rules if policy else ()
     if policy is None or not any(
         _is_meant(one.name, spec) for one in rules if one.mutates_existing
@@ -56,7 +61,7 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[str]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    world = World(kyverno.parts.store)
+    world = World(ServedKinds(kyverno.parts.store, policy.policy))
     given = open_background(policy.policy, trigger, request, world)
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
@@ -69,15 +74,29 @@ def _mutate(
                 f"response {result.status.value}: {result.message}"
             )
         elif result.status is RuleStatus.PASS:
-            yield from _write(result, policy, kyverno)
+            yield from _write_all(result, policy.policy, kyverno)
 
 
-def _write(result: RuleResult, policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[str]:
-    parts = kyverno.parts
+def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[str]:
+    """Write the targets of a rule, tell of each, and give what failed."""
+    parts, source, rule = kyverno.parts, Source.MUTATE, result.rule.name
     for target in result.targets:
-        response = parts.client(BACKGROUND).update(target.object, target.subresource)
-        event = parts.timeline.events[-1]
-        parts.timeline.amend(event, policies=(f"{policy.policy.key}/{result.rule.name}",))
-        parts.timeline.retell(event, action="mutate existing")
-        if response.error is not None:
-            yield response.error.message
+        error = _write(target, f"{policy.key}/{rule}", kyverno).error
+        if error is None:
+            told = background_succeeded(parts, source, policy, [target.object])
+            kyverno.events.record(*told)
+            continue
+        kyverno.events.record(background_failed(parts, source, policy, error.message, rule=rule))
+        yield error.message
+
+
+def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
+    parts = kyverno.parts
+    obj, part = target.object, target.subresource
+    if part == "scale":
+        obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
+    response = parts.client(BACKGROUND).update(obj, part)
+    event = parts.timeline.events[-1]
+    parts.timeline.amend(event, policies=(rule,))
+    parts.timeline.retell(event, action="mutate existing")
+    return response

@@ -26,7 +26,6 @@ from kyvsim.sim.kyverno.update_requests import (
     submit,
 )
 from kyvsim.sim.kyverno.users import BACKGROUND
-from kyvsim.sim.latency import NOTICE
 
 _ACTOR = "policy-controller"
 _INTERVAL = 3600.0
@@ -37,21 +36,15 @@ def start_policy_controller(kyverno: Kyverno) -> None:
     """Let policies that come, change or go bring their objects along."""
     scheduler = kyverno.parts.scheduler
 
-    def changed(policy: Policy, before: Policy | None) -> None:
-        scheduler.after(NOTICE, _ACTOR, lambda: _reconcile(policy, before, kyverno))
-
     def requeue() -> None:
-        for policy in kyverno.cache.every():
+        for policy in kyverno.lister.every():
             if _works_in_background(policy.policy, kyverno):
                 _sync(policy, kyverno)
         scheduler.after(_INTERVAL, _ACTOR, requeue, timer=True)
 
-    kyverno.policies.changed.append(changed)
-    kyverno.policies.dropped.append(
-        lambda policy: scheduler.after(
-            NOTICE, _ACTOR, lambda: _clean_up(policy, policy.rules, kyverno)
-        )
-    )
+    lister = kyverno.lister
+    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+    lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
     scheduler.after(_INTERVAL, _ACTOR, requeue, timer=True)
 
 
@@ -65,7 +58,7 @@ def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
             _clean_up(before, removed, kyverno)
         else:
             release_stale_targets(before, policy, kyverno.parts)
-    compiled = kyverno.cache.get(policy.key)
+    compiled = kyverno.lister.get(policy.key)
     if compiled is not None:
         _sync(compiled, kyverno)
 

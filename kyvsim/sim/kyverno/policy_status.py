@@ -78,8 +78,18 @@ class PolicyStatusController:
                 listener(compiled.policy)
 
     def _write(self, obj: Json, status: Json) -> None:
+        status = _timed(status, obj.get("status"), self._parts.clock.stamp())
         if obj.get("status") != status:
             self._parts.client(ADMISSION).update({**obj, "status": status}, "status")
+
+
+def _timed(status: Json, before: Json, now: str) -> Json:
+    """Return a status whose condition says since when it is as it is."""
+    (condition,) = status["conditions"]
+    for one in (before or {}).get("conditions") or ():
+        if one.get("status") == condition["status"]:
+            now = one.get("lastTransitionTime") or now
+    return {**status, "conditions": [{**condition, "lastTransitionTime": now}]}
 
 
 def _is_policy(key: ObjectKey) -> bool:

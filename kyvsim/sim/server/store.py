@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural
+from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, is_namespaced, kind_of_plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 
@@ -72,6 +72,10 @@ class Store:
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" where none is known."""
         return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        return is_namespaced(split_api_version(api_version)[0], kind, self._defined)
 
     @property
     def defined(self) -> KindTable:

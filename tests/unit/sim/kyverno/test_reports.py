@@ -106,3 +106,35 @@ def test_unscored_failure_is_a_warning(put, cluster_policy, pod, reports):
     put(pod(), policy)
     [entry] = reports()[0]["results"]
     assert (entry["result"], entry["scored"], entry["severity"]) == ("warn", False, "high")
+
+
+def test_properties_of_a_rule_are_reported(put, cluster_policy, pod, reports):
+    properties = {"who": "{{ request.object.metadata.name }}"}
+    put(cluster_policy("p", {**AUDIT, "reportProperties": properties}), pod())
+    [entry] = reports(25)[0]["results"]
+    assert entry["properties"]["who"] == "p"
+
+
+def test_message_of_a_status_replaces_the_rule_s(put, cluster_policy, pod, reports):
+    put(cluster_policy("p", {**AUDIT, "reportProperties": {"failMessage": "oh no"}}), pod())
+    assert reports(25)[0]["results"][0]["message"] == "oh no"
+
+
+def test_properties_that_cannot_be_filled_in_stay_as_written(put, cluster_policy, pod, reports):
+    put(
+        cluster_policy("p", {**AUDIT, "reportProperties": {"who": "{{ request.object.nothing }}"}}),
+        pod(),
+    )
+    assert reports(25)[0]["results"][0]["properties"]["who"] == "{{ request.object.nothing }}"
+
+
+def test_controls_of_pod_security_are_reported(put, cluster_policy, obj, reports):
+    rule = {"validate": {"podSecurity": {"level": "baseline", "version": "latest"}}}
+    container = {"name": "c", "image": "nginx:1.27", "securityContext": {"privileged": True}}
+    put(cluster_policy("p", rule), obj("Pod", "p", "default", spec={"containers": [container]}))
+    properties = reports(25)[0]["results"][0]["properties"]
+    assert (properties["standard"], properties["version"]) == ("baseline", "latest")
+    assert properties["controls"] == "privileged"
+    assert properties["controlsJSON"] == (
+        '[{"ID":"privileged","Name":"Privileged Containers","Images":["docker.io/nginx:1.27"]}]'
+    )

@@ -1,0 +1,113 @@
+"""One call of kubectl: its arguments, and whom it asks for what."""
+
+from typing import NamedTuple
+
+from kyvsim.chainsaw.kubectl.arguments import Invocation
+from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
+from kyvsim.chainsaw.world import World
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.model.request import UserInfo
+from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
+from kyvsim.sim.server.client import ADMIN
+
+_DENIED = "admission webhook "
+_NO_MATCH = "NoKindMatch"
+
+
+class KubectlError(Exception):
+    """A call that failed before anything was sent; the text goes to standard error."""
+
+
+class Call(NamedTuple):
+    """What a command of kubectl works with."""
+
+    invocation: Invocation
+    stdin: str
+    world: World
+
+    @property
+    def store(self) -> Store:
+        """The objects of the cluster."""
+        return self.world.scope.session.parts.store
+
+    @property
+    def user(self) -> UserInfo:
+        """Who asks: the administrator, or whom `--as` names."""
+        name = self.invocation.value("as")
+        if not name:
+            return ADMIN
+        groups = self.invocation.values("as-group")
+        if name.startswith("system:serviceaccount:"):
+            namespace = name.split(":")[2]
+            groups += ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+        return UserInfo(name, groups=(*groups, "system:authenticated"))
+
+    @property
+    def client(self) -> Client:
+        """The API as that user sees it."""
+        return self.world.scope.session.parts.client(self.user)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that is meant where an object says none."""
+        return self.invocation.value("namespace") or "default"
+
+    def kind(self, name: str) -> NamedKind:
+        """Return the kind of a name; raise KubectlError where there is none."""
+        found = kind_named(name, self.store)
+        if found is None:
+            raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
+        return found
+
+    def key(self, kind: NamedKind, name: str) -> ObjectKey:
+        """Return the identity of an object of a kind, in the namespace that is meant."""
+        namespaced = self.world.scope.session.is_namespaced(*kind)
+        return ObjectKey(*kind, self.namespace if namespaced else "", name)
+
+    def placed(self, obj: Json) -> Json:
+        """Return an object from a file in the namespace that is meant."""
+        key = object_key(obj)
+        if key.namespace or not self.world.scope.session.is_namespaced(key.api_version, key.kind):
+            return obj
+        return {**obj, "metadata": {**metadata(obj), "namespace": self.namespace}}
+
+
+def named_objects(call: Call, words: tuple[str, ...]) -> list[tuple[NamedKind, str]]:
+    """Return the kinds and names that `TYPE NAME…` or `TYPE/NAME…` mean; "" for all of a kind."""
+    if not words:
+        raise KubectlError("error: You must provide one or more resources by argument or filename.")
+    if "/" in words[0]:
+        pairs = [word.partition("/") for word in words]
+        return [(call.kind(kind), name) for kind, _, name in pairs]
+    kinds = [call.kind(one) for one in words[0].split(",")]
+    return [(kind, name) for kind in kinds for name in words[1:] or ("",)]
+
+
+def failure(error: ApiError, about: str = "") -> Printed:
+    """Return what kubectl prints of a refusal; `about` says what it was doing.
+
+    Source of the texts: kubectl pkg/cmd/util/helpers.go.
+    """
+    message = f"{about}: {error.message}" if about else error.message
+    if error.reason == "Invalid":
+        head, _, rest = error.message.partition(" is invalid: ")
+        return Printed(STDERR, f"The {head.lstrip()} is invalid: {rest}\n")
+    if error.reason == _NO_MATCH:
+        return Printed(STDERR, f"error: {message}\n")
+    reason = "" if error.message.startswith(_DENIED) or not error.reason else f" ({error.reason})"
+    return Printed(STDERR, f"Error from server{reason}: {message}\n")
+
+
+def answer(response: ApiResponse, done: str, about: str = "") -> Result:
+    """Return what kubectl prints of an answer: warnings, then what was done or why not."""
+    printed = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
+    if response.error is not None:
+        return Result(1, (*printed, failure(response.error, about)))
+    return Result(0, (*printed, Printed(STDOUT, f"{done}\n")))
+
+
+def together(results: list[Result]) -> Result:
+    """Return several results as one: it fails where one of them does."""
+    printed = tuple(one for result in results for one in result.printed)
+    return Result(max((result.status for result in results), default=0), printed)

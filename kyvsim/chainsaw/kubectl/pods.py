@@ -1,0 +1,102 @@
+"""What kubectl does with Pods: `run`, `exec`, `debug`, `evict`."""
+
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl.call import Call, KubectlError, answer, failure
+from kyvsim.chainsaw.kubectl.kinds import NamedKind
+from kyvsim.chainsaw.streams import Result
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.request import Operation
+from kyvsim.sim.server import ApiRequest, errors
+from kyvsim.sim.server.subresources import eviction_request, exec_request
+
+_POD = NamedKind("v1", "Pod")
+
+
+def run(call: Call) -> Result:
+    """Create a Pod with one container."""
+    given = call.invocation
+    if len(given.words) != 1 or not given.value("image"):
+        raise KubectlError('error: required flag(s) "image" not set')
+    name = given.words[0]
+    container: dict[str, Json] = {"name": name, "image": given.value("image"), "resources": {}}
+    words = list(given.command)
+    if words:
+        container["command" if given.holds("command") else "args"] = words
+    pairs = [one.partition("=") for one in given.values("labels") or [f"run={name}"]]
+    obj = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {key: value for key, _, value in pairs}},
+        "spec": {
+            "containers": [container],
+            "dnsPolicy": "ClusterFirst",
+            "restartPolicy": given.value("restart", "Always"),
+        },
+    }
+    mode = given.value("dry-run", "none")
+    if mode not in {"none", "server"}:
+        raise UnsupportedError(f"`kubectl run --dry-run={mode}`")
+    response = call.client.create(call.placed(obj), dry_run=mode == "server")
+    return answer(response, f"pod/{name} created")
+
+
+def execute(call: Call) -> Result:
+    """Ask to run a command in a Pod; nothing runs, and it prints nothing."""
+    words = call.invocation.words
+    if not words:
+        raise KubectlError("error: pod, type/name or --filename must be specified")
+    key = call.key(_POD, words[0].removeprefix("pod/").removeprefix("pods/"))
+    command = call.invocation.command or words[1:]
+    found = _missing(call, key)
+    if found is not None:
+        return found
+    container = call.invocation.value("container")
+    response = call.client.send(exec_request(key, call.user, tuple(command), container))
+    if response.error is None:
+        return Result()
+    return answer(response, "")
+
+
+def debug(call: Call) -> Result:
+    """Add an ephemeral container to a Pod."""
+    given = call.invocation
+    if len(given.words) != 1 or not given.value("image"):
+        raise UnsupportedError("`kubectl debug` of anything but one Pod")
+    key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
+    pod = call.client.get(*key)
+    if pod is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    name = given.value("container") or f"debugger-{call.world.scope.session.suffix()}"
+    added = {
+        "name": name,
+        "image": given.value("image"),
+        "imagePullPolicy": "IfNotPresent",
+        "resources": {},
+        "terminationMessagePolicy": "File",
+    }
+    before = pod["spec"].get("ephemeralContainers") or []
+    spec = {**pod["spec"], "ephemeralContainers": [*before, added]}
+    request = ApiRequest(
+        Operation.UPDATE, key, call.user, {**pod, "spec": spec}, "ephemeralcontainers"
+    )
+    response = call.client.send(request._replace(patch="strategic"))
+    text = f"Defaulting debug container name to {name}." if not given.value("container") else ""
+    return answer(response, text)
+
+
+def evict(call: Call) -> Result:
+    """Evict a Pod, as the plugin of that name does."""
+    if len(call.invocation.words) != 1:
+        raise KubectlError("error: a Pod is required")
+    key = call.key(_POD, call.invocation.words[0].removeprefix("pod/"))
+    found = _missing(call, key)
+    if found is not None:
+        return found
+    response = call.client.send(eviction_request(key, call.user))
+    return answer(response, f"pod/{key.name} evicted")
+
+
+def _missing(call: Call, key: ObjectKey) -> Result | None:
+    if call.client.get(*key) is not None:
+        return None
+    return Result(1, (failure(errors.not_found(key, call.store.defined)),))

@@ -1,0 +1,75 @@
+"""`kubectl wait`: until objects are deleted, have a condition, or a field a value."""
+
+from collections.abc import Callable
+
+from kyvsim.chainsaw.durations import seconds_of
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects
+from kyvsim.chainsaw.kubectl.jsonpath import find
+from kyvsim.chainsaw.kubectl.kinds import shown_kind
+from kyvsim.chainsaw.kubectl.selecting import chosen
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.sim.server import errors
+
+_DEFAULT = "30s"
+
+
+def run(call: Call) -> Result:
+    """Wait for every object that is named."""
+    given = call.invocation
+    keys: list[ObjectKey] = []
+    for kind, name in named_objects(call, given.words):
+        keys += [call.key(kind, name)] if name else [object_key(one) for one in chosen(call, kind)]
+    condition = given.value("for")
+    if not keys:
+        return (
+            Result() if condition == "delete" else complaint("error: no matching resources found\n")
+        )
+    met = condition_of(condition)
+    printed: list[Printed] = []
+    for key in keys:
+        result = _wait(call, key, condition, met)
+        printed += result.printed
+        if result.status:
+            return Result(result.status, tuple(printed))
+    return Result(0, tuple(printed))
+
+
+def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
+    deletes = condition == "delete"
+    if not deletes and call.client.get(*key) is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    limit = seconds_of(call.invocation.value("timeout", _DEFAULT))
+    shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+    if call.world.scope.session.wait_until(lambda: met(call.client.get(*key)), limit):
+        done = "deleted" if deletes else "condition met"
+        return Result(0, (Printed(STDOUT, f"{shown} {done}\n"),))
+    text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
+    return Result(1, (Printed(STDERR, text),))
+
+
+def condition_of(text: str) -> Callable[[Json], bool]:
+    """Return the test of an object that `--for` asks for; raise UnsupportedError for others."""
+    kind, _, rest = text.partition("=")
+    if text == "delete":
+        return lambda obj: obj is None
+    if text == "create":
+        return lambda obj: obj is not None
+    if kind == "condition":
+        name, _, value = rest.partition("=")
+        return lambda obj: _has_condition(obj, name, value or "True")
+    if kind == "jsonpath":
+        path, _, wanted = rest.rpartition("=")
+        inner = path.strip("'\"").strip("{}")
+        return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [wanted]
+    raise UnsupportedError(f"`kubectl wait --for={text}`")
+
+
+def _has_condition(obj: Json, name: str, value: str) -> bool:
+    conditions = ((obj or {}).get("status") or {}).get("conditions") or []
+    return any(
+        str(one.get("type")).lower() == name.lower()
+        and str(one.get("status")).lower() == value.lower()
+        for one in conditions
+    )

@@ -1,0 +1,72 @@
+"""`script` and `command`: interpreted here, on the simulated cluster."""
+
+import re
+from collections.abc import Mapping
+
+from kyvsim.chainsaw.checks import outputs, require
+from kyvsim.chainsaw.ending import FailedError, UnsupportedError
+from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.shell.run import Shell, parsed
+from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Simple, Text
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
+from kyvsim.chainsaw.world import World
+from kyvsim.kube.objects import Json, text_field
+
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+
+
+def run_script(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
+    script = parsed(text_field(spec, "content"))
+    return _judged(scope, spec, _shell(scope, spec).run(script))
+
+
+def run_command(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Run one program with arguments; variables in them are filled in."""
+    variables = _variables(scope, spec)
+    words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
+    filled = [_filled(str(scope.filled(word)), variables) for word in words]
+    command = Simple((), tuple((Text(word, quoted=True),) for word in filled), ())
+    script = (AndOr(Pipeline((command,), negated=False), ()),)
+    return _judged(scope, spec, _shell(scope, spec).run(script))
+
+
+def _shell(scope: Scope, spec: Mapping[str, Json]) -> Shell:
+    if spec.get("workDir"):
+        raise UnsupportedError("`workDir`")
+    return Shell(World(scope), _variables(scope, spec))
+
+
+def _variables(scope: Scope, spec: Mapping[str, Json]) -> dict[str, str]:
+    found = {"NAMESPACE": scope.session.namespace}
+    for one in spec.get("env") or ():
+        found[str(one.get("name"))] = str(scope.filled(one.get("value")))
+    return found
+
+
+def _filled(text: str, variables: Mapping[str, str]) -> str:
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in variables:
+            raise UnsupportedError(f"the variable `${name}`, which the test does not set")
+        return variables[name]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _judged(scope: Scope, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
+    """Return the outputs, or raise FailedError: what `check` says, else the exit status."""
+    error = f"exit status {result.status}" if result.status else None
+    bound = scope.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
+    bound = bound.bind("error", error)
+    if spec.get("check") is not None:
+        require(bound, spec["check"], None)
+    elif error is not None:
+        told = result.text(STDERR).strip() or result.text(STDOUT).strip()
+        raise FailedError(f"{error}: {told}" if told else error)
+    return outputs(bound, spec, None)
+
+
+SCRIPT = Operation("script", run_script)
+COMMAND = Operation("command", run_command)

@@ -1,0 +1,43 @@
+"""What scripts can reach: the cluster, the files of the test, and those that they write."""
+
+from typing import NamedTuple
+
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.session import Scope
+from kyvsim.kube.objects import Json
+
+_NOWHERE = "/dev/null"
+_STDIN = frozenset({"-", "/dev/stdin"})
+
+
+class World(NamedTuple):
+    """The surroundings of a script."""
+
+    scope: Scope
+
+    def read(self, name: str, stdin: str = "") -> str | None:
+        """Return the text of a file, None where there is none."""
+        if name == _NOWHERE:
+            return ""
+        if name in _STDIN:
+            return stdin
+        name = name.removeprefix("./")
+        if name in self.scope.session.written:
+            return self.scope.session.written[name]
+        if name.startswith("/"):
+            raise UnsupportedError(f"the file `{name}`, which is outside of the test's folder")
+        return self.scope.session.files.text(name)
+
+    def write(self, name: str, text: str, *, append: bool) -> None:
+        """Write a file that only scripts of this test see."""
+        if name in {_NOWHERE, "/dev/stdout", "/dev/stderr"}:
+            return
+        written = self.scope.session.written
+        before = (self.read(name) or "") if append else ""
+        written[name.removeprefix("./")] = before + text
+
+    def objects(self, name: str, stdin: str = "") -> tuple[tuple[Json, ...], str]:
+        """Return the documents of a file, and why there are none."""
+        if name in _STDIN or name.removeprefix("./") in self.scope.session.written:
+            return self.scope.session.files.parsed(self.read(name, stdin) or "")
+        return self.scope.session.files.objects(name)

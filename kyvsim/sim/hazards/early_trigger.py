@@ -1,0 +1,81 @@
+"""KH011: an object that a generate rule is for was there before the policy was ready."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from kyvsim.compile import CompiledPolicy, CompiledRule
+from kyvsim.engine import World, check_rule, open_background
+from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
+from kyvsim.sim.hazards.facts import Facts
+
+_UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"})
+_TRIGGER = "generate.kyverno.io/trigger-uid"
+_POLICIES = frozenset({"ClusterPolicy", "Policy"})
+
+
+def find(facts: Facts) -> Iterator[Hazard]:
+    """Yield objects that a rule would generate for, had they come later."""
+    served = {labels(obj).get(_TRIGGER) for obj in facts.objects_by_uid().values()}
+    for policy in facts.kyverno.cache.every():
+        ready = _ready_at(facts, policy)
+        early = [
+            (obj, event)
+            for obj, event in _created(facts)
+            if event.number < ready and text_field(metadata(obj), "uid") not in served
+        ]
+        rules = [one for one in policy.rules if one.rule.generates and not _looks_back(policy, one)]
+        for rule, (obj, event) in product(rules, early):
+            if _wants(facts, policy, rule, obj):
+                yield _hazard(facts, f"{policy.policy.key}/{rule.rule.name}", event)
+
+
+def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
+    """Yield what is there at the end, with the event of its creation."""
+    events = {one.object: one for one in facts.events if one.action == "create"}
+    for obj in facts.parts.store.every():
+        key = object_key(obj)
+        place = key.name if key.kind == "Namespace" else key.namespace
+        if key in events and place not in _UNSEEN and key.kind not in _POLICIES:
+            yield obj, events[key]
+
+
+def _ready_at(facts: Facts, policy: CompiledPolicy) -> int:
+    """Return the number of the event with which a policy first became ready."""
+    name, namespace = policy.policy.name, policy.policy.namespace
+    for event in facts.events:
+        key = event.object
+        same = (key.kind, key.namespace, key.name) == (policy.policy.kind, namespace, name)
+        if same and event.action == "update status":
+            return event.number
+    return 0
+
+
+def _looks_back(policy: CompiledPolicy, rule: CompiledRule) -> bool:
+    """Return whether a rule generates for what is there already."""
+    own = (rule.rule.data.get("generate") or {}).get("generateExisting")
+    return bool(policy.policy.spec.get("generateExisting") if own is None else own)
+
+
+def _wants(facts: Facts, policy: CompiledPolicy, rule: CompiledRule, obj: Json) -> bool:
+    given = open_background(policy.policy, obj, None, World(facts.parts.store))
+    outcome = check_rule(rule, given, None)
+    return outcome is not None and outcome.status is RuleStatus.PASS
+
+
+def _hazard(facts: Facts, name: str, event: TimelineEvent) -> Hazard:
+    setup = event.actor == "setup"
+    message = (
+        f"`{name}` generates nothing for an object that was there before the policy was ready; "
+        "`generateExisting: true` makes it look back"
+    )
+    return Hazard(
+        "KH011",
+        HazardLevel.INFO if setup else HazardLevel.WARNING,
+        message,
+        objects=(event.object,),
+        policies=(name,),
+        events=(event.number,),
+        location=facts.place_of(name),
+    )

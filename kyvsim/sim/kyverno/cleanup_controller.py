@@ -1,0 +1,132 @@
+"""The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
+
+Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from kyvsim.compile import CompiledPolicy, Step
+from kyvsim.engine import World, creation_of, open_request, run_step
+from kyvsim.kube.cron import next_times
+from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kube.wildcard import matches
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
+from kyvsim.sim.kyverno.event_notes import cleaned_up
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.users import CLEANUP
+from kyvsim.sim.latency import NOTICE
+from kyvsim.sim.server import Change
+from kyvsim.sim.server.authorizer import may
+
+_ACTOR = "cleanup"
+_KINDS = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
+_SHORTEST_DELAY = 1.0
+_NOT_FOUND = 404
+
+
+def start_cleanup(kyverno: Kyverno) -> None:
+    """Let cleanup policies act by their schedules."""
+    kyverno.parts.store.watch(_CleanupController(kyverno).observe)
+
+
+class _CleanupController:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._plans: dict[ObjectKey, int] = {}
+        """How often each policy's next time was planned; only the last plan counts."""
+
+    def observe(self, change: Change) -> None:
+        """Plan the next time of a policy that is new or changed."""
+        key = object_key(change.subject)
+        if key.kind not in _KINDS or change.new is None:
+            return
+        if change.old is None or change.old.get("spec") != change.new.get("spec"):
+            self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._plan(key))
+
+    def _plan(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        due = _due(obj) if obj else None
+        if due is None:
+            return
+        plan = self._plans[key] = self._plans.get(key, 0) + 1
+        delay = max((due - self._parts.clock.now()).total_seconds(), _SHORTEST_DELAY)
+        self._parts.scheduler.after(delay, _ACTOR, lambda: self._run(key, plan), timer=True)
+
+    def _run(self, key: ObjectKey, plan: int) -> None:
+        obj = self._parts.store.get(*key)
+        if obj is None or self._plans[key] != plan:
+            return
+        policy, _ = self._parts.readers.policy(obj)
+        compiled = self._kyverno.cache.compiled(policy) if policy else None
+        if compiled is None:
+            return
+        for target in tuple(self._matched(compiled)):
+            self._delete(compiled.policy, target)
+        done = {"lastExecutionTime": self._parts.clock.stamp()}
+        status = {**(obj.get("status") or {}), **done}
+        self._parts.client(CLEANUP).update({**obj, "status": status}, "status")
+        self._plan(key)
+
+    def _matched(self, compiled: CompiledPolicy) -> Iterator[Json]:
+        """Yield the objects that a policy is to delete, of the kinds that may be listed."""
+        for place in tuple(self._places(compiled.policy)):
+            for obj in self._parts.store.list(*place[:3]):
+                if not self._is_filtered(obj) and self._holds(compiled, obj):
+                    yield obj
+
+    def _places(self, policy: Policy) -> Iterator[ObjectKey]:
+        selectors = tuple(_selectors(policy))
+        for api_version, kind in self._parts.store.kinds():
+            place = ObjectKey(api_version, kind, policy.namespace, "")
+            wanted = any(_selects(one, api_version, kind) for one in selectors)
+            if wanted and may(CLEANUP, "list", place, self._parts.store):
+                yield place
+
+    def _is_filtered(self, obj: Json) -> bool:
+        key = object_key(obj)
+        return is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store)
+
+    def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
+        """Return whether match, exclude and conditions of a policy say that an object goes."""
+        world = World(self._parts.store)
+        given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
+        if given is None:
+            return False
+        response = run_step(Step(compiled, compiled.rules), Phase.DELETE, given, world)
+        return any(one.status is RuleStatus.PASS for one in response.results)
+
+    def _delete(self, policy: Policy, obj: Json) -> None:
+        propagation = str(policy.spec.get("deletionPropagationPolicy") or "Background")
+        response = self._parts.client(CLEANUP).delete(object_key(obj), propagation)
+        error = response.error
+        if error is None or error.code != _NOT_FOUND:
+            why = error.message if error else ""
+            self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
+
+
+def _due(obj: Json) -> datetime | None:
+    """Return when a policy is due next: after its last execution, or else its creation."""
+    last = text_field(obj.get("status"), "lastExecutionTime")
+    since = last or text_field(metadata(obj), "creationTimestamp")
+    schedule = text_field(obj.get("spec"), "schedule")
+    try:
+        return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
+    except ValueError:
+        return None
+
+
+def _selectors(policy: Policy) -> Iterator[KindSelector]:
+    match = policy.spec.get("match") or {}
+    for one in (*(match.get("any") or ()), *(match.get("all") or ())):
+        for text in (one.get("resources") or {}).get("kinds") or ():
+            yield parse_kind_selector(text)
+
+
+def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:
+    named = (*split_api_version(api_version), kind)
+    return all(matches(pattern, value) for pattern, value in zip(selector, named, strict=False))

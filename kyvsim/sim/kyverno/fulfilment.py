@@ -1,0 +1,50 @@
+"""What a generate rule wants is written, and told.
+
+Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
+"""
+
+from kyvsim.kube.objects import Json
+from kyvsim.rules.generate import Wish
+from kyvsim.sim.kyverno.attempt import Attempt
+from kyvsim.sim.kyverno.downstreams import Owner, realize
+from kyvsim.sim.kyverno.event_notes import background_succeeded, generated
+from kyvsim.sim.kyverno.events import Source
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.server import ApiError
+
+
+def fulfil(wishes: list[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
+    """Write what is wanted; outside a loop, that something is not found is no failure."""
+    loops = bool(owner.rule.data["generate"].get("foreach"))
+    problems: list[str] = []
+    created: list[Json] = []
+    for wish in wishes:
+        error = _fulfil_one(wish, owner, created, kyverno) if not wish.problem else None
+        if wish.problem:
+            problems.append(": ".join(filter(None, (wish.place, wish.problem))))
+        elif error is not None and not loops and error.reason == "NotFound":
+            return Attempt(note=f"nothing generated: {error.message}")
+        elif error is not None:
+            problems.append(error.message)
+    if not problems:
+        _tell_success(created, owner, kyverno)
+    return Attempt(tuple(problems))
+
+
+def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> ApiError | None:
+    """Write the objects of one wish until one fails; `created` grows by those that are new."""
+    for obj in wish.objects:
+        realized = realize(obj, owner, kyverno.parts)
+        if realized.error is not None:
+            return realized.error
+        created += [realized.created] if realized.created else []
+    return None
+
+
+def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
+    """Let events tell what a rule made: on each object, and on the policy."""
+    policy, source = owner.policy, Source.GENERATE
+    kyverno.events.record(
+        *(generated(source, policy, owner.rule.name, obj) for obj in created),
+        *background_succeeded(kyverno.parts, source, policy, created),
+    )

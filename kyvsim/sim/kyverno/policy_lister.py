@@ -1,0 +1,87 @@
+"""The policies that work in the background, as they are stored: ready or not.
+
+Source of the rules: upstream pkg/policy/policy_controller.go, whose informers do not wait for
+admission.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.compile import CompiledPolicy
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
+from kyvsim.sim.latency import NOTICE
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+
+_ACTOR = "policy-controller"
+_KINDS = frozenset(kind for _, kind in POLICY_KINDS)
+
+
+class PolicyLister:
+    """Policies with rules that generate or mutate what exists, by key."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self._policies: dict[str, Policy] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
+        self.changed: list[Callable[[Policy, Policy | None], None]] = []
+        """Who is told of a policy that is new or has changed, with what it was before."""
+        self.dropped: list[Callable[[Policy], None]] = []
+        """Who is told of a policy that is gone."""
+        parts.store.watch(self._observe)
+
+    def get(self, key: str) -> CompiledPolicy | None:
+        """Return a policy, compiled, or None where it is gone or not sound."""
+        policy = self._policies.get(key)
+        if policy is None:
+            return None
+        if key not in self._compiled:
+            compiled = self._cache.compiled(policy)
+            if compiled is None:
+                return None
+            self._compiled[key] = compiled
+        return self._compiled[key]
+
+    def every(self) -> list[CompiledPolicy]:
+        """Return all policies, compiled, by key."""
+        found = (self.get(key) for key in sorted(self._policies))
+        return [one for one in found if one is not None]
+
+    def _observe(self, change: Change) -> None:
+        key = object_key(change.subject)
+        after = self._parts.scheduler.after
+        if key.kind == "PolicyException":
+            after(NOTICE, _ACTOR, self._compiled.clear)
+        elif key.kind in _KINDS and key.api_version.startswith("kyverno.io/"):
+            if change.new is None:
+                after(NOTICE, _ACTOR, lambda: self._drop(policy_key(change.old)))
+            elif change.old is None or change.old.get("spec") != change.new.get("spec"):
+                after(NOTICE, _ACTOR, lambda: self._take(key))
+
+    def _take(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        policy = self._read(obj) if obj is not None else None
+        if policy is None:
+            return
+        before = self._policies.get(policy.key)
+        self._policies[policy.key] = policy
+        self._compiled.pop(policy.key, None)
+        for listener in self.changed:
+            listener(policy, before)
+
+    def _read(self, obj: Json) -> Policy | None:
+        """Return a policy if it works in the background, now or until now."""
+        policy, _ = self._parts.readers.policy(obj)
+        if policy is None:
+            return None
+        works = any(rule.generates or rule.mutates_existing for rule in policy.rules)
+        return policy if works or policy.key in self._policies else None
+
+    def _drop(self, key: str) -> None:
+        self._compiled.pop(key, None)
+        policy = self._policies.pop(key, None)
+        if policy is not None:
+            for listener in self.dropped:
+                listener(policy)

@@ -1,0 +1,189 @@
+"""One report for each object, gathered from what is said of it now and then.
+
+Source of the rules: upstream pkg/controllers/report/aggregate.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from kyvsim.compile import CompiledPolicy, CompiledRule
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyResponse
+from kyvsim.sim.kyverno.ephemeral_reports import (
+    API_VERSION,
+    MANAGED,
+    OWNED_NAME,
+    OWNED_NAMESPACE,
+    UID_LABEL,
+    adopted,
+    kind_of_report,
+    owner_reference,
+)
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
+from kyvsim.sim.kyverno.users import REPORTS
+from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+
+_ACTOR = "reports"
+_EPHEMERAL = frozenset({"EphemeralReport", "ClusterEphemeralReport"})
+_REPORT = "wgpolicyk8s.io/v1alpha2"
+
+
+class _Told(NamedTuple):
+    """What was said of one object, until its report says it."""
+
+    owner: Json
+    """A reference to the object."""
+    results: list[Json]
+
+
+class ReportCollector:
+    """Gathers what is said of objects.
+
+    What admission says stays in ephemeral reports meanwhile. What is found in the background would
+    too; here it waits in memory, for nothing but the collector looks at it.
+    """
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self._client = parts.client(REPORTS)
+        self._told: dict[tuple[str, str], list[_Told]] = {}
+        """By namespace and uid of the object."""
+
+    def tell(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+        """Put into the report of an object soon what was found in the background.
+
+        Results tell of downstreams (`generated`) and of changed objects (`targets`).
+        """
+        results = entries(responses, int(self._parts.clock.now().timestamp()))
+        owner = owner_reference(subject)
+        if results and owner["uid"]:
+            place = object_key(subject).namespace, owner["uid"]
+            self._told.setdefault(place, []).append(_Told(owner, results))
+            self._gather_later(place)
+
+    def observe(self, change: Change) -> None:
+        """Look at an ephemeral report some time after it was written."""
+        key = object_key(change.subject)
+        if key.kind in _EPHEMERAL and change.new is not None and key.api_version == API_VERSION:
+            self._later(key)
+
+    def renew(self, policy: Policy) -> None:
+        """Gather again what tells of a policy that changed or is gone."""
+        for report in self._reports():
+            if any(one["policy"] == policy.key for one in report.get("results") or ()):
+                key = object_key(report)
+                self._gather_later((key.namespace, key.name))
+
+    def _later(self, key: ObjectKey) -> None:
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._look(key))
+
+    def _gather_later(self, place: tuple[str, str]) -> None:
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
+
+    def _reports(self) -> Iterable[Json]:
+        for kind in ("ClusterPolicyReport", "PolicyReport"):
+            yield from self._parts.store.list(_REPORT, kind, "")
+
+    def _look(self, key: ObjectKey) -> None:
+        """Find out whose an ephemeral report is, then gather it."""
+        report = self._parts.store.get(*key)
+        if report is None:
+            return
+        owners = metadata(report).get("ownerReferences")
+        if owners:
+            self._gather((key.namespace, owners[0]["uid"]))
+            return
+        owner = self._owner(report)
+        if owner is not None:
+            self._client.update(adopted(report, owner))
+        elif self._age(report) > REPORT_GIVEN_UP:
+            self._client.delete(key)
+        else:
+            self._later(key)
+
+    def _owner(self, report: Json) -> Json | None:
+        told = report["spec"]["owner"]
+        notes = metadata(report)["annotations"]
+        place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
+        return self._parts.store.get(told["apiVersion"], told["kind"], *place)
+
+    def _age(self, report: Json) -> float:
+        created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
+        return (self._parts.clock.now() - created).total_seconds()
+
+    def _gather(self, place: tuple[str, str]) -> None:
+        """Put what was said of one object, by namespace and uid, into its report."""
+        namespace, uid = place
+        some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
+        ephemeral = [one for one in some if _is_of(one, uid)]
+        told = self._told.pop(place, [])
+        told += [
+            _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
+        ]
+        self._write(place, told)
+        for one in ephemeral:
+            self._client.delete(object_key(one))
+
+    def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
+        namespace, uid = place
+        kind = "PolicyReport" if namespace else "ClusterPolicyReport"
+        old = self._parts.store.get(_REPORT, kind, namespace, uid)
+        sources = [one.results for one in told]
+        results = in_order(self._merged([old["results"], *sources] if old else sources).values())
+        if old is None and results:
+            report = _new_report(kind, namespace, told[0].owner)
+            self._client.create(_with_results(report, results))
+        elif old is not None and not results:
+            self._client.delete(object_key(old))
+        elif old is not None and _with_results(old, results) != old:
+            self._client.update(_with_results(old, results))
+
+    def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, str], Json]:
+        """Return the newest entry of each rule there is; of two of one time the first."""
+        rules = self._rules()
+        found: dict[tuple[str, str], Json] = {}
+        for entry in (one for source in sources for one in source):
+            key = entry["policy"], entry["rule"]
+            known = found.get(key)
+            newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
+            if key in rules and newer:
+                found[key] = entry
+        return found
+
+    def _rules(self) -> set[tuple[str, str]]:
+        """Return policy and rule of all that may be told, by the policies that act."""
+        return {
+            (one.policy.key, rule.rule.name)
+            for one in self._cache.every()
+            if is_reported(one.policy)
+            for rule in _every_rule(one)
+        }
+
+
+def _every_rule(policy: CompiledPolicy) -> Iterator[CompiledRule]:
+    yield from policy.rules
+    yield from policy.validating_others
+    for some in policy.validating.values():
+        yield from some
+
+
+def _is_of(report: Json, uid: str) -> bool:
+    return labels(report).get(UID_LABEL) == uid and bool(metadata(report).get("ownerReferences"))
+
+
+def _new_report(kind: str, namespace: str, owner: Json) -> Json:
+    meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
+    scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
+    if namespace:
+        meta["namespace"] = scope["namespace"] = namespace
+    return {"apiVersion": _REPORT, "kind": kind, "metadata": meta, "scope": scope}
+
+
+def _with_results(report: Json, results: list[Json]) -> Json:
+    return {**report, "results": results, "summary": summary(results)}

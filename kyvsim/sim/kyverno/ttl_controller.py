@@ -1,0 +1,105 @@
+"""The controller of lifetimes: it deletes objects when their label says so.
+
+Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager looks
+every minute which kinds it may watch and delete; of those it follows every change.
+"""
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, object_key
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.time_to_live import TTL_LABEL, TtlError, end_of_life
+from kyvsim.sim.kyverno.users import CLEANUP
+from kyvsim.sim.latency import NOTICE
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server.metadata import is_terminating
+
+_ACTOR = "ttl"
+_INTERVAL = 60.0
+_VERBS = ("watch", "list", "delete")
+_PROPAGATION = "cleanup.kyverno.io/propagation-policy"
+_POLICIES = frozenset({"Foreground", "Background", "Orphan"})
+
+
+def start_ttl(kyverno: Kyverno) -> None:
+    """Let objects be deleted when their label says so."""
+    kyverno.parts.store.watch(_TtlController(kyverno.parts).observe)
+
+
+class _TtlController:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._followed: set[tuple[str, str]] = set()
+        """Group and kind of what is followed."""
+        self._left: dict[ObjectKey, None] = {}
+        """Labelled objects of kinds that were not followed when they were written."""
+        self._looks = False
+
+    def observe(self, change: Change) -> None:
+        """Follow an object that has the label."""
+        obj = change.new
+        if obj is None or TTL_LABEL not in labels(obj) or is_terminating(obj):
+            return
+        key = object_key(obj)
+        if self._follows(key):
+            self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._plan(key))
+        else:
+            self._left[key] = None
+            self._look_later()
+
+    def _follows(self, key: ObjectKey) -> bool:
+        """Return whether the manager has seen that it may follow a kind."""
+        named = _group_kind(key)
+        # Whether a kind was open to it at its last look is asked when it first matters.
+        if named not in self._followed and self._parts.clock.elapsed >= _INTERVAL:
+            self._try(key)
+        return named in self._followed
+
+    def _try(self, key: ObjectKey) -> None:
+        anywhere = key._replace(namespace="", name="")
+        if all(may(CLEANUP, verb, anywhere, self._parts.store) for verb in _VERBS):
+            self._followed.add(_group_kind(key))
+
+    def _look_later(self) -> None:
+        if not self._looks:
+            self._looks = True
+            wait = _INTERVAL - self._parts.clock.elapsed % _INTERVAL
+            self._parts.scheduler.after(wait, _ACTOR, self._look, timer=True)
+
+    def _look(self) -> None:
+        """See which kinds may be followed now, and follow what is there of them."""
+        self._looks = False
+        for key in tuple(self._left):
+            self._try(key)
+            if _group_kind(key) in self._followed or self._parts.store.get(*key) is None:
+                del self._left[key]
+                self._plan(key)
+        if self._left:
+            self._look_later()
+
+    def _plan(self, key: ObjectKey) -> None:
+        """Delete an object whose time has come; wait for the time of another."""
+        obj = self._parts.store.get(*key)
+        if obj is None or is_terminating(obj):
+            return
+        try:
+            end = end_of_life(obj, self._parts.clock.now())
+        except TtlError:
+            return
+        if end is None:
+            return
+        rest = (end - self._parts.clock.now()).total_seconds()
+        if rest > 0:
+            self._parts.scheduler.after(rest, _ACTOR, lambda: self._plan(key), timer=True)
+        else:
+            self._parts.client(CLEANUP).delete(key, _propagation(obj))
+
+
+def _propagation(obj: Json) -> str:
+    wish = annotations(obj).get(_PROPAGATION, "")
+    return wish if wish in _POLICIES else "Background"
+
+
+def _group_kind(key: ObjectKey) -> tuple[str, str]:
+    return split_api_version(key.api_version)[0], key.kind

@@ -1,0 +1,68 @@
+"""Runs to look for hazards in."""
+
+import pytest
+import yaml
+
+from kyvsim.api.simulation import readers
+from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
+from kyvsim.model.source import Document, Location
+from kyvsim.sim.scenario import play
+
+
+@pytest.fixture
+def documents():
+    """Return what makes documents of objects or of YAML text."""
+
+    def make(objects):
+        if isinstance(objects, str):
+            objects = list(yaml.safe_load_all(objects))
+        return tuple(
+            Document(one, f"{index}.yaml", 0, lambda _, n=index: Location(f"{n}.yaml", 1, 1))
+            for index, one in enumerate(objects)
+        )
+
+    return make
+
+
+@pytest.fixture
+def run(documents):
+    """Return what creates objects under policies, one after the other, and tells what came of it.
+
+    A number among the steps is a time to wait; policies may be steps too. `without` are objects
+    that are deleted before.
+    """
+
+    def simulate(policies, *steps, objects=(), without=(), **settings):
+        gone = [Step(Verb.DELETE, Location("steps"), objects=documents([one])) for one in without]
+        made = gone + [
+            Step(Verb.WAIT, Location("steps"), seconds=one)
+            if isinstance(one, float)
+            else Step(Verb.CREATE, Location("steps"), objects=documents([one]), lenient=True)
+            for one in steps
+        ]
+        scenario = Scenario(
+            "test",
+            settings=ScenarioSettings(**{"horizon": 20.0, **settings}),
+            objects=documents(objects),
+            policies=documents(policies),
+            steps=tuple(made),
+        )
+        simulation = play(scenario, readers())
+        assert not simulation.diagnostics, simulation.diagnostics
+        return simulation
+
+    return simulate
+
+
+@pytest.fixture
+def hazards(run):
+    """Return what tells the hazards of a run as code, level, rules and names of objects."""
+
+    def find(policies, *steps, **further):
+        found = run(policies, *steps, **further).hazards
+        return [
+            (one.code, one.level.value, one.policies, [key.name for key in one.objects])
+            for one in found
+        ]
+
+    return find

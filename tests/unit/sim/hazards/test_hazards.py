@@ -1,0 +1,196 @@
+"""Each hazard in a run that has it, and none in the same run without its cause."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kyvsim.sim.hazards import HAZARDS
+
+ROOT = Path(__file__).parents[4]
+CODES = [f"KH{number:03d}" for number in range(1, len(HAZARDS) + 1)]
+
+
+@pytest.fixture
+def generating(cluster_policy):
+    """Return what makes a policy that generates a ConfigMap for Pods."""
+
+    def make(policy="make", **fields):
+        generate = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": "{{ request.object.metadata.name }}-data",
+            "namespace": "{{ request.object.metadata.namespace }}",
+            "synchronize": True,
+            "data": {"data": {"by": policy}},
+            **fields,
+        }
+        if "clone" in fields:
+            del generate["data"]
+        return cluster_policy(policy, {"generate": generate}, background=True)
+
+    return make
+
+
+@pytest.fixture
+def volumes(cluster_policy):
+    """A policy that gives Pods a volume of a ConfigMap named after them."""
+    name = "{{ request.object.metadata.name }}-data"
+    volume = {"name": "data", "configMap": {"name": name}}
+    return cluster_policy(
+        "mount", {"mutate": {"patchStrategicMerge": {"spec": {"volumes": [volume]}}}}
+    )
+
+
+def only(found, code):
+    return [one for one in found if one[0] == code]
+
+
+def test_pod_waits_for_what_nobody_creates(hazards, volumes, generating, pod):
+    found = hazards([volumes], pod())
+    assert only(found, "KH001") == [("KH001", "error", ("mount/rule-0",), ["p"])]
+    assert not only(hazards([volumes, generating()], pod()), "KH001")
+
+
+def test_reference_of_a_user_is_a_warning(hazards, pod):
+    given = pod()
+    given["spec"]["volumes"] = [{"name": "v", "secret": {"secretName": "s"}}]
+    assert hazards([], given) == [("KH001", "warning", (), ["p"])]
+
+
+def test_denied_trigger_names_the_match_that_keeps_out_of_it(run, cluster_policy, generating, pod):
+    demand = {"pattern": {"metadata": {"labels": {"team": "?*"}}}, "message": "no team"}
+    guard = cluster_policy("guard", {"validate": {**demand, "failureAction": "Enforce"}})
+    (hazard,) = run([guard, generating()], pod(), pod("q", labels={"team": "a"})).hazards
+    assert (hazard.code, hazard.level) == ("KH002", "info")
+    assert hazard.policies == ("make/rule-0", "guard/rule-0")
+    assert '`match: resources: selector: matchLabels: {team: "?*"}`' in hazard.message
+
+
+def test_objects_of_a_rule_lead_back_to_it(hazards, cluster_policy, pod):
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+
+    def jobs(labels):
+        meta = {"labels": labels} if labels else {}
+        generate = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": "j-{{ request.object.metadata.name }}",
+            "namespace": "default",
+            "data": {"spec": {"template": {"metadata": meta, **template}}},
+        }
+        left = {"any": [{"resources": {"selector": {"matchLabels": {"no": "job"}}}}]}
+        return cluster_policy("jobs", {"generate": generate, "exclude": left}, background=True)
+
+    rights = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": "jobs",
+            "labels": {"rbac.kyverno.io/aggregate-to-background-controller": "true"},
+        },
+        "rules": [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["*"]}],
+    }
+    found = only(hazards([jobs({})], pod(), objects=[rights]), "KH003")
+    assert [one[:3] for one in found] == [("KH003", "error", ("jobs/rule-0",))]
+    assert not only(hazards([jobs({"no": "job"})], pod(), objects=[rights]), "KH003")
+
+
+def test_mutation_that_changes_its_own_result_again(hazards, cluster_policy, pod):
+    patch = "- {op: add, path: /spec/tolerations/-, value: {key: a, operator: Exists}}"
+    growing = cluster_policy("grow", {"mutate": {"patchesJson6902": patch}})
+    given = pod()
+    given["spec"]["tolerations"] = []
+    assert ("KH004", "warning", ("grow/rule-0",), ["p"]) in hazards([growing], given)
+
+
+def test_policies_that_overwrite_each_other(hazards, cluster_policy, pod):
+    def colour(name, value):
+        patch = {"metadata": {"labels": {"colour": value}}}
+        return cluster_policy(name, {"mutate": {"patchStrategicMerge": patch}})
+
+    found = only(hazards([colour("a", "red"), colour("b", "blue")], pod()), "KH004")
+    assert [one[2] for one in found] == [("a/rule-0", "b/rule-0")]
+    assert not only(hazards([colour("a", "red"), colour("b", "red")], pod()), "KH004")
+
+
+def test_clone_without_its_source(hazards, generating, pod, obj):
+    clone = generating(clone={"name": "source", "namespace": "default"})
+    found = only(hazards([clone], pod()), "KH005")
+    assert [one[1:3] for one in found] == [("error", ("make/rule-0",))]
+    source = obj("ConfigMap", "source", "default", data={"a": "b"})
+    assert not only(hazards([clone], pod(), objects=[source]), "KH005")
+
+
+def test_object_of_a_user_is_taken_over(hazards, generating, pod, obj):
+    own = obj("ConfigMap", "p-data", "default", data={"mine": "yes"})
+    found = only(hazards([generating()], pod(), objects=[own]), "KH006")
+    assert found == [("KH006", "error", ("make/rule-0",), ["p-data"])]
+
+
+def test_two_triggers_generate_one_object(hazards, generating, pod):
+    found = only(hazards([generating(name="one")], pod("p"), 1.0, pod("q")), "KH006")
+    assert found == [("KH006", "error", ("make/rule-0",), ["one"])]
+    assert not only(hazards([generating()], pod("p"), 1.0, pod("q")), "KH006")
+
+
+def test_name_that_no_object_can_have(hazards, generating, pod):
+    found = only(hazards([generating(name="Not_Valid")], pod()), "KH006")
+    assert found == [("KH006", "error", ("make/rule-0",), ["Not_Valid"])]
+
+
+def test_background_controller_without_a_right(hazards, generating, pod):
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "kyverno:background-controller"},
+    }
+    found = only(hazards([generating()], 1.0, pod(), without=[binding]), "KH007")
+    assert [one[1:3] for one in found] == [("error", ("make/rule-0",))]
+
+
+@pytest.mark.parametrize(
+    ("model", "level"), [("kyverno-1.19", "info"), ("background-gates-generate", "error")]
+)
+def test_background_off_beside_a_generate_rule(hazards, generating, pod, model, level):
+    policy = generating()
+    assert not only(hazards([policy], pod(), model=model), "KH008")
+    policy["spec"]["background"] = False
+    found = only(hazards([policy], pod(), model=model), "KH008")
+    assert found == [("KH008", level, ("make/rule-0",), [])]
+
+
+def test_name_is_read_before_it_is_made(hazards, volumes, pod):
+    nameless = pod()
+    nameless["metadata"] = {"generateName": "p-", "namespace": "default"}
+    found = only(hazards([volumes], nameless), "KH009")
+    assert [one[:3] for one in found] == [("KH009", "error", ("mount/rule-0",))]
+    assert not only(hazards([volumes], pod()), "KH009")
+
+
+def test_namespace_of_a_generated_object_is_missing(hazards, generating, pod, obj):
+    policy = generating(namespace="{{ request.object.metadata.name }}")
+    found = only(hazards([policy], pod("team-a")), "KH010")
+    assert [one[1:3] for one in found] == [("error", ("make/rule-0",))]
+    given = [obj("Namespace", "team-a")]
+    assert not only(hazards([policy], pod("team-a"), objects=given), "KH010")
+
+
+def test_trigger_was_there_before_the_policy(hazards, generating, pod):
+    found = only(hazards([], pod(), generating(), 1.0), "KH011")
+    assert found == [("KH011", "warning", ("make/rule-0",), ["p"])]
+    assert only(hazards([generating()], objects=[pod()]), "KH011")[0][1] == "info"
+    looking_back = generating()
+    looking_back["spec"]["rules"][0]["generate"]["generateExisting"] = True
+    assert not only(hazards([], pod(), looking_back, 1.0), "KH011")
+
+
+def test_every_code_has_one_home_and_a_section():
+    homes = {}
+    for path in (ROOT / "kyvsim/sim/hazards").glob("*.py"):
+        for code in set(re.findall(r'"(KH\d{3})"', path.read_text(encoding="utf-8"))):
+            homes.setdefault(code, []).append(path.stem)
+    assert sorted(homes) == CODES
+    assert all(len(files) == 1 for files in homes.values())
+    page = (ROOT / "docs/hazards.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (KH\d{3}) ", page, re.MULTILINE) == CODES
