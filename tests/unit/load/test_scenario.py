@@ -34,7 +34,8 @@ def read(tmp_path):
 
 def test_every_field_is_read(read, tmp_path):
     (tmp_path / "pod.yaml").write_text(POD)
-    scenario, told = read(f"""
+    scenario, told = read(
+        f"""
 description: words
 settings:
   model: background-gates-generate
@@ -58,7 +59,8 @@ steps:
   - delete: {{apiVersion: v1, kind: Pod, namespace: lab, name: p}}
 expect: [{{finally: {POD}}}]
 hazards: {{failOn: warning}}
-""".replace("denied: no", "denied: refused"))
+""".replace("denied: no", "denied: refused")
+    )
     assert not told
     assert (scenario.name, scenario.description, scenario.fail_on) == ("story", "words", "warning")
     settings = scenario.settings
