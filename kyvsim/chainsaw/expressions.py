@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
-from kyvsim.expr import Environment, QueryError, bound_queries
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, bound_queries
 from kyvsim.kube.objects import Json
 
 _FOREACH = re.compile(r"~(\w+)?\.(.*)")
@@ -65,7 +65,7 @@ def asker(env: Environment) -> Ask:
         named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}
         try:
             return evaluate(text, floated(value), named)
-        except QueryError as error:
+        except (QueryError, QuerySyntaxError) as error:
             missing = error.message.removeprefix(_UNKNOWN)
             if missing in NEEDING_A_CLUSTER:
                 raise UnsupportedError(f"the function `{missing}` of an expression") from None

@@ -1,13 +1,19 @@
 """Scalars that are expressions, filled in: keys stay as they are."""
 
+from types import MappingProxyType
+
 from kyvsim.chainsaw.expressions import Ask, Bindings, ask_expression, parse_expression
 from kyvsim.kube.objects import Json
 
 _LARGEST_WHOLE = 2**63
+_EMPTY: Json = MappingProxyType({})
 
 
-def fill(value: Json, bindings: Bindings, ask: Ask, *, data: Json = None) -> Json:
-    """Return a value with every text that is an expression replaced by what it finds in `data`."""
+def fill(value: Json, bindings: Bindings, ask: Ask, *, data: Json = _EMPTY) -> Json:
+    """Return a value with every text that is an expression replaced by what it finds in `data`.
+
+    Without data there is an empty map, so that lists and maps can be made of bindings.
+    """
     kind = value.__class__
     if kind is dict:
         return {key: fill(member, bindings, ask, data=data) for key, member in value.items()}

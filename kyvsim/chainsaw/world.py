@@ -21,6 +21,7 @@ class World(NamedTuple):
             return ""
         if name in _STDIN:
             return stdin
+        name = name.removeprefix("./")
         if name in self.scope.session.written:
             return self.scope.session.written[name]
         if name.startswith("/"):
@@ -33,10 +34,10 @@ class World(NamedTuple):
             return
         written = self.scope.session.written
         before = (self.read(name) or "") if append else ""
-        written[name] = before + text
+        written[name.removeprefix("./")] = before + text
 
     def objects(self, name: str, stdin: str = "") -> tuple[tuple[Json, ...], str]:
         """Return the documents of a file, and why there are none."""
-        if name in _STDIN or name in self.scope.session.written:
+        if name in _STDIN or name.removeprefix("./") in self.scope.session.written:
             return self.scope.session.files.parsed(self.read(name, stdin) or "")
         return self.scope.session.files.objects(name)

@@ -1,6 +1,6 @@
 """Chainsaw tests and step templates: found in folders, read into the model.
 
-Codes: KV050 a path without chainsaw tests, KV051 a document that is no test that can be used.
+Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used.
 Source of the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
 """
 
@@ -73,15 +73,15 @@ def find_tests(
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     """Return the test files in a folder, and below it if `deep`, or why there are none."""
     if not deep and os.path.isdir(path):
-        file = os.path.join(path, file_name)
+        file = os.path.normpath(os.path.join(path, file_name))
         if os.path.isfile(file):
             return (file,), ()
         text = f"there is no `{file_name}` in this folder"
-        return (), (Diagnostic("KV050", Severity.ERROR, text, Location(path)),)
+        return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
     found, remarks = find_manifests(path, file_name)
     if not found and not remarks:
         text = f"there is no `{file_name}` in or below this folder"
-        return (), (Diagnostic("KV050", Severity.ERROR, text, Location(path)),)
+        return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
     return found, remarks
 
 
@@ -94,7 +94,7 @@ def read_tests(file: str) -> tuple[tuple[ChainsawTest, ...], tuple[Diagnostic, .
         try:
             tests.append(load_test(document))
         except Problem as problem:
-            error = Diagnostic("KV051", Severity.ERROR, problem.message, problem.location)
+            error = Diagnostic("KV061", Severity.ERROR, problem.message, problem.location)
             problems.append(error)
     return tuple(tests), tuple(problems)
 

@@ -3,8 +3,8 @@
     python tests/package_data/make_installation.py CHART ROLES > kyvsim/sim/installation.json
 
 CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the values
-under which upstream runs its end-to-end tests (scripts/config/standard/kyverno.yaml); ROLES is the
-folder of Kubernetes' own roles
+under which upstream runs its end-to-end tests (scripts/config/standard/kyverno.yaml, then
+scripts/config/ttl/kyverno.yaml); ROLES is the folder of Kubernetes' own roles
 (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of k8s.io/kubernetes).
 """
 

@@ -32,7 +32,7 @@ def run_error(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     scheduler, clock = scope.session.parts.scheduler, scope.session.parts.clock
     for tree in _trees(scope, spec):
         end = clock.elapsed + limit
-        scheduler.settle(limit)
+        scheduler.settle(limit, follow_ups=True)
         _wait(scope, end - clock.elapsed, partial(_met, scope, tree))
     return {}
 

@@ -76,10 +76,9 @@ class Shell:
         return self.status == 0
 
     def _and_or(self, tree: AndOr, stdin: str) -> None:
-        pipelines = [("&&", tree.first), *tree.rest]
-        self.status = 0
+        pipelines = [("", tree.first), *tree.rest]
         for place, (operator, pipeline) in enumerate(pipelines):
-            if (operator == "&&") != (self.status == 0):
+            if operator and (operator == "&&") != (self.status == 0):
                 continue
             last = place == len(pipelines) - 1
             self._tested += not last

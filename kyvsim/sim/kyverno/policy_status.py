@@ -6,11 +6,12 @@ Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/
 from collections.abc import Callable
 from types import MappingProxyType
 
-from kyvsim.compile import CompiledPolicy
+from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile.checks.refusal import has
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
+from kyvsim.sim.kyverno.typed_rules import written_rule
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE, POLICY_READY
 from kyvsim.sim.parts import Parts
@@ -18,6 +19,16 @@ from kyvsim.sim.server import Change
 
 _KINDS = frozenset(POLICY_KINDS)
 _ACTOR = "admission-controller"
+_DERIVED = "autogen-"
+_COUNTS = MappingProxyType(
+    {
+        "generate": "generate",
+        "mutate": "mutate",
+        "validate": "validate",
+        "verifyimages": "verifyImages",
+    }
+)
+"""Names of the counts, and the fields of the rules that they count."""
 
 
 class PolicyStatusController:
@@ -49,12 +60,13 @@ class PolicyStatusController:
             return
         policy, _ = self._parts.readers.policy(obj)
         compiled = self._cache.compiled(policy) if policy else None
+        now = self._parts.clock.stamp()
         if policy is None or compiled is None:
-            self._write(obj, _status(None))
+            self._write(obj, _status(None, obj.get("status"), now))
             return
         before = self._cache.get(policy.key)
         self._cache.put(policy)
-        self._write(obj, _status(compiled))
+        self._write(obj, _status(policy, obj.get("status"), now))
         for listener in self.changed:
             listener(policy, before.policy if before else None)
 
@@ -88,35 +100,33 @@ def _spec(obj: Json) -> Json:
     return obj.get("spec"), metadata(obj).get("annotations")
 
 
-def _status(compiled: CompiledPolicy | None) -> Json:
-    """Return the status of a policy that acts, or of one that cannot."""
-    if compiled is None:
-        condition = {"type": "Ready", "status": "False", "reason": "Failed", "message": "Not Ready"}
-        return {"conditions": [condition]}
-    condition = {"type": "Ready", "status": "True", "reason": "Succeeded", "message": "Ready"}
-    written = compiled.policy.rules
-    names = {rule.name for rule in written}
-    every = [*compiled.rules, *(one for some in compiled.validating.values() for one in some)]
-    derived = {one.rule.name: one.rule for one in every if one.rule.name not in names}
-    counts = {phase: sum(_counts(one.data, phase) for one in written) for phase in _SECTIONS}
+def _status(policy: Policy | None, before: Json, now: str) -> Json:
+    """Return the status of a policy that acts, or of one that cannot (None)."""
+    condition = _condition(before, now, ready=policy is not None)
+    if policy is None:
+        return {**(before or {}), "conditions": [condition]}
+    rules = [rule for rule in compute_rules(policy).every if rule.name.startswith(_DERIVED)]
+    counts = {
+        name: sum(has(rule.data, section) for rule in policy.rules)
+        for name, section in _COUNTS.items()
+    }
     return {
-        "autogen": {"rules": [dict(rule.data) for rule in derived.values()]} if derived else {},
+        "autogen": {"rules": [written_rule(rule.data) for rule in rules]} if rules else {},
         "conditions": [condition],
-        "rulecount": {_SECTIONS[phase]: count for phase, count in counts.items()},
+        "rulecount": counts,
         "validatingadmissionpolicy": {"generated": False, "message": ""},
     }
 
 
-_SECTIONS = MappingProxyType(
-    {
-        Phase.GENERATE: "generate",
-        Phase.MUTATE: "mutate",
-        Phase.VALIDATE: "validate",
-        Phase.VERIFY_IMAGES: "verifyimages",
+def _condition(before: Json, now: str, *, ready: bool) -> Json:
+    """Return the one condition; its time is that of its last change."""
+    status = "True" if ready else "False"
+    known = (before or {}).get("conditions") or [{}]
+    unchanged = known[0].get("status") == status
+    return {
+        "lastTransitionTime": known[0].get("lastTransitionTime", now) if unchanged else now,
+        "message": "Ready" if ready else "Not Ready",
+        "reason": "Succeeded" if ready else "Failed",
+        "status": status,
+        "type": "Ready",
     }
-)
-
-
-def _counts(rule: Json, phase: Phase) -> bool:
-    section = "verifyImages" if phase is Phase.VERIFY_IMAGES else _SECTIONS[phase]
-    return bool(rule.get(section))

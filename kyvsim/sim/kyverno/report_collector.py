@@ -81,10 +81,10 @@ class ReportCollector:
                 self._gather_later((key.namespace, key.name))
 
     def _later(self, key: ObjectKey) -> None:
-        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._look(key))
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._look(key))
 
     def _gather_later(self, place: tuple[str, str]) -> None:
-        self._parts.scheduler.after(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
 
     def _reports(self) -> Iterable[Json]:
         for kind in ("ClusterPolicyReport", "PolicyReport"):

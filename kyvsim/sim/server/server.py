@@ -12,6 +12,7 @@ from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.defaults import with_defaults
+from kyvsim.sim.server.definitions import as_defined, refuse_unfit
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.metadata import (
     as_successor,
@@ -102,7 +103,7 @@ class ApiServer:
             if verdict.denied is not None:
                 return self._refuse(request, verdict.denied, tuple(warnings), old)
             if verdict.object is not None:
-                review = review._replace(object=with_defaults(verdict.object))
+                review = review._replace(object=self._complete(verdict.object))
         review = review._replace(object=self._completed(review))
         return self._validated(review, warnings, old)
 
@@ -110,7 +111,7 @@ class ApiServer:
         self, review: Review, warnings: list[str], old: Json | None
     ) -> Admitted | ApiResponse:
         request = review.request
-        for validator in self.validators:
+        for validator in (*self.validators, self._fits):
             problem = validator(review)
             if problem is not None:
                 return self._refuse(request, problem, tuple(warnings), old)
@@ -123,6 +124,9 @@ class ApiServer:
             return self._refuse(request, denied[0], tuple(warnings), old)
         return Admitted(request, review.object, old, tuple(warnings))
 
+    def _fits(self, review: Review) -> ApiError | None:
+        return refuse_unfit(review, self.store)
+
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""
         obj = request.object
@@ -131,16 +135,19 @@ class ApiServer:
         if old is None or request.operation is Operation.CREATE:
             if has_status(request.key, self.store):
                 obj = without_status(obj)
-            return with_defaults(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+            return self._complete(with_metadata(obj, {"uid": None, "resourceVersion": None}))
         version = text_field(metadata(obj), "resourceVersion")
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
         if request.subresource:
-            return as_sent(request.subresource, obj, old)
+            return as_defined(as_sent(request.subresource, obj, old), self.store)
         if has_status(request.key, self.store):
             kept = {"status": old["status"]} if "status" in old else {}
             obj = {**without_status(obj), **kept}
-        return with_defaults(as_successor(obj, old))
+        return self._complete(as_successor(obj, old))
+
+    def _complete(self, obj: Json) -> Json:
+        return as_defined(with_defaults(obj), self.store)
 
     def _completed(self, review: Review) -> Json | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""

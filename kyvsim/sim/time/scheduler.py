@@ -16,6 +16,9 @@ class Task(NamedTuple):
     run: Callable[[], None]
     timer: bool
     """Whether it only waits for its time, as a rescan does; no work is pending for its sake."""
+    follows: bool = False
+    """Whether it waits to do what follows from something done, as a scan some time after a change;
+    what comes again and again, or was set for a time, does not follow."""
 
 
 Choose = Callable[[Sequence[Task]], int]
@@ -41,9 +44,15 @@ class Scheduler:
         self, seconds: float, actor: str, run: Callable[[], None], *, timer: bool = False
     ) -> None:
         """Let `actor` run a step some seconds from now."""
+        self._add(seconds, Task(0, 0, actor, run, timer))
+
+    def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
+        """Let `actor` do what follows from something done, on purpose some seconds later."""
+        self._add(seconds, Task(0, 0, actor, run, timer=True, follows=True))
+
+    def _add(self, seconds: float, task: Task) -> None:
         self._count += 1
-        task = Task(self.clock.elapsed + seconds, self._count, actor, run, timer)
-        self._pending.append(task)
+        self._pending.append(task._replace(due=self.clock.elapsed + seconds, number=self._count))
 
     def advance(self, seconds: float) -> None:
         """Let time pass, and everything happen that is due meanwhile."""
@@ -64,9 +73,16 @@ class Scheduler:
                 return done()
         return True
 
-    def settle(self, seconds: float) -> bool:
-        """Run until only timers wait, at most for some virtual seconds; return whether they do."""
-        return self.run_until(lambda: all(task.timer for task in self._pending), seconds)
+    def settle(self, seconds: float, *, follow_ups: bool = False) -> bool:
+        """Run until only timers wait, at most for some virtual seconds; return whether they do.
+
+        With `follow_ups`, timers are run, too, that follow from what was done.
+        """
+
+        def rests(task: Task) -> bool:
+            return task.timer and not (follow_ups and task.follows)
+
+        return self.run_until(lambda: all(map(rests, self._pending)), seconds)
 
     def step(self, end: float) -> bool:
         """Run the next task due by `end`; return whether there was one."""

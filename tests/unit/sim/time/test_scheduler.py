@@ -74,3 +74,14 @@ def test_a_chooser_may_prefer_another_actor_but_not_reorder_one():
     one.settle(1)
     assert ran == ["b1", "a1", "a2"]
     assert offered[0] == ["a", "b"]
+
+
+def test_follow_ups_are_settled_only_when_asked_for():
+    one, done = scheduler(), []
+    one.follow_up(30, "scan", lambda: done.append("scan"))
+    one.after(60, "cron", lambda: done.append("cron"), timer=True)
+    assert one.settle(100)
+    assert done == []
+    assert one.settle(100, follow_ups=True)
+    assert done == ["scan"]
+    assert one.clock.elapsed == 30

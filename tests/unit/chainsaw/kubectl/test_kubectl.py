@@ -1,0 +1,207 @@
+"""kubectl's commands on a simulated cluster."""
+
+import pytest
+
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl import kubectl
+from kyvsim.chainsaw.streams import STDERR, STDOUT
+from kyvsim.chainsaw.world import World
+
+CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {app: web}}\ndata: {x: '1'}\n"
+DENIES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: need-team}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [Pod, ConfigMap], names: [bad*]}}]}
+    validate:
+      failureAction: Enforce
+      message: a team is required
+      pattern: {metadata: {labels: {team: "?*"}}}
+"""
+
+
+@pytest.fixture
+def k(scope):
+    """Return what calls kubectl with words split at blanks; files are by name."""
+
+    def call(line, stdin="", **files):
+        scope.session.written |= {f"{name}.yaml": text for name, text in files.items()}
+        words = line if line.__class__ is tuple else tuple(line.split())
+        return kubectl(words, stdin, World(scope))
+
+    return call
+
+
+@pytest.fixture
+def out(k):
+    """Return what calls kubectl and returns its output, where it succeeds."""
+
+    def call(line, stdin="", **files):
+        result = k(line, stdin, **files)
+        assert result.status == 0, result.text(STDERR)
+        return result.text(STDOUT)
+
+    return call
+
+
+def test_apply_creates_then_changes_then_leaves_alone(out):
+    assert out("apply -f a.yaml", a=CM) == "configmap/a created\n"
+    assert out("apply -f a.yaml") == "configmap/a unchanged\n"
+    assert out("apply -f a.yaml", a=CM.replace("x: '1'", "z: '2'")) == "configmap/a configured\n"
+    assert out("get cm a -o jsonpath={.data}") == '{"z":"2"}'
+
+
+def test_apply_keeps_what_others_added(out):
+    out("apply -f a.yaml", a=CM)
+    out("label cm a tier=front")
+    out("apply -f a.yaml", a=CM.replace("'1'", "'2'"))
+    assert out("get cm a -o jsonpath={.metadata.labels}") == '{"app":"web","tier":"front"}'
+
+
+def test_apply_reads_standard_input(out):
+    assert out("apply -f -", CM) == "configmap/a created\n"
+
+
+def test_denial_reads_as_kubectl_prints_it(k, out, scope):
+    out("create -f p.yaml", p=DENIES)
+    scope.session.wait(1)
+    result = k("apply -f bad.yaml", bad=CM.replace("name: a", "name: bad"))
+    assert result.status == 1
+    assert result.text(STDERR).startswith(
+        'Error from server: error when creating "bad.yaml": admission webhook '
+        '"validate.kyverno.svc-fail" denied the request: \n\nresource ConfigMap/default/bad was'
+    )
+    assert k("run bad --image=nginx").text(STDERR).startswith("Error from server: admission webh")
+    assert k("get cm bad").status == 1
+
+
+def test_warnings_go_to_standard_error(k):
+    result = k("apply -f p.yaml", p=DENIES)
+    assert all(line.startswith("Warning: ") for line in result.text(STDERR).splitlines())
+    assert result.text(STDOUT) == "clusterpolicy.kyverno.io/need-team created\n"
+
+
+MESSAGES = [
+    ("get pod p", 'Error from server (NotFound): pods "p" not found\n'),
+    ("delete cm b", 'Error from server (NotFound): configmaps "b" not found\n'),
+    ("get widgets", 'error: the server doesn\'t have a resource type "widgets"\n'),
+    ("apply", "error: must specify one of -f and -k\n"),
+    ("scale deploy x --replicas=2", 'Error from server (NotFound): deployments.apps "x" not found'),
+    (
+        "wait cm/a --for=condition=Ready --timeout=1s",
+        'Error from server (NotFound): configmaps "a"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), MESSAGES)
+def test_failures_read_as_kubectl_prints_them(line, message, k):
+    result = k(line)
+    assert result.status == 1
+    assert result.text(STDERR).startswith(message)
+
+
+def test_forbidden_user_is_told(k):
+    result = k("create ns x --as=nancy")
+    assert result.status == 1
+    assert "(Forbidden)" in result.text(STDERR)
+    assert 'User "nancy" cannot create resource "namespaces"' in result.text(STDERR)
+
+
+def test_create_makes_objects_of_flags(out):
+    assert out("create ns n") == "namespace/n created\n"
+    assert out("create cm c --from-literal=k=v -n n") == "configmap/c created\n"
+    assert out("create deploy d --image=nginx:1 --replicas=2") == "deployment.apps/d created\n"
+    line = ("create", "cronjob", "j", "--image=busybox", "--schedule=*/1 * * * *")
+    assert out(line) == "cronjob.batch/j created\n"
+    assert out("get cm c -n n -o jsonpath={.data.k}") == "v"
+    assert out("get deploy d -o jsonpath={.spec.replicas}") == "2"
+    assert out("get cj j -o jsonpath={.spec.schedule}") == "*/1 * * * *"
+
+
+def test_create_tells_what_is_there(k, out):
+    out("create ns n")
+    told = 'Error from server (AlreadyExists): namespaces "n" already exists\n'
+    assert k("create ns n").text(STDERR) == told
+
+
+def test_get_shows_nothing_found_on_standard_error(k):
+    result = k("get updaterequests -n kyverno")
+    assert result == k("get ur --namespace=kyverno")
+    assert (result.status, result.text(STDERR)) == (0, "No resources found in kyverno namespace.\n")
+
+
+def test_get_formats(out):
+    out("apply -f a.yaml", a=CM)
+    assert out("get cm a -o name") == "configmap/a\n"
+    assert '"x": "1"' in out("get configmaps/a -o json")
+    assert "kind: ConfigMap" in out("get ConfigMap a -o yaml")
+    assert out("get cm -l app=web --no-headers") == "a\n"
+    assert out("get cm -A -l app=web --no-headers") == "default   a\n"
+    assert out("get cm -l app!=web,app=web -o name") == ""
+
+
+def test_patches_of_three_types(out):
+    out("apply -f a.yaml", a=CM)
+    assert out(("patch", "cm", "a", "-p", '{"data":{"y":"2"}}')) == "configmap/a patched\n"
+    out(("patch", "cm", "a", "--type", "merge", "-p", '{"data":{"x":null}}'))
+    out(("patch", "cm", "a", "--type=json", "-p", '[{"op":"add","path":"/data/z","value":"3"}]'))
+    assert out("get cm a -o jsonpath={.data}") == '{"y":"2","z":"3"}'
+
+
+def test_labels_are_set_kept_and_taken_away(k, out):
+    out("apply -f a.yaml", a=CM)
+    assert out("label cm a tier=front") == "configmap/a labeled\n"
+    refused = k("label cm a tier=back")
+    assert refused.status == 1
+    assert "already has a value (front), and --overwrite is false" in refused.text(STDERR)
+    assert out("label cm a tier=back --overwrite") == "configmap/a labeled\n"
+    assert out("label cm a tier-") == "configmap/a unlabeled\n"
+    assert out("annotate cm a note=x") == "configmap/a annotated\n"
+    assert out("get cm a -o jsonpath={.metadata.labels}") == '{"app":"web"}'
+
+
+def test_delete_waits_until_objects_are_gone(k, out):
+    out("apply -f a.yaml", a=CM)
+    assert out("delete -f a.yaml") == 'configmap "a" deleted from default namespace\n'
+    assert out("delete -f a.yaml --ignore-not-found=true") == ""
+    assert out("delete ur -A --all") == "No resources found\n"
+    out("apply -f a.yaml", a=CM.replace("{name: a,", "{name: a, finalizers: [x/y],"))
+    late = k("delete cm a --timeout=5s")
+    assert (late.status, "timed out" in late.text(STDERR)) == (1, True)
+    assert out("delete cm a --wait=false").startswith('configmap "a" deleted')
+
+
+def test_pods_run_and_are_reached_by_subresources(out):
+    assert out("run p --image=nginx --labels=a=b") == "pod/p created\n"
+    assert out("get pod p -o jsonpath={.metadata.labels}") == '{"a":"b"}'
+    assert out("exec p -it -- ls") == ""
+    assert out("debug p --image=busybox -c dbg") == "\n"
+    assert out("get po p -o jsonpath={.spec.ephemeralContainers[0].name}") == "dbg"
+    assert out("evict p") == "pod/p evicted\n"
+
+
+def test_scale_changes_replicas(out):
+    out("create deployment d --image=nginx")
+    assert out("scale deployment d --replicas 4") == "deployment.apps/d scaled\n"
+    assert out("get deployment.apps d -o jsonpath={.spec.replicas}") == "4"
+
+
+def test_wait_sees_deletion_and_fields(k, out):
+    out("apply -f a.yaml", a=CM)
+    assert out(("wait", "cm/a", "--for=jsonpath={.data.x}=1")) == "configmap/a condition met\n"
+    late = k("wait cm/a --for=delete --timeout=2s")
+    assert late.status == 1
+    assert late.text(STDERR) == "error: timed out waiting for the condition on configmaps/a\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["logs p", "get cm -o go-template=x", "get cm --watch", "config view", "cp a b", "proxy"],
+)
+def test_what_is_not_understood_is_not_simulated(line, k):
+    with pytest.raises(UnsupportedError):
+        k(line)

@@ -1,0 +1,278 @@
+"""Tests from their namespace to their clean-up, on a simulated cluster."""
+
+import pytest
+
+CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n"
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: need-team}
+spec:
+  rules:
+  - name: team
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate:
+      failureAction: Enforce
+      message: a team is required
+      pattern: {metadata: {labels: {team: "?*"}}}
+"""
+VAP = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
+READY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: need-team}
+status:
+  (conditions[?type == 'Ready']):
+  - status: "True"
+"""
+
+
+def test_object_gets_the_namespace_of_the_test(steps):
+    outcome = steps("- create: {file: a.yaml}\n- assert: {file: a.yaml}", a=CM)
+    assert outcome.result == "pass", outcome.reason
+    created = {one.object.kind: one.object for one in outcome.events if one.action == "create"}
+    assert created["ConfigMap"].namespace == created["Namespace"].name
+
+
+def test_what_a_test_created_is_deleted_in_reverse_and_its_namespace_last(steps, cluster):
+    other = CM.replace("name: a", "name: b")
+    outcome = steps("- create: {file: a.yaml}\n- create: {file: b.yaml}", a=CM, b=other)
+    deleted = [one.object.name for one in outcome.events if one.action == "delete"]
+    assert deleted[:2] == ["b", "a"]
+    assert [one.object.kind for one in outcome.events if one.action == "delete"][2] == "Namespace"
+    assert cluster.parts.store.get("v1", "ConfigMap", deleted[2], "a") is None
+
+
+def test_denial_is_the_error_that_expect_sees(steps):
+    outcome = steps(
+        """
+- create: {file: policy.yaml}
+- assert: {file: ready.yaml}
+- create:
+    file: a.yaml
+    bindings:
+    - name: denial
+      value: 'admission webhook "validate.kyverno.svc-fail" denied the request: '
+    expect:
+    - check:
+        (starts_with($error, $denial)): true
+        (contains($error, 'a team is required')): true
+""",
+        policy=POLICY,
+        ready=READY,
+        a=CM,
+    )
+    assert outcome.result == "pass", outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("expected", "result"), [("($error != null)", "fail"), ("($error == null)", "pass")]
+)
+def test_expect_decides_in_place_of_the_error(steps, expected, result):
+    operation = f"- apply: {{file: a.yaml, expect: [{{check: {{{expected}: true}}}}]}}"
+    assert steps(operation, a=CM).result == result
+
+
+def test_expectation_whose_match_does_not_fit_is_left_out(steps):
+    outcome = steps(
+        """
+- apply:
+    file: a.yaml
+    expect:
+    - {match: {kind: Secret}, check: {($error != null): true}}
+    - {match: {kind: ConfigMap}, check: {($error == null): true}}
+""",
+        a=CM,
+    )
+    assert outcome.result == "pass", outcome.reason
+
+
+def test_create_fails_where_the_object_is_there(steps):
+    outcome = steps("- create: {file: a.yaml}\n- create: {file: a.yaml}", a=CM)
+    assert outcome.result == "fail"
+    assert outcome.reason == "one: create: the resource already exists in the cluster"
+
+
+def test_apply_keeps_what_the_manifest_does_not_name(steps):
+    changed = CM.replace("{x: '1'}", "{y: '2'}")
+    both = CM.replace("{x: '1'}", "{x: '1', y: '2'}")
+    operations = "- apply: {file: a.yaml}\n- apply: {file: b.yaml}\n- assert: {file: c.yaml}"
+    assert steps(operations, a=CM, b=changed, c=both).result == "pass"
+
+
+def test_update_replaces_the_object(steps):
+    changed = CM.replace("{x: '1'}", "{y: '2'}")
+    operations = "- create: {file: a.yaml}\n- update: {file: b.yaml}\n- error: {file: a.yaml}"
+    assert steps(operations, a=CM, b=changed).result == "pass"
+
+
+def test_patch_needs_an_object(steps):
+    operation = "- patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}"
+    outcome = steps(operation)
+    assert outcome.result == "fail"
+    assert 'configmaps "a" not found' in outcome.reason
+
+
+def test_delete_by_reference_and_by_labels(steps):
+    labelled = CM.replace("{name: a}", "{name: a, labels: {app: web}}")
+    for ref in ("name: a", "labels: {app: web}"):
+        operations = f"""
+- create: {{file: a.yaml}}
+- delete: {{ref: {{apiVersion: v1, kind: ConfigMap, {ref}}}}}
+- error: {{resource: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}}}
+"""
+        assert steps(operations, a=labelled).result == "pass"
+
+
+def test_what_is_not_there_is_deleted_already(steps):
+    assert steps("- delete: {ref: {apiVersion: v1, kind: Secret, name: s}}").result == "pass"
+
+
+def test_assert_waits_in_virtual_time_and_says_what_is_missing(steps):
+    outcome = steps("- assert: {file: a.yaml, timeout: 7s}", a=CM)
+    assert outcome.result == "fail"
+    assert outcome.reason.endswith("actual resource not found")
+    assert 7 <= outcome.seconds < 7.1
+
+
+def test_assert_without_a_name_looks_at_all_objects(steps):
+    some = "{apiVersion: v1, kind: ConfigMap, data: {x: '1'}}"
+    operations = f"- create: {{file: a.yaml}}\n- assert: {{resource: {some}}}"
+    assert steps(operations, a=CM).result == "pass"
+
+
+def test_error_fails_where_an_object_stays_as_it_should_not_be(steps):
+    outcome = steps("- create: {file: a.yaml}\n- error: {file: a.yaml, timeout: 1s}", a=CM)
+    assert (outcome.result, outcome.location.line) == ("fail", 9)
+    assert "the resource matches, but should not" in outcome.reason
+
+
+def test_what_cannot_be_compared_ends_an_assert_at_once(steps):
+    odd = CM.replace("'1'", "1")
+    outcome = steps("- create: {file: a.yaml}\n- assert: {file: b.yaml}", a=CM, b=odd)
+    assert outcome.result == "fail"
+    assert outcome.seconds < 1
+
+
+def test_sleep_lets_virtual_time_pass(steps):
+    outcome = steps("- sleep: {duration: 1m5s}")
+    assert (outcome.result, outcome.seconds) == ("pass", 65)
+
+
+def test_steps_after_a_failure_do_not_run_but_catch_and_finally_do(run):
+    outcome = run("""
+steps:
+- try: [{sleep: {duration: 1s}}, {assert: {resource: {"(`false`)": true}, timeout: 1s}}]
+  catch: [{sleep: {duration: 10s}}]
+  finally: [{sleep: {duration: 100s}}]
+- try: [{sleep: {duration: 1000s}}]
+""")
+    assert outcome.result == "fail"
+    assert outcome.seconds == pytest.approx(112, abs=0.2)
+
+
+def test_operation_that_may_fail_lets_the_block_go_on_and_the_test_fail(run):
+    outcome = run("""
+steps:
+- try:
+  - {continueOnError: true, assert: {resource: {"(`false`)": true}, timeout: 1s}}
+  - sleep: {duration: 10s}
+""")
+    assert outcome.result == "fail"
+    assert outcome.seconds > 10
+
+
+def test_bindings_and_outputs_reach_later_operations(run):
+    outcome = run(
+        """
+bindings: [{name: base, value: cm}]
+steps:
+- bindings: [{name: full, value: "(join('-', [$base, 'one']))"}]
+  try:
+  - create:
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($full)}, data: {x: seen}}
+      outputs: [{name: found, value: (data.x)}]
+  - assert:
+      resource:
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: cm-one}
+        data: {x: ($found)}
+"""
+    )
+    assert outcome.result == "pass", outcome.reason
+
+
+def test_without_templating_scalars_stay_as_written(run):
+    outcome = run("""
+template: false
+steps:
+- try:
+  - create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: (y)}}}
+  - assert:
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {(x == '(y)'): true}}
+""")
+    assert outcome.result == "pass", outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        ("- proxy: {}", "this operation is not simulated"),
+        ("- script: {content: curl http://x}", "`curl`"),
+        (
+            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: ValidatingPolicy}}",
+            "ValidatingPolicy",
+        ),
+        (
+            f"- delete: {{ref: {{apiVersion: {VAP[0]}, kind: {VAP[1]}, name: a}}}}",
+            "ValidatingAdmissionPolicy",
+        ),
+    ],
+)
+def test_what_is_not_simulated_is_no_pass_and_no_failure(steps, operation, told):
+    outcome = steps(operation)
+    assert outcome.result == "unsupported"
+    assert told in outcome.reason
+
+
+def test_failure_before_something_unsupported_counts(steps):
+    operations = "- assert: {resource: {'(`false`)': true}, timeout: 1s}\n- proxy: {}"
+    assert steps(operations).result == "fail"
+
+
+def test_policy_that_asks_a_registry_makes_a_test_unsupported(steps):
+    policy = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: signed}
+spec:
+  rules:
+  - name: signed
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    verifyImages:
+    - imageReferences: ["*"]
+      failureAction: Enforce
+      attestors: [{entries: [{keyless: {subject: a, issuer: b, rekor: {url: https://r}}}]}]
+"""
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
+    outcome = steps(
+        """
+- create: {file: policy.yaml}
+- sleep: {duration: 1s}
+- create: {file: pod.yaml, expect: [{check: {($error != null): true}}]}
+""",
+        policy=policy,
+        pod=pod % "{name: c, image: nginx}",
+    )
+    assert outcome.result == "unsupported", outcome.reason
+    assert "registry" in outcome.reason
+
+
+def test_file_that_is_missing_fails_the_operation(steps):
+    outcome = steps("- apply: {file: none.yaml}")
+    assert (outcome.result, outcome.reason) == ("fail", "one: apply: none.yaml: no such file")
+
+
+def test_test_that_is_to_be_skipped_is_no_pass(run):
+    assert run("skip: true\nsteps: []").result == "unsupported"

@@ -1,0 +1,138 @@
+"""Chainsaw tests and step templates, read from files."""
+
+import pytest
+
+from kyvsim.load.chainsaw import find_tests, place_of, read_objects, read_script, read_tests
+
+HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: {}\nmetadata:\n  name: it\nspec:\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return what reads a test from the text of its `spec`, beside further files."""
+
+    def from_text(spec, kind="Test", **files):
+        for name, text in files.items():
+            (tmp_path / f"{name}.yaml").write_text(text)
+        file = tmp_path / "chainsaw-test.yaml"
+        file.write_text(HEAD.format(kind) + spec)
+        return read_tests(str(file))
+
+    return from_text
+
+
+def test_steps_and_operations_keep_their_order_and_places(read):
+    (test,), problems = read("""\
+  namespace: own
+  timeouts: {apply: 1m, assert: 90s}
+  steps:
+  - name: first
+    timeouts: {error: 2s}
+    try:
+    - create: {file: a.yaml}
+    - sleep: {duration: 1s}
+      description: why
+    catch:
+    - events: {}
+    finally:
+    - delete: {file: a.yaml}
+      continueOnError: true
+    cleanup:
+    - script: {content: "true"}
+""")
+    assert not problems
+    assert (test.name, test.namespace, test.template, test.skip) == ("it", "own", True, False)
+    assert (test.timeouts.apply, test.timeouts.check, test.timeouts.delete) == (60, 90, 120)
+    (step,) = test.steps
+    assert [one.kind for one in step.attempts] == ["create", "sleep"]
+    assert str(step.attempts[1].location).endswith("chainsaw-test.yaml:13:7")
+    assert ([one.kind for one in step.catch], step.final[0].continues) == (["events"], True)
+    assert (step.cleanup[0].kind, dict(step.timeouts)) == ("script", {"error": 2})
+
+
+def test_step_template_gives_its_operations_and_default_bindings(read):
+    template = HEAD.format("StepTemplate") + (
+        "  bindings: [{name: file, value: none}, {name: other, value: kept}]\n"
+        "  try: [{create: {file: ($file)}}]\n"
+    )
+    (test,), problems = read(
+        """\
+  steps:
+  - use:
+      template: /..//TEMPLATE
+      with: {bindings: [{name: file, value: a.yaml}]}
+""".replace("/..//TEMPLATE", "/.//template.yaml"),
+        template=template,
+    )
+    assert not problems
+    (step,) = test.steps
+    assert step.attempts[0].spec == {"file": "($file)"}
+    assert [tuple(one) for one in step.bindings] == [("file", "a.yaml"), ("other", "kept")]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("a.yaml", "/t/x/a.yaml"),
+        ("../a.yaml", "/t/a.yaml"),
+        ("..//../a.yaml", "/a.yaml"),
+        ("/../a.yaml", "/t/a.yaml"),
+    ],
+)
+def test_odd_paths_begin_at_the_folder_of_the_test(name, path):
+    assert place_of("/t/x", name) == path
+
+
+@pytest.mark.parametrize(
+    ("spec", "message", "line"),
+    [
+        ("  steps: {a: b}\n", "`steps` must be a list", 6),
+        ("  steps:\n  - name: a\n    try: x\n", "`try` must be a list", 8),
+        ("  steps:\n  - try:\n    - 1\n", "`try` must be a mapping", 8),
+        (
+            "  steps:\n  - try:\n    - {apply: {}, sleep: {}}\n",
+            "an operation has exactly one action",
+            8,
+        ),
+        ("  steps: []\n  timeouts:\n    apply: soon\n", "`soon` is no duration", 8),
+        ("  steps:\n  - use:\n      template: gone.yaml\n", "template `gone.yaml`: ", 8),
+        ("  steps:\n  - use: {template: chainsaw-test.yaml}\n", "is no StepTemplate", 7),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(spec, message, line, read):
+    tests, (problem,) = read(spec)
+    assert not tests
+    assert message in problem.message
+    assert (problem.code, problem.location.line) == ("KV061", line)
+
+
+def test_document_of_another_kind_is_told(read):
+    tests, (problem,) = read("  steps: []\n", kind="Scenario")
+    assert not tests
+    assert problem.message == (
+        "a chainsaw Test is wanted here, this is `Scenario` of `chainsaw.kyverno.io/v1alpha1`"
+    )
+
+
+def test_files_of_operations_give_objects_or_a_reason(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n---\na: 2.5\n")
+    assert read_objects(str(tmp_path / "a.yaml")) == (({"a": 1}, {"a": 2.5}), "")
+    found, why = read_objects(str(tmp_path / "b.yaml"))
+    assert not found
+    assert "b.yaml" in why
+
+
+def test_script_files_are_read_as_text(tmp_path):
+    (tmp_path / "a.sh").write_text("#!/bin/sh\n")
+    assert read_script(str(tmp_path / "a.sh")) == "#!/bin/sh\n"
+    assert read_script(str(tmp_path / "b.sh")) is None
+
+
+def test_tests_are_found_below_a_folder_or_in_it_only(tmp_path):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "test.yaml").write_text("")
+    assert find_tests(str(tmp_path), "test.yaml", deep=True) == ((str(inner / "test.yaml"),), ())
+    found, (problem,) = find_tests(str(tmp_path), "test.yaml", deep=False)
+    assert (found, problem.code) == ((), "KV060")
+    assert find_tests(str(inner), "test.yaml", deep=False)[0] == (str(inner / "test.yaml"),)
