@@ -18,6 +18,7 @@ GROUPS = (
     ("KV02", "Resources"),
     ("KV03", "Values, users and context data"),
     ("KV04", "Test manifests"),
+    ("KV05", "Scenarios"),
     ("KV06", "Chainsaw tests"),
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
     ("KV2", "What `kyvsim lint` warns of"),

@@ -58,6 +58,7 @@ def play(
     )
     cluster = open_cluster(readers, own, settings.start or START, choose)
     parts = cluster.parts
+    parts.scheduler.settle(_LONGEST_SETUP)
     admissions: list[Admission] = []
     cluster.kyverno.admission.listeners.append(admissions.append)
     installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
@@ -78,7 +79,7 @@ def play(
     facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), endless=not whole)
     simulation = _told(scenario, parts, ())
     return simulation._replace(
-        objects=_lasting(parts.store, installed),
+        objects=_lasting(parts, installed),
         hazards=find_hazards(facts),
         expectations=expectations.close(),
     )
@@ -185,18 +186,22 @@ def _namespace(name: str) -> Json:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def _lasting(store: Store, installed: frozenset[str]) -> tuple[Json, ...]:
-    """Return what is there at the end and was not from the start, or has become another."""
+def _lasting(parts: Parts, installed: frozenset[str]) -> tuple[Json, ...]:
+    """Return what is there at the end and was not from the start, or was changed for a reason."""
     changed = {
-        text_field(metadata(one.new), "uid")
-        for one in store.changes
-        if one.new is not None and one.old is not None
+        event.object
+        for event in parts.timeline.events
+        if event.outcome == "done" and (event.actor == "user" or event.policies)
     }
-    return tuple(obj for obj in store.every() if _was_brought(obj, installed - changed))
+    return tuple(
+        obj
+        for obj in parts.store.every()
+        if object_key(obj) in changed or _was_brought(obj, installed)
+    )
 
 
-def _was_brought(obj: Json, untouched: frozenset[str]) -> bool:
+def _was_brought(obj: Json, installed: frozenset[str]) -> bool:
     key = object_key(obj)
     if key.kind in _PASSING_KINDS or (key.kind, key.name) in _OF_EVERY_NAMESPACE:
         return False
-    return text_field(metadata(obj), "uid") not in untouched
+    return text_field(metadata(obj), "uid") not in installed

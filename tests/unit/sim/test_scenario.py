@@ -1,0 +1,208 @@
+"""Scenarios as people write them, played."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kyvsim.api.simulate import SimulateInputs, simulate
+
+HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\nsettings: {horizon: 10s}\n"
+POD = """{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a}},
+      spec: {containers: [{name: c, image: i}]}}"""
+GUARD = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: guard}
+spec:
+  rules:
+  - name: no-secrets
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    validate: {failureAction: Enforce, message: secrets are not for here, deny: {}}
+"""
+MAPS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}"
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Return what plays a scenario and tells what was expected: text, whether, when, why."""
+
+    def run(text, **options):
+        (tmp_path / "guard.yaml").write_text(GUARD)
+        file = tmp_path / "story.yaml"
+        file.write_text(HEAD + text)
+        done = simulate(SimulateInputs((str(file),), **options))
+        assert not done.diagnostics, done.diagnostics
+        return done.simulation
+
+    return run
+
+
+@pytest.fixture
+def expected(play):
+    """Return what tells how the expectations of a scenario came out."""
+
+    def run(text):
+        found = play(text).expectations
+        return [(one.text, one.met, one.reason) for one in found]
+
+    return run
+
+
+def test_steps_follow_each_other_as_time_is_written(play):
+    simulation = play(f"""
+steps:
+- create: {MAPS}, data: {{a: "1"}}}}
+- wait: 2s
+- patch: {{apiVersion: v1, kind: ConfigMap, name: m, merge: {{data: {{b: "2"}}}}}}
+- patch: {{apiVersion: v1, kind: ConfigMap, name: m, json: [{{op: remove, path: /data/a}}]}}
+- apply: {MAPS}, data: {{c: "3"}}}}
+- update: {MAPS}, data: {{d: "4"}}}}
+- delete: {{apiVersion: v1, kind: ConfigMap, name: m}}
+""")
+    own = [
+        one for one in simulation.events if one.object.kind == "ConfigMap" and one.actor == "user"
+    ]
+    assert [one.action for one in own] == ["create", *["update"] * 4, "delete"]
+    assert [one.after and one.after["data"] for one in own] == [
+        {"a": "1"},
+        {"a": "1", "b": "2"},
+        {"b": "2"},
+        {"b": "2", "c": "3"},
+        {"d": "4"},
+        None,
+    ]
+    assert own[1].time - own[0].time == pytest.approx(2.06, abs=0.01)
+
+
+def test_denials_and_warnings_can_be_expected(expected):
+    secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}"
+    found = expected(f"""
+policies: guard.yaml
+steps:
+- create: {secret}
+  expect: {{denied: secrets are not for here}}
+- create: {secret}
+  expect: {{denied: something else}}
+- create: {MAPS}}}
+  expect: [{{denied: anything}}, {{warning: beware}}]
+- create: {secret}
+""")
+    assert [one[:2] for one in found] == [
+        ("denied: secrets are not for here", True),
+        ("denied: something else", False),
+        ("denied: anything", False),
+        ("warning: beware", False),
+        ("granted: create Secret default/s", False),
+    ]
+    reasons = [one[2] for one in found]
+    assert "secrets are not for here" in reasons[1]
+    assert reasons[2:4] == ["the request was granted", "there was no warning"]
+    assert "secrets are not for here" in reasons[4]
+
+
+def test_expectations_of_objects_are_settled_by_what_comes(expected):
+    pattern = "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {a: x}}"
+    assert expected(f"""
+steps:
+- wait: 1s
+- create: {MAPS}, data: {{a: z}}}}
+- wait: 5s
+- patch: {{apiVersion: v1, kind: ConfigMap, name: m, merge: {{data: {{a: x}}}}}}
+- wait: 1s
+- delete: {{apiVersion: v1, kind: ConfigMap, name: m}}
+expect:
+- eventually: {pattern}
+- eventually: {pattern}
+  within: 3s
+- never: {pattern}
+- never: {pattern}
+  within: 3s
+- finally: {pattern}
+- gone: {pattern}
+""") == [
+        ("eventually: ConfigMap m with data", True, ""),
+        ("eventually within 3s: ConfigMap m with data", False, "there is no ConfigMap m"),
+        ("never: ConfigMap m with data", False, "ConfigMap default/m fits"),
+        ("never within 3s: ConfigMap m with data", True, ""),
+        ("finally: ConfigMap m with data", False, "there is no ConfigMap m"),
+        ("gone: ConfigMap m with data", True, ""),
+    ]
+
+
+def test_unmet_expectation_names_the_closest_object(expected):
+    assert expected(f"""
+steps:
+- create: {MAPS}, data: {{a: z}}}}
+  expect:
+  - finally: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: m}}, data: {{a: x}}}}
+  - gone: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: m}}}}
+""") == [
+        (
+            "finally: ConfigMap m with data",
+            False,
+            "ConfigMap default/m: `data.a` is `z`, not `x`",
+        ),
+        ("gone: ConfigMap m", False, "ConfigMap default/m is there"),
+    ]
+
+
+def test_users_have_their_own_rights(expected):
+    (found,) = expected(f"""
+steps:
+- as: system:serviceaccount:ci:bot
+  create: {MAPS}}}
+""")
+    assert found[:2] == ("granted: create ConfigMap default/m", False)
+    assert 'User "system:serviceaccount:ci:bot" cannot create resource "configmaps"' in found[2]
+
+
+def test_missing_objects_are_refused_as_the_server_does(expected):
+    found = expected("""
+steps:
+- patch: {apiVersion: v1, kind: ConfigMap, name: m, merge: {}}
+- delete: {apiVersion: v1, kind: ConfigMap, name: m}
+""")
+    assert [one[2] for one in found] == ['configmaps "m" not found'] * 2
+
+
+def test_namespaces_that_nobody_brings_are_there(play):
+    simulation = play(
+        f"steps: [{{create: {MAPS.replace('name: m', 'name: m, namespace: lab')}}}}}]"
+    )
+    assert simulation.events[0].actor == "setup"
+    assert simulation.events[0].object.name == "lab"
+    assert all(one.met for one in simulation.expectations)
+
+
+def test_the_end_has_what_was_brought_and_nothing_else(play):
+    simulation = play(f"policies: guard.yaml\nsteps: [{{create: {MAPS}}}}}]")
+    assert [one["kind"] for one in simulation.objects] == ["ConfigMap", "ClusterPolicy"]
+
+
+def test_the_same_scenario_gives_the_same_run(play):
+    text = f"policies: guard.yaml\nsteps: [{{create: {POD}}}]"
+    assert play(text) == play(text)
+    assert play(text, seed=3).objects != play(text).objects
+
+
+def test_time_starts_when_it_is_told_to(play):
+    start = datetime(2030, 5, 1, tzinfo=UTC)
+    (made,) = play(f"steps: [{{create: {MAPS}}}}}]", start=start).objects
+    assert made["metadata"]["creationTimestamp"] == "2030-05-01T00:00:00Z"
+
+
+def test_policies_that_the_cluster_refuses_are_told_by_their_file(tmp_path):
+    policy = tmp_path / "p.yaml"
+    policy.write_text(GUARD.replace("deny: {}", "deny: {conditions: {any: [{key: '{{ nope }}'}]}}"))
+    done = simulate(SimulateInputs((str(policy),)))
+    assert done.simulation is None
+    assert str(done.diagnostics[0]).startswith(f"{policy}:")
+
+
+def test_a_scenario_is_played_alone(tmp_path):
+    (tmp_path / "a.yaml").write_text(HEAD)
+    (tmp_path / "p.yaml").write_text(GUARD)
+    done = simulate(SimulateInputs((str(tmp_path),)))
+    assert [one.code for one in done.diagnostics] == ["KV051"]
+    done = simulate(SimulateInputs((str(tmp_path / "a.yaml"),), (str(tmp_path / "p.yaml"),)))
+    assert [one.code for one in done.diagnostics] == ["KV051"]
