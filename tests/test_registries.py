@@ -102,16 +102,18 @@ def test_operators_are_those_of_the_reference():
 
 
 def called_in_checks():
-    """Return the names that stand in CHECKS, from the text of its module."""
+    """Return the names that stand in the lists of checks, from the text of their module."""
     tree = ast.parse((PACKAGE / "compile/checks/__init__.py").read_text(encoding="utf-8"))
-    (written,) = [
-        node.value
+    written = [
+        node
         for node in tree.body
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "CHECKS"
+        if isinstance(node, ast.AnnAssign | ast.FunctionDef)
+        and ast.unparse(node).partition("(")[0] != "def check_policy"
     ]
     return [
         getattr(node, "id", getattr(node, "attr", ""))
-        for node in ast.walk(written)
+        for part in written
+        for node in ast.walk(part)
         if isinstance(node, ast.Name | ast.Attribute)
     ]
 
