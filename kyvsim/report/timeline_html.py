@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.style import safe_text
+from kyvsim.report.style import counted, safe_text
 from kyvsim.report.timeline_css import CSS
 from kyvsim.report.timeline_rows import (
     TimelineLook,
@@ -53,7 +53,8 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield from _section("Hazards", map(_hazard, simulation.hazards))
     yield from _section("Expectations", map(_expectation, simulation.expectations))
     yield from _timeline(simulation, shown, every=look.every)
-    yield from _objects(simulation.events)
+    told = {event.object for event in shown} | set(map(object_key, simulation.objects))
+    yield from _objects([event for event in simulation.events if event.object in told])
     yield '</main>\n<footer class="soft small">kyvsim simulate</footer>\n</body></html>\n'
 
 
@@ -160,7 +161,7 @@ def _objects(events: Sequence[TimelineEvent]) -> Iterator[str]:
     yield '<section><h2>Objects</h2><ul class="list objects">\n'
     for key, changes in versions.items():
         gone = ' <span class="tag warn">gone</span>' if changes[-1].after is None else ""
-        count = f'<span class="soft small">{len(changes)} versions</span>'
+        count = f'<span class="soft small">{counted(len(changes), "version")}</span>'
         yield f'<li class="item"><details><summary>{_text(title_of(key))} {count}{gone}</summary>'
         for event in changes:
             yield (

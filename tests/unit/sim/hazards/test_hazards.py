@@ -185,6 +185,13 @@ def test_trigger_was_there_before_the_policy(hazards, generating, pod):
     assert not only(hazards([], pod(), looking_back, 1.0), "KH011")
 
 
+def test_attempts_are_used_up_before_the_object_is_stored(hazards, generating, pod):
+    slow = (("storage", 0.5),)
+    found = only(hazards([generating()], pod(), latency=slow), "KH012")
+    assert found == [("KH012", "error", ("make/rule-0",), ["p"])]
+    assert not only(hazards([generating()], pod()), "KH012")
+
+
 def test_every_code_has_one_home_and_a_section():
     homes = {}
     for path in (ROOT / "kyvsim/sim/hazards").glob("*.py"):
