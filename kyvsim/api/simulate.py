@@ -24,6 +24,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
+from kyvsim.sim.exploration import explore, interleavings_of, with_interleavings
 from kyvsim.sim.scenario import play
 
 
@@ -43,6 +44,8 @@ class SimulateInputs(NamedTuple):
     seed: int | None = None
     start: datetime | None = None
     horizon: float | None = None
+    interleavings: int | None = 1
+    """How many orders of steps to try at most; None for all that can make a difference."""
 
 
 class Simulated(NamedTuple):
@@ -78,9 +81,21 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
         told = (*told, *_refused(scenario))
     if scenario is None or _has_error(told):
         return Simulated(None, told)
-    simulation = play(scenario, readers())
+    simulation = _played(scenario, inputs.interleavings)
     told = (*told, *simulation.diagnostics)
     return Simulated(None if _has_error(told) else simulation, told, scenario.fail_on)
+
+
+def _played(scenario: Scenario, limit: int | None) -> Simulation:
+    if limit == 1:
+        return play(scenario, readers())
+    reading = readers()
+    orders = explore(
+        lambda directed: play(scenario, reading, directed.choose, directed.watch),
+        limit,
+        scenario.settings.seed,
+    )
+    return with_interleavings(interleavings_of(orders))
 
 
 def _named_scenario(

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_
 from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
 from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
 from kyvsim.kube.duration import SECOND, parse_duration
-from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
 from kyvsim.report.style import safe_line
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
@@ -43,6 +43,15 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     return nanoseconds / SECOND
 
 
+def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    del parameter
+    if value == "all":
+        return None
+    if not value.isascii() or not value.isdigit() or int(value) == 0:
+        raise click.UsageError(f"--interleavings {value}: neither a number above 0 nor `all`", ctx)
+    return int(value)
+
+
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
@@ -64,6 +73,13 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 )
 @click.option(
     "--horizon", callback=_duration, help="Virtual time after the last step, such as 2m; 60s else."
+)
+@click.option(
+    "--interleavings",
+    metavar="N|all",
+    callback=_interleavings,
+    default="1",
+    help="Try other orders of steps too, N in all or all that can make a difference.",
 )
 @click.option(
     "-o",
@@ -115,6 +131,7 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         seed=options["seed"],
         start=options["start"],
         horizon=options["horizon"],
+        interleavings=options["interleavings"],
     )
 
 
@@ -127,11 +144,18 @@ def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) 
     write_out(FORMATS[chosen.shown](simulation, coloured))
 
 
+def _expectations(simulation: Simulation) -> Iterator[Expectation]:
+    """Yield what was expected, in other orders of steps too."""
+    yield from simulation.expectations
+    for ending in simulation.interleavings.endings if simulation.interleavings else ():
+        yield from ending.simulation.expectations
+
+
 def _status(done: Simulated, fail_on: str | None) -> int:
     simulation = done.simulation
     if simulation is None:
         return UNUSABLE
-    if any(not one.met for one in simulation.expectations):
+    if any(not one.met for one in _expectations(simulation)):
         return FAILED
     least = fail_on or done.fail_on or HazardLevel.ERROR.value
     counted = _LEVELS[: _LEVELS.index(least) + 1] if least != "none" else ()

@@ -84,3 +84,26 @@ class Simulation(NamedTuple):
     description: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Inputs that the cluster refused."""
+    interleavings: "Interleavings | None" = None
+    """What other orders of its steps lead to, if that was asked."""
+
+
+class Ending(NamedTuple):
+    """One way in which a scenario can end."""
+
+    simulation: Simulation
+    """The run that ends so with the fewest changes of order."""
+    changes: int
+    """How often a step was preferred in it to the one that was due first."""
+    runs: int
+    """How many runs end so."""
+
+
+class Interleavings(NamedTuple):
+    """The orders of steps that were tried, by how they end."""
+
+    runs: int
+    complete: bool
+    """Whether every order was tried that can make a difference."""
+    endings: tuple[Ending, ...]
+    """That of the usual order comes first."""

@@ -5,16 +5,17 @@ The page needs nothing beside it: no script, no font, no network.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.html_text import html_text
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.style import counted, safe_text
+from kyvsim.report.style import counted
 from kyvsim.report.timeline_css import CSS
+from kyvsim.report.timeline_html_orders import orders_section
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
@@ -38,7 +39,7 @@ _PASSING = frozenset({"resourceVersion", "managedFields", "generation"})
 def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     """Yield the page in pieces; bookkeeping is in it, shown where its switch is on."""
     shown = list(shown_events(simulation, every=False))
-    name = _text(simulation.name)
+    name = html_text(simulation.name)
     yield "<!doctype html>\n"
     yield '<html lang="en"><head><meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -47,12 +48,14 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield f"<header><h1>{name}</h1>\n"
     yield f"<p>{_prose(simulation.description)}</p>\n" if simulation.description else ""
     yield '<ul class="facts">'
-    yield f"<li>model {_text(simulation.model)}</li>"
-    yield "".join(f"<li>{_text(one)}</li>" for one in summary_text(simulation).split(", "))
+    yield f"<li>model {html_text(simulation.model)}</li>"
+    yield "".join(f"<li>{html_text(one)}</li>" for one in summary_text(simulation).split(", "))
     yield "</ul></header>\n<main>\n"
     yield from _section("Hazards", map(_hazard, simulation.hazards))
     yield from _section("Expectations", map(_expectation, simulation.expectations))
     yield from _timeline(simulation, shown, every=look.every)
+    if simulation.interleavings:
+        yield from orders_section(simulation.interleavings)
     told = {event.object for event in shown} | set(map(object_key, simulation.objects))
     yield from _objects([event for event in simulation.events if event.object in told])
     yield '</main>\n<footer class="soft small">kyvsim simulate</footer>\n</body></html>\n'
@@ -67,9 +70,14 @@ def _section(title: str, items: Iterator[str]) -> Iterator[str]:
 
 
 def _hazard(hazard: Hazard) -> str:
-    concerned = [*map(_text, hazard.policies), *(_text(title_of(one)) for one in hazard.objects)]
+    concerned = [
+        *map(html_text, hazard.policies),
+        *(html_text(title_of(one)) for one in hazard.objects),
+    ]
     place = (
-        f'<p class="soft small mono">{_text(str(hazard.location))}</p>' if hazard.location else ""
+        f'<p class="soft small mono">{html_text(str(hazard.location))}</p>'
+        if hazard.location
+        else ""
     )
     links = ", ".join(f'<a href="#e{number}">{number}</a>' for number in hazard.events)
     seen = f'<p class="small">shown by event {links}</p>' if links else ""
@@ -83,11 +91,11 @@ def _hazard(hazard: Hazard) -> str:
 def _expectation(one: Expectation) -> str:
     looks, word = ("good", "met") if one.met else ("bad", "not met")
     when = f' <span class="soft">at {time_text(one.time)}</span>' if one.met else ""
-    reason = f"<p>{_text(one.reason)}</p>" if one.reason else ""
-    file = _text(str(one.location)) if one.location else ""
+    reason = f"<p>{html_text(one.reason)}</p>" if one.reason else ""
+    file = html_text(str(one.location)) if one.location else ""
     place = f' <span class="soft small mono">{file}</span>' if file else ""
     return (
-        f'<li class="item {looks}"><p><span class="tag {looks}">{word}</span> {_text(one.text)}'
+        f'<li class="item {looks}"><p><span class="tag {looks}">{word}</span> {html_text(one.text)}'
         f"{when}{place}</p>{reason}</li>\n"
     )
 
@@ -108,7 +116,7 @@ def _timeline(
     yield f'<div class="lanes" style="--count: {len(lanes) - len(quiet) or 1}">\n'
     main = [actor for actor in lanes if actor not in quiet] or lanes[:1]
     yield '<div class="head time">time</div>'
-    yield "".join(f'<div class="head">{_text(actor)}</div>' for actor in main)
+    yield "".join(f'<div class="head">{html_text(actor)}</div>' for actor in main)
     yield "\n"
     for event in simulation.events:
         one = told.get(event.number, event)
@@ -120,15 +128,17 @@ def _timeline(
 
 def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, noise: bool) -> str:
     looks = f"event {_OUTCOMES.get(event.outcome, '')}{' noise' if noise else ''}"
-    word = f' <span class="tag">{_text(event.outcome)}</span>'
+    word = f' <span class="tag">{html_text(event.outcome)}</span>'
     outcome = "" if event.outcome == "done" else word
     head = (
-        f'<span class="who">{_text(event.actor)} </span>{_text(event.action)} '
-        f"<b>{_text(title_of(event.object))}</b>{outcome}"
+        f'<span class="who">{html_text(event.actor)} </span>{html_text(event.action)} '
+        f"<b>{html_text(title_of(event.object))}</b>{outcome}"
     )
     under = "".join(_under(event, cause))
     body = f"<details><summary>{head}</summary>{under}</details>" if under else head
-    message = f'<div class="message">{_text(event.message.strip())}</div>' if event.message else ""
+    message = (
+        f'<div class="message">{html_text(event.message.strip())}</div>' if event.message else ""
+    )
     # A card may be as wide as two lanes where there is room to its right.
     span = min(2, count - lane)
     place = f'style="--lane: {lane + 2}; --span: {span}"'
@@ -142,7 +152,7 @@ def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, no
 def _under(event: TimelineEvent, cause: int | None) -> Iterator[str]:
     """Yield what a card shows when it is opened."""
     if event.policies:
-        yield f'<p class="small">by {_text(", ".join(event.policies))}</p>'
+        yield f'<p class="small">by {html_text(", ".join(event.policies))}</p>'
     if cause is not None:
         yield f'<p class="small">because of <a href="#e{cause}">event {cause}</a></p>'
     changes = _difference(event)
@@ -162,11 +172,12 @@ def _objects(events: Sequence[TimelineEvent]) -> Iterator[str]:
     for key, changes in versions.items():
         gone = ' <span class="tag warn">gone</span>' if changes[-1].after is None else ""
         count = f'<span class="soft small">{counted(len(changes), "version")}</span>'
-        yield f'<li class="item"><details><summary>{_text(title_of(key))} {count}{gone}</summary>'
+        title = html_text(title_of(key))
+        yield f'<li class="item"><details><summary>{title} {count}{gone}</summary>'
         for event in changes:
             yield (
                 f'<div class="version"><a href="#e{event.number}">{time_text(event.time)}</a> '
-                f"{_text(event.actor)} {_text(event.action)}{_difference(event)}</div>"
+                f"{html_text(event.actor)} {html_text(event.action)}{_difference(event)}</div>"
             )
         yield "</details></li>\n"
     yield "</ul></section>\n"
@@ -190,7 +201,7 @@ def _difference(event: TimelineEvent) -> str:
 def _line(marked: Marked) -> str:
     mark, line = marked
     shown = "⋯" if mark == "@" else f"{mark} {line}"
-    return f'<span class="{_MARKS[mark]}">{_text(shown)}</span>'
+    return f'<span class="{_MARKS[mark]}">{html_text(shown)}</span>'
 
 
 def _lasting(obj: Json) -> Json:
@@ -202,8 +213,4 @@ def _lasting(obj: Json) -> Json:
 
 def _prose(text: str) -> str:
     """Return a text in which what stands in backticks looks like code."""
-    return _CODE.sub(r"<code>\1</code>", _text(text))
-
-
-def _text(text: str) -> str:
-    return escape(safe_text(text))
+    return _CODE.sub(r"<code>\1</code>", html_text(text))

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.model.simulation import Expectation, Hazard, Simulation, TimelineEvent
+from kyvsim.model.simulation import Expectation, Hazard, Interleavings, Simulation, TimelineEvent
 from kyvsim.model.source import Location
+from kyvsim.report.endings import differences
 from kyvsim.report.json_text import to_json
 from kyvsim.report.timeline_rows import TimelineLook, summary_counts
 
@@ -20,7 +21,30 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield from _joined(_hazard(one) for one in simulation.hazards)
     yield '], "expectations": ['
     yield from _joined(_expectation(one) for one in simulation.expectations)
-    yield f'], "summary": {to_json(_summary(simulation))}}}\n'
+    yield "]"
+    if simulation.interleavings:
+        yield f', "interleavings": {to_json(_orders(simulation.interleavings))}'
+    yield f', "summary": {to_json(_summary(simulation))}}}\n'
+
+
+def _orders(found: Interleavings) -> Json:
+    """Return the orders tried; each ending but the usual one has its shortest run's events."""
+    usual, *others = found.endings
+    endings = [
+        {
+            "orders": one.runs,
+            "changes": one.changes,
+            "differences": [
+                {"what": difference.word, "text": difference.text}
+                for difference in differences(usual.simulation, one.simulation)
+            ],
+            "events": [_event(event) for event in one.simulation.events],
+            "hazards": [_hazard(hazard) for hazard in one.simulation.hazards],
+            "expectations": [_expectation(each) for each in one.simulation.expectations],
+        }
+        for one in others
+    ]
+    return {"orders": found.runs, "complete": found.complete, "otherwise": endings}
 
 
 def _joined(values: Iterator[Json]) -> Iterator[str]:

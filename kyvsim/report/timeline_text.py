@@ -4,8 +4,16 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
-from kyvsim.report.style import Paint, painter, safe_line, safe_text
+from kyvsim.model.simulation import (
+    Expectation,
+    Hazard,
+    HazardLevel,
+    Interleavings,
+    Simulation,
+    TimelineEvent,
+)
+from kyvsim.report.endings import differences, orders_text
+from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
@@ -45,7 +53,26 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
         yield from _hazard(hazard, look, paint)
+    if simulation.interleavings:
+        yield from _orders(simulation.interleavings, look)
     yield f"\n{summary_text(simulation)}\n"
+
+
+def _orders(found: Interleavings, look: TimelineLook) -> Iterator[str]:
+    """Yield what other orders of steps lead to, each ending with its shortest timeline."""
+    paint = painter(colours=look.colours)
+    yield f"\n{orders_text(found)}\n"
+    usual, *others = found.endings
+    for ending in others:
+        changes = counted(ending.changes, "change")
+        orders = counted(ending.runs, "order")
+        yield f"\n{paint('title', f'otherwise in {orders}')}, the nearest with {changes} of order\n"
+        for one in differences(usual.simulation, ending.simulation):
+            first, *more = _wrapped(f"{one.word:<9} {one.text}", look.width - len(_UNDER)) or [""]
+            yield f"  {first}\n"
+            yield from (f"{_UNDER}  {line}\n" for line in more)
+        yield "\n"
+        yield from _timeline(ending.simulation, look, paint)
 
 
 def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Iterator[str]:
@@ -107,7 +134,7 @@ def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
     if len(hazard.objects) > _MOST_OBJECTS:
         concerned.append(f"and {len(hazard.objects) - _MOST_OBJECTS} more")
     subject = safe_line(", ".join([*hazard.policies, *concerned]))
-    yield f"  {level}  {hazard.code}  {subject}\n"
+    yield f"  {level}  {hazard.code}  {subject}".rstrip() + "\n"
     for line in _wrapped(hazard.message, look.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"
     if hazard.location:

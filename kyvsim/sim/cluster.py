@@ -10,6 +10,7 @@ from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.cleanup_webhook import CleanupWebhook
 from kyvsim.sim.kyverno.events import EventRecorder
+from kyvsim.sim.kyverno.global_context_webhook import GlobalContextWebhook
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
@@ -60,6 +61,7 @@ def open_cluster(
     server.plugins.append(pod_plugin(store, identities))
     server.validators.append(refuse_invalid)
     server.webhooks += [admission, PolicyWebhook(parts), CleanupWebhook()]
+    server.webhooks.append(GlobalContextWebhook(parts))
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)
     kyverno = Kyverno(

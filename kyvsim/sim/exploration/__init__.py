@@ -1,6 +1,6 @@
 """Races on purpose: one scenario in many orders of its steps."""
 
 from kyvsim.sim.exploration.orders import Order, explore
-from kyvsim.sim.exploration.outcomes import Outcome, group_outcomes
+from kyvsim.sim.exploration.outcomes import interleavings_of, with_interleavings
 
-__all__ = ["Order", "Outcome", "explore", "group_outcomes"]
+__all__ = ["Order", "explore", "interleavings_of", "with_interleavings"]

@@ -7,11 +7,13 @@ order, since nobody could tell the difference. Runs with the fewest changes of o
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 from typing import NamedTuple
 
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.run import DirectedRun, Step
+from kyvsim.sim.server.identity import Identities
+
+_MANY = 1 << 30
 
 
 class Order(NamedTuple):
@@ -22,20 +24,25 @@ class Order(NamedTuple):
     """How many times a step was preferred to the one that was due first."""
     directions: tuple[str, ...]
     """The actors whose steps came first, as far as the order was told."""
+    waiting: int = 0
+    """How many orders were still to be tried after it."""
 
 
-def explore(run: Callable[[DirectedRun], Simulation], limit: int | None) -> Iterator[Order]:
+def explore(
+    run: Callable[[DirectedRun], Simulation], limit: int | None, seed: int = 0
+) -> Iterator[Order]:
     """Yield runs in orders that may differ, the usual one first; at most `limit` of them.
 
-    `run` simulates everything anew and asks the run that it is given at every choice.
+    `run` simulates everything anew and asks the run that it is given at every choice. Where the
+    limit leaves some out, another seed tries others.
     """
-    tie = count()
-    waiting: list[tuple[int, int, int, tuple[str, ...]]] = [(0, 0, next(tie), ())]
+    chance = Identities(seed)
+    waiting: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
     asked: set[tuple[str, ...]] = set()
     seen: set[tuple[str, ...]] = set()
     tried = 0
     while waiting and (limit is None or tried < limit):
-        changes, _, _, directions = heapq.heappop(waiting)
+        changes, _, directions = heapq.heappop(waiting)
         if directions in seen:
             continue
         directed = DirectedRun(directions)
@@ -44,11 +51,12 @@ def explore(run: Callable[[DirectedRun], Simulation], limit: int | None) -> Iter
         tried += 1
         actors = tuple(step.actor for step in directed.steps)
         seen.update(actors[:length] for length in range(len(actors) + 1))
-        yield Order(simulation, changes, directions)
         for other in _alternatives(directed.steps):
             if other not in asked:
                 asked.add(other)
-                heapq.heappush(waiting, (changes + 1, len(other), next(tie), other))
+                heapq.heappush(waiting, (changes + 1, chance.below(_MANY), other))
+        left = sum(one not in seen for _, _, one in waiting)
+        yield Order(simulation, changes, directions, left)
 
 
 def _alternatives(steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:

@@ -3,57 +3,78 @@
 import json
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.model.simulation import Simulation
+from kyvsim.kube.lasting import lasting
+from kyvsim.kube.objects import metadata, text_field
+from kyvsim.model.simulation import (
+    Ending,
+    Hazard,
+    HazardLevel,
+    Interleavings,
+    Simulation,
+)
 from kyvsim.sim.exploration.orders import Order
 
-_PASSING = frozenset(
-    {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation"}
-)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class Outcome(NamedTuple):
-    """One way in which a scenario can end."""
-
-    shortest: Order
-    """The run with the fewest changes of order that ends so."""
-    runs: int
-    """How many runs end so."""
-
-
-def group_outcomes(orders: Iterable[Order]) -> list[Outcome]:
-    """Return the ways in which runs end, the usual order's first."""
-    found: dict[str, Outcome] = {}
+def interleavings_of(orders: Iterable[Order]) -> Interleavings:
+    """Return the ways in which runs end, the usual order's first; there is at least one run."""
+    found: dict[str, Ending] = {}
+    complete = True
     for order in orders:
-        ending = _ending(order.simulation)
-        if ending not in found:
-            found[ending] = Outcome(order, 1)
-            continue
-        known = found[ending]
-        better = min(known.shortest, order, key=_length)
-        found[ending] = Outcome(better, known.runs + 1)
-    return list(found.values())
+        ending = Ending(order.simulation, order.changes, 1)
+        known = found.setdefault(_text_of(order.simulation), ending)
+        if known is not ending:
+            shortest = min(known, ending, key=_length)
+            found[_text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
+        complete = order.waiting == 0
+    endings = tuple(found.values())
+    return Interleavings(sum(one.runs for one in endings), complete, endings)
 
 
-def _length(order: Order) -> tuple[int, int]:
-    return order.changes, len(order.simulation.events)
+def with_interleavings(found: Interleavings) -> Simulation:
+    """Return the usual run with what other orders lead to, as a hazard where they end otherwise.
+
+    KH012: an error where another order meets fewer expectations or more hazards that are errors.
+    """
+    usual, *others = found.endings
+    simulation = usual.simulation._replace(interleavings=found)
+    if not others:
+        return simulation
+    worse = any(_failures(one.simulation) > _failures(usual.simulation) for one in others)
+    runs = sum(one.runs for one in others)
+    hazard = Hazard(
+        "KH012",
+        HazardLevel.ERROR if worse else HazardLevel.WARNING,
+        f"how it ends depends on which of two steps comes first: {runs} of {found.runs} orders of "
+        f"steps end otherwise, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
+    )
+    return simulation._replace(hazards=(*simulation.hazards, hazard))
 
 
-def _ending(simulation: Simulation) -> str:
+def _failures(simulation: Simulation) -> int:
+    unmet = sum(not one.met for one in simulation.expectations)
+    return unmet + sum(one.level is HazardLevel.ERROR for one in simulation.hazards)
+
+
+def _length(ending: Ending) -> tuple[int, int]:
+    return ending.changes, len(ending.simulation.events)
+
+
+def _text_of(simulation: Simulation) -> str:
     """Return what a user would compare: objects, hazards, what was expected."""
     told = [
-        [_lasting(obj) for obj in simulation.objects],
-        sorted({hazard.code for hazard in simulation.hazards}),
-        [(one.text, one.met) for one in simulation.expectations],
+        *(lasting(obj) for obj in simulation.objects),
+        *sorted({hazard.code for hazard in simulation.hazards}),
+        *((one.text, one.met) for one in simulation.expectations),
     ]
-    text = _TIME.sub("TIME", _UID.sub("UID", json.dumps(told, sort_keys=True)))
+    lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
+    text = _TIME.sub("TIME", _UID.sub("UID", lines))
     for name, base in sorted(_generated_names(simulation).items()):
         text = text.replace(name, f"{base}*")
-    return text
+    return "\n".join(sorted(text.splitlines()))
 
 
 def _generated_names(simulation: Simulation) -> dict[str, str]:
@@ -64,11 +85,3 @@ def _generated_names(simulation: Simulation) -> dict[str, str]:
         for meta in every
         if text_field(meta, "generateName")
     }
-
-
-def _lasting(obj: Json) -> Json:
-    if obj.__class__ is dict:
-        return {name: _lasting(value) for name, value in obj.items() if name not in _PASSING}
-    if obj.__class__ is list:
-        return [_lasting(value) for value in obj]
-    return obj

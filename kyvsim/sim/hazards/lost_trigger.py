@@ -1,4 +1,4 @@
-"""KH012: an UpdateRequest was given up before the object that it is about was stored."""
+"""KH013: an UpdateRequest was given up before the object that it is about was stored."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         if trigger is None:
             continue
         yield Hazard(
-            "KH012",
+            "KH013",
             HazardLevel.ERROR,
             "nothing is generated for an object that was let in: the UpdateRequest used up its "
             "five attempts before the object was stored, as happens where other webhooks or the "

@@ -5,7 +5,7 @@ Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
 
 from enum import StrEnum
 
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.sim.kubernetes.owners import owner_references
@@ -118,10 +118,12 @@ class _GarbageCollector:
     def _state(self, reference: Json, dependent: ObjectKey) -> _Owner:
         key = self._key_of(reference, dependent)
         group = split_api_version(key.api_version)[0]
+        defined = self._parts.store.defined
+        if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
+            return _Owner.THERE  # nobody can say that it is gone
+        if not dependent.namespace and is_namespaced(group, key.kind, defined):
+            return _Owner.THERE  # which one is meant, nobody knows
         owner = self._client.get(*key)
-        if not dependent.namespace and is_namespaced(group, key.kind, self._parts.store.defined):
-            # What has no namespace cannot belong to what has one: nobody knows which is meant.
-            return _Owner.THERE
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):
             return _Owner.GONE
         held = metadata(owner).get("finalizers") or ()

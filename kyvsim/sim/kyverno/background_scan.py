@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from kyvsim.compile import Step
 from kyvsim.engine import World, creation_of, open_request, run_step
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, metadata, object_key
+from kyvsim.kube.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
@@ -96,7 +104,7 @@ class _Scanner:
                     yield step._replace(rules=rules)
 
     def _after(self, delay: float, obj: Json) -> None:
-        key, uid = object_key(obj), metadata(obj).get("uid")
+        key, uid = object_key(obj), text_field(metadata(obj), "uid")
         if delay < SCAN_DELAY:
             self._parts.scheduler.after(delay, _ACTOR, lambda: self._scan(key, uid))
         elif uid not in self._waiting:

@@ -14,7 +14,7 @@ from kyvsim.sim.server import ApiError
 
 
 def fulfil(wishes: list[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
-    """Write what is wanted; without a loop the first failure ends it, and NotFound is no failure."""
+    """Write what is wanted; outside a loop, that something is not found is no failure."""
     loops = bool(owner.rule.data["generate"].get("foreach"))
     problems: list[str] = []
     created: list[Json] = []

@@ -1,6 +1,6 @@
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.model.simulation import Simulation
-from kyvsim.sim.exploration import Order, explore, group_outcomes
+from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
+from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
 from kyvsim.sim.server import Store
 from kyvsim.sim.time import Scheduler, VirtualClock
 
@@ -43,22 +43,22 @@ def increment():
     return [read, write]
 
 
-def ends(runs):
-    return [dict(one.shortest.simulation.objects[0])["data"]["value"] for one in runs]
+def ends(found):
+    return [one.simulation.objects[0]["data"]["value"] for one in found.endings]
 
 
 def test_a_lost_update_is_found():
     programs = increment(), increment()
-    outcomes = group_outcomes(explore(simulate(*programs), None))
-    assert sorted(ends(outcomes)) == ["1", "2"]
+    found = interleavings_of(explore(simulate(*programs), None))
+    assert sorted(ends(found)) == ["1", "2"]
+    assert found.complete
 
 
 def test_the_usual_order_comes_first_and_the_shortest_way_to_another_end_is_told():
     orders = [*explore(simulate(increment(), increment()), None)]
     assert (orders[0].changes, orders[0].directions) == (0, ())
-    outcomes = group_outcomes(orders)
-    assert outcomes[0].shortest.changes == 0
-    assert min(one.shortest.changes for one in outcomes[1:]) == 1
+    found = interleavings_of(orders)
+    assert [one.changes for one in found.endings] == [0, 1]
 
 
 def test_steps_that_do_not_meet_are_run_in_one_order_only():
@@ -82,7 +82,8 @@ def test_a_list_meets_what_is_written_to_its_kind():
 
 def test_no_more_runs_are_made_than_wished():
     programs = [increment(), increment(), increment()]
-    assert len([*explore(simulate(*programs), 3)]) == 3
+    few = interleavings_of(explore(simulate(*programs), 3))
+    assert (few.runs, few.complete) == (3, False)
     assert len([*explore(simulate(*programs), None)]) > 3
 
 
@@ -95,8 +96,24 @@ def test_ends_that_differ_only_in_what_chance_gives_are_one():
         Order(ending("11111111-1111-1111-1111-111111111111", "2026-01-01T00:00:00Z"), 0, ()),
         Order(ending("22222222-1111-1111-1111-111111111111", "2026-01-01T00:00:09Z"), 1, ()),
     ]
-    (only,) = group_outcomes(orders)
-    assert (only.runs, only.shortest.changes) == (2, 0)
+    (only,) = interleavings_of(orders).endings
+    assert (only.runs, only.changes) == (2, 0)
+
+
+def test_an_order_that_meets_fewer_expectations_is_an_error():
+    def ending(*, met, name="a"):
+        expected = (Expectation("it comes", met, 0.0),)
+        thing = config_map(name)
+        return Simulation("test", (), (thing,), expectations=expected)
+
+    same = with_interleavings(interleavings_of([Order(ending(met=True), 0, ())]))
+    assert same.hazards == ()
+    orders = [Order(ending(met=True), 0, ()), Order(ending(met=False), 2, ())]
+    (hazard,) = with_interleavings(interleavings_of(orders)).hazards
+    assert (hazard.code, hazard.level) == ("KH012", HazardLevel.ERROR)
+    orders = [Order(ending(met=True), 0, ()), Order(ending(met=True, name="b"), 2, ())]
+    (hazard,) = with_interleavings(interleavings_of(orders)).hazards
+    assert hazard.level is HazardLevel.WARNING
 
 
 def test_keys_of_steps_name_groups_not_versions():

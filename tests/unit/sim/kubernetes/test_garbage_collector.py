@@ -56,3 +56,14 @@ def test_an_owner_in_another_namespace_is_none(admin, obj, put, run):
     run(1)
     assert admin.get("v1", "ConfigMap", "default", "child") is None
     assert admin.get(*ObjectKey("v1", "ConfigMap", "shop", "owner"))
+
+
+def test_an_owner_of_an_unknown_kind_may_be_there(admin, obj, run):
+    unknown = {"apiVersion": "example.com/v1", "kind": "Shop", "name": "s", "uid": "1"}
+    meta = {"ownerReferences": [unknown]}
+    admin.create(obj("ConfigMap", "child", "default", metadata=meta))
+    gone = {"apiVersion": "v1", "kind": "ConfigMap", "name": "s", "uid": "1"}
+    admin.create(obj("ConfigMap", "lost", "default", metadata={"ownerReferences": [gone]}))
+    run(1)
+    assert admin.get("v1", "ConfigMap", "default", "child")
+    assert admin.get("v1", "ConfigMap", "default", "lost") is None
