@@ -51,7 +51,7 @@ def open_cluster(
     identities = Identities(settings.seed)
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)
-    scheduler = Scheduler(clock, choose)
+    scheduler = Scheduler(clock, choose, dict(settings.delays))
     parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
     for obj in installed_objects():
         store.put(_installed(obj, parts))
