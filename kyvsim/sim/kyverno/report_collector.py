@@ -132,7 +132,7 @@ class ReportCollector:
 
     def _is_there(self, namespace: str, owner: Json) -> bool:
         place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
-        return metadata(self._parts.store.get(*place)).get("uid") == owner["uid"]
+        return text_field(metadata(self._parts.store.get(*place)), "uid") == owner["uid"]
 
     def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
         namespace, uid = place
