@@ -15,9 +15,9 @@ from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
-from kyvsim.sim.kyverno.policy_webhook import PolicyWebhook
 from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
+from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
 from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal
@@ -51,7 +51,7 @@ def open_cluster(
     identities = Identities(settings.seed)
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)
-    scheduler = Scheduler(clock, choose)
+    scheduler = Scheduler(clock, choose, dict(settings.delays))
     parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
     for obj in installed_objects():
         store.put(_installed(obj, parts))

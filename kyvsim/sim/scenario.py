@@ -54,6 +54,7 @@ def play(
         exceptions=settings.exceptions,
         seed=settings.seed,
         workloads=settings.workloads,
+        delays=settings.latency,
         kubelet=settings.kubelet,
     )
     cluster = open_cluster(readers, own, settings.start or START, choose)
@@ -69,7 +70,7 @@ def play(
         begun(parts.store)
     expectations = Expectations(parts)
     expectations.open(scenario.expected)
-    steps = UserSteps(parts, expectations, settings.pace)
+    steps = UserSteps(cluster.kyverno, expectations, settings)
     steps.play(scenario.steps)
     whole = _run(parts, lambda: steps.finished, _LONGEST_STORY)
     end = max(parts.clock.elapsed + settings.horizon, expectations.latest)

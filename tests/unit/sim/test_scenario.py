@@ -19,6 +19,9 @@ spec:
     match: {any: [{resources: {kinds: [Secret]}}]}
     validate: {failureAction: Enforce, message: secrets are not for here, deny: {}}
 """
+GENERATE = """{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: make},
+  spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, generate: {
+  apiVersion: v1, kind: ConfigMap, name: m, namespace: default, data: {data: {}}}}]}}"""
 MAPS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}"
 
 
@@ -144,6 +147,21 @@ steps:
         ),
         ("gone: ConfigMap m", False, "ConfigMap default/m is there"),
     ]
+
+
+def test_work_waits_for_a_controller_that_is_started_anew(play):
+    simulation = play(f"""
+policies: {GENERATE}
+steps:
+- restart: background-controller
+- create: {POD}
+  expect:
+  - never: {MAPS}}}
+    within: 1s
+  - eventually: {MAPS}}}
+    within: 3s
+""")
+    assert all(one.met for one in simulation.expectations), simulation.expectations
 
 
 def test_users_have_their_own_rights(expected):
