@@ -68,6 +68,7 @@ def _mutate(
     )
     response = run_step(Step(policy, rules), Phase.MUTATE, given, world)
     kyverno.reports.tell(trigger, [response])
+    kyverno.reports.tell(trigger, [response])
     for result in response.results:
         if result.status in _FAILED:
             yield (

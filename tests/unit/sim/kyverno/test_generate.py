@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.compile import Model
-from kyvsim.kube.objects import labels
+from kyvsim.kube.objects import labels, object_key
 from kyvsim.sim.server.client import ADMIN
 
 
@@ -164,13 +164,19 @@ def test_background_requests_are_triggers_where_a_rule_says_so(
     assert made(name="made-too") is not None
 
 
-def test_forbidden_creation_is_a_failed_attempt(cluster_policy, generate, put, shop, told):
+def test_creation_that_is_forbidden_meanwhile_is_a_failed_attempt(
+    cluster_policy, generate, put, shop, told, background_may, admin, settle
+):
     job = {"apiVersion": "batch/v1", "kind": "Job", "data": {"spec": {}}}
-    put(cluster_policy("p", generate(**job)), shop)
+    role = put(background_may("batch", "jobs"))
+    put(cluster_policy("p", generate(**job)))
+    admin.delete(object_key(role))
+    settle()
+    put(shop)
     attempts = told("attempt")
     assert [one.outcome for one in attempts] == ["failed"] * 5
     assert 'jobs.batch "made" is forbidden: User "system:serviceaccount:' in attempts[0].message
-    assert 'cannot create resource "jobs" in API group "batch"' in attempts[0].message
+    assert 'resource "jobs" in API group "batch"' in attempts[0].message
 
 
 def test_granted_creation_is_no_failure(cluster_policy, generate, put, shop, told, background_may):

@@ -38,7 +38,10 @@ def test_missing_target_is_a_failure(cluster_policy, mutate, put, obj, told):
     assert 'configmaps "t" not found' in attempts[0].message
 
 
-def test_no_target_of_a_selection_is_no_failure(cluster_policy, mutate, put, obj, told):
+def test_no_target_of_a_selection_is_no_failure(
+    cluster_policy, mutate, put, obj, told, background_may
+):
+    put(background_may("batch", "jobs"))
     target = {"apiVersion": "batch/v1", "kind": "Job", "namespace": "default", "name": "*"}
     put(cluster_policy("p", mutate([target])), obj("Secret", "s", "default"))
     assert [one.outcome for one in told("attempt")] == ["done"]
