@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.model.simulation import HazardLevel, Simulation, TimelineEvent
+from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_work import telling_work
 
@@ -23,7 +23,16 @@ _BOOKKEEPING = frozenset(
     }
 )
 _POLICIES = frozenset({"ClusterPolicy", "Policy"})
-_QUIET_ACTORS = frozenset({"setup", "reports"})
+_QUIET_ACTORS = frozenset(
+    {
+        "clusterrole-aggregation-controller",
+        "reports",
+        "root-ca-cert-publisher",
+        "service-account-controller",
+        "setup",
+    }
+)
+_MOST_OBJECTS = 3
 _OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 
 
@@ -65,6 +74,13 @@ def title_of(key: ObjectKey) -> str:
     """Return what views call an object: `Pod shop/orders`."""
     place = "/".join(filter(None, (key.namespace, key.name or "(no name yet)")))
     return f"{key.kind} {place}"
+
+
+def hazard_subject(hazard: Hazard) -> list[str]:
+    """Return the rules that a hazard is about, and its first objects."""
+    titles = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
+    further = len(hazard.objects) - _MOST_OBJECTS
+    return [*hazard.policies, *titles, *([f"and {further} more"] if further > 0 else [])]
 
 
 def time_text(seconds: float) -> str:
