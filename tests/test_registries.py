@@ -102,16 +102,18 @@ def test_operators_are_those_of_the_reference():
 
 
 def called_in_checks():
-    """Return the names that stand in CHECKS, from the text of its module."""
+    """Return the names that stand in the lists of checks, from the text of their module."""
     tree = ast.parse((PACKAGE / "compile/checks/__init__.py").read_text(encoding="utf-8"))
-    (written,) = [
-        node.value
+    written = [
+        node
         for node in tree.body
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "CHECKS"
+        if isinstance(node, ast.AnnAssign | ast.FunctionDef)
+        and ast.unparse(node).partition("(")[0] != "def check_policy"
     ]
     return [
         getattr(node, "id", getattr(node, "attr", ""))
-        for node in ast.walk(written)
+        for part in written
+        for node in ast.walk(part)
         if isinstance(node, ast.Name | ast.Attribute)
     ]
 
@@ -148,8 +150,8 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    formats_of = ("coverage_formats", "lint_formats", "test_formats", "timeline_formats")
-    tables = (PACKAGE / f"report/{name}.py" for name in formats_of)
+    kinds = ("chainsaw", "coverage", "lint", "test", "timeline")
+    tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
     choosers = (PACKAGE / "cli/apply.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
     formats = [

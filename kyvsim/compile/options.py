@@ -24,6 +24,8 @@ class CompileOptions(NamedTuple):
     environment: Environment
     exceptions: tuple[PolicyException, ...] = ()
     model: Model = Model.KYVERNO
+    admitted: bool = False
+    """Whether a cluster has let the policies in, so that they need no checks."""
     listener: Listener | None = None
     """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
 

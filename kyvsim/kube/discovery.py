@@ -59,6 +59,12 @@ def is_builtin(group: str, kind: str) -> bool:
     return (group, kind) in _builtin_kinds()
 
 
+def every_kind(extra: KindTable = NO_KINDS) -> KindTable:
+    """Return all known kinds, the built-in ones first."""
+    own = _builtin_kinds()
+    return MappingProxyType({**own, **extra, **own}) if extra else own
+
+
 def plural(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
     """Return the plural name of a kind; for unknown kinds what Kubernetes would guess.
 

@@ -15,9 +15,9 @@ from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
-from kyvsim.sim.kyverno.policy_webhook import PolicyWebhook
 from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
+from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
 from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal

@@ -11,7 +11,12 @@ from kyvsim.compile.checks.context_entries import check_context, check_image_ext
 from kyvsim.compile.checks.elements import check_elements
 from kyvsim.compile.checks.empty_match import check_empty_match
 from kyvsim.compile.checks.forbidden_sections import check_forbidden_sections
-from kyvsim.compile.checks.generate_targets import check_generate, check_generate_data
+from kyvsim.compile.checks.generate_targets import (
+    Scope,
+    check_generate_data,
+    generate_check,
+    nothing_in_cluster,
+)
 from kyvsim.compile.checks.image_checks import check_images
 from kyvsim.compile.checks.json_patches import check_json_patch
 from kyvsim.compile.checks.kinds import check_kinds_present, check_wildcard_kinds
@@ -22,7 +27,7 @@ from kyvsim.compile.checks.mutate_targets import check_target_namespaces
 from kyvsim.compile.checks.overrides import check_overrides
 from kyvsim.compile.checks.patterns import check_patterns
 from kyvsim.compile.checks.pod_security import check_pod_security
-from kyvsim.compile.checks.refusal import Check, each_rule
+from kyvsim.compile.checks.refusal import Check, RuleCheck, each_rule
 from kyvsim.compile.checks.rule_bodies import check_mutate, check_validate
 from kyvsim.compile.checks.rule_kinds import check_operations, check_rule_names
 from kyvsim.compile.checks.update_variables import check_update_variables
@@ -30,43 +35,59 @@ from kyvsim.compile.checks.user_variables import check_user_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
-CHECKS: tuple[Check, ...] = (
-    settings.check_namespace,
-    settings.check_match_conditions,
+NAMESPACE_CHECKS: tuple[Check, ...] = (settings.check_namespace,)
+VARIABLE_CHECKS: tuple[Check, ...] = (
     check_user_variables,
     each_rule(check_forbidden_sections, check_variables),
-    settings.check_identity,
-    settings.check_deprecated_twins,
-    settings.check_mutate_targets,
-    settings.check_timeouts,
-    check_rule_names,
-    each_rule(
-        check_operations,
-        check_empty_match,
-        check_match_blocks,
-        check_target_namespaces,
-        check_pod_security,
-        check_generate,
-    ),
-    check_overrides,
-    settings.check_modes,
+)
+MODE_CHECKS: tuple[Check, ...] = (check_overrides, settings.check_modes)
+BODY_CHECKS: tuple[RuleCheck, ...] = (
+    check_json_patch,
+    check_match_presence,
+    check_conditions,
+    check_elements,
+    check_context,
+    check_image_extractors,
+    check_kinds_present,
+    check_mutate,
+    check_validate,
+    check_patterns,
+)
+LAST_CHECKS: tuple[RuleCheck, ...] = (
+    check_generate_data,
+    check_images,
+    check_metadata_text,
+    check_update_variables,
+)
+
+
+def structure_checks(in_cluster: Scope = nothing_in_cluster) -> tuple[Check, ...]:
+    """Return the checks that upstream makes together, where `in_cluster` tells kinds' scopes."""
+    return (
+        settings.check_identity,
+        settings.check_deprecated_twins,
+        settings.check_mutate_targets,
+        settings.check_timeouts,
+        check_rule_names,
+        each_rule(
+            check_operations,
+            check_empty_match,
+            check_match_blocks,
+            check_target_namespaces,
+            check_pod_security,
+            generate_check(in_cluster),
+        ),
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *NAMESPACE_CHECKS,
+    settings.check_match_conditions,
+    *VARIABLE_CHECKS,
+    *structure_checks(),
+    *MODE_CHECKS,
     each_rule(check_wildcard_kinds),
-    each_rule(
-        check_json_patch,
-        check_match_presence,
-        check_conditions,
-        check_elements,
-        check_context,
-        check_image_extractors,
-        check_kinds_present,
-        check_mutate,
-        check_validate,
-        check_patterns,
-        check_generate_data,
-        check_images,
-        check_metadata_text,
-        check_update_variables,
-    ),
+    each_rule(*BODY_CHECKS, *LAST_CHECKS),
 )
 
 

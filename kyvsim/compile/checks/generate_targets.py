@@ -3,17 +3,32 @@
 upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.compile.checks.patterns import unsupported_anchor
-from kyvsim.compile.checks.refusal import RuleUnderCheck, has, is_set
+from kyvsim.compile.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.diagnostic import Diagnostic
 
+Scope: TypeAlias = Callable[[str], bool]
+"""Says whether a kind, written as apiVersion/kind or kind, has no namespaces."""
 
-def check_generate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+
+def nothing_in_cluster(kind: str) -> bool:
+    """Return that a kind has namespaces, as upstream takes it where it sees no cluster."""
+    del kind
+    return False
+
+
+def generate_check(cluster_wide: Scope) -> RuleCheck:
+    """Return the check of a generate rule, for a cluster whose kinds have known scopes."""
+    return lambda subject: _check_generate(subject, cluster_wide)
+
+
+def _check_generate(subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[Diagnostic]:
     """One source, and a target with kind, name, apiVersion and namespace."""
     generate = subject.data.get("generate", {})
     if not has(subject.data, "generate"):
@@ -32,10 +47,10 @@ def check_generate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.refuse("KV129", text, ("generate",))
         return
     if "foreach" not in generate:
-        for text in _problems(generate, subject):
+        for text in _problems(generate, subject, cluster_wide):
             yield subject.refuse("KV129", f"{subject.text_path}.{text}", ("generate",))
     for index, loop in enumerate(generate.get("foreach", ())):
-        for text in _problems(loop, subject):
+        for text in _problems(loop, subject, cluster_wide):
             place = f"{subject.text_path}.foreach[{index}]"
             yield subject.refuse("KV129", f"{place}.{text}", ("generate", "foreach", index))
 
@@ -61,40 +76,75 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.refuse("KV130", text, ("generate", "kind"))
 
 
-def _problems(target: Json, subject: RuleUnderCheck) -> Iterator[str]:
+def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[str]:
     """Yield what is wrong with one target, beginning with the field."""
-    policy = subject.policy
+    kind = f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
     namespace = target.get("namespace", "")
-    clone = target.get("clone", {})
-    if policy.kind == "Policy" and namespace != policy.namespace:
-        yield (
-            "namespace: Forbidden: target resource scope mismatched: a namespaced policy cannot"
-            f" generate resources in other namespaces, expected: {policy.namespace}, received:"
-            f" {namespace} "
-        )
-    elif policy.kind == "Policy" and clone.get("name"):
-        source = clone.get("namespace", "")
-        if source != policy.namespace:
+    mismatch = _mismatch(target, subject, kind if cluster_wide(kind) else "")
+    if mismatch:
+        yield f"namespace: Forbidden: target resource scope mismatched: {mismatch} "
+    if target.get("kind") and cluster_wide(kind):
+        if namespace:
             yield (
-                "namespace: Forbidden: target resource scope mismatched: a namespaced policy cannot"
-                f" clone resources from other namespaces, expected: {policy.namespace}, received:"
-                f" {source} "
+                "namespace: Forbidden: target namespace must not be set for a cluster-wide resource"
             )
-    if target.get("kind") and not namespace:
+    elif target.get("kind") and not namespace:
         yield "namespace: Forbidden: target namespace must be set for a namespaced resource"
-    sources = target.get("cloneList", {})
-    if not sources.get("kinds"):
-        for name in ("kind", "name", "apiVersion"):
-            if not target.get(name):
-                yield f"{name}: Forbidden: {name} can not be empty"
+    if target.get("cloneList", {}).get("kinds"):
+        yield from _source_problems(target["cloneList"], subject, cluster_wide)
         return
-    source = sources.get("namespace", "")
-    if policy.kind == "Policy" and source != policy.namespace:
-        yield (
-            "cloneList.namespace: Forbidden: a namespaced policy cannot clone resources from other"
-            f" namespace, expected: {policy.namespace}, received: {source}"
-        )
-    if not source:
+    for name in ("kind", "name", "apiVersion"):
+        if not target.get(name):
+            yield f"{name}: Forbidden: {name} can not be empty"
+
+
+def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
+    """Return why a namespaced policy cannot have a target, "" where it can.
+
+    `cluster_kind` is the target's kind if that has no namespaces.
+    """
+    policy = subject.policy
+    if policy.kind != "Policy":
+        return ""
+    if cluster_kind:
+        return f"the target must be a namespaced resource: {cluster_kind}"
+    clone = target.get("clone", {})
+    for verb, given, reaches in (
+        ("generate resources in", target.get("namespace", ""), True),
+        ("clone resources from", clone.get("namespace", ""), bool(clone.get("name"))),
+    ):
+        if reaches and given != policy.namespace:
+            return (
+                f"a namespaced policy cannot {verb} other namespaces, expected:"
+                f" {policy.namespace}, received: {given}"
+            )
+    return ""
+
+
+def _source_problems(sources: Json, subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[str]:
+    """Yield what is wrong with a list of kinds to clone."""
+    policy, kinds, source = subject.policy, sources["kinds"], sources.get("namespace", "")
+    if policy.kind == "Policy":
+        for kind in kinds:
+            if cluster_wide(kind):
+                yield (
+                    "cloneList.kinds: Forbidden: the source in cloneList must be a namespaced"
+                    f" resource: {kind}"
+                )
+            if source != policy.namespace:
+                yield (
+                    "cloneList.namespace: Forbidden: a namespaced policy cannot clone resources"
+                    f" from other namespace, expected: {policy.namespace}, received: {source}"
+                )
+    scopes = [cluster_wide(kind) for kind in kinds]
+    if len(set(scopes)) > 1:
+        yield "cloneList.kinds: Forbidden: mixed scope of target resources is forbidden"
+    if not all(scopes) and not source:
         yield (
             "cloneList.namespace: Forbidden: namespace is required for namespaced target resources"
+        )
+    elif all(scopes) and source and policy.kind != "Policy":
+        yield (
+            "cloneList.namespace: Forbidden: namespace is forbidden for cluster-wide target"
+            " resources"
         )

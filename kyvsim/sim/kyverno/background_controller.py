@@ -4,6 +4,8 @@ Source of the rules: upstream pkg/background/update_request_controller.go,
 pkg/background/common/util.go.
 """
 
+from types import MappingProxyType
+
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.sim.kyverno.attempt import Attempt
@@ -27,7 +29,7 @@ from kyvsim.sim.server import Change
 
 _ACTOR = "background-controller"
 _MOST_RETRIES = 4
-_ATTEMPTS = {GENERATE: attempt_generate, MUTATE: attempt_mutation}
+_ATTEMPTS = MappingProxyType({GENERATE: attempt_generate, MUTATE: attempt_mutation})
 
 
 def start_background_controller(kyverno: Kyverno) -> None:

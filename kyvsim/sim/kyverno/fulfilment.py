@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/background/generate/controller.go (ApplyGenera
 """
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.generate import Wish
 from kyvsim.sim.kyverno.attempt import Attempt
 from kyvsim.sim.kyverno.downstreams import Owner, realize
@@ -42,9 +43,12 @@ def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno)
 
 
 def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
-    """Let events tell what a rule made: on each object, and on the policy."""
+    """Let events tell what a rule made, on each object and on the policy, and the report, too."""
     policy, source = owner.policy, Source.GENERATE
     kyverno.events.record(
         *(generated(source, policy, owner.rule.name, obj) for obj in created),
         *background_succeeded(kyverno.parts, source, policy, created),
     )
+    made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
+    response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
+    kyverno.reports.tell(owner.trigger, [response])

@@ -75,7 +75,7 @@ class PolicyCache:
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
         settings = self._parts.settings
         exceptions = tuple(self._exceptions()) if settings.exceptions else ()
-        options = CompileOptions(self.environment, exceptions, settings.model)
+        options = CompileOptions(self.environment, exceptions, settings.model, admitted=True)
         found, _ = compile_policies([policy], options)
         return found.policies[0] if found.policies else None
 

@@ -62,12 +62,14 @@ def _mapping(schema: Schema, node: Mapping[str, Json], data: Mapping[str, Json])
         default = schema.resolve(child).get("default")
         if default is not None and name not in kept:
             kept[name] = default
-    return {
-        name: _shaped(schema, properties.get(name, _further(node)), value)
-        if name in properties or _further(node) is not None
-        else value
-        for name, value in kept.items()
-    }
+    return {name: _member(schema, node, name, value) for name, value in kept.items()}
+
+
+def _member(schema: Schema, node: Mapping[str, Json], name: str, value: Json) -> Json:
+    child = (node.get("properties") or {}).get(name)
+    if child is None:
+        child = _further(node)
+    return value if child is None else _shaped(schema, child, value)
 
 
 def _further(node: Mapping[str, Json]) -> SchemaRef | None:

@@ -54,8 +54,8 @@ def _problems(schema: Schema, ref: SchemaRef, data: Json, path: str) -> Iterator
 
 
 def _type_problem(node: Mapping[str, Json], data: Json) -> str:
-    wanted = ["integer", "string"] if node.get(_INT_OR_STRING) else [node.get("type")]
-    if wanted == [None] or (data is None and node.get("nullable")):
+    wanted = ["integer", "string"] if node.get(_INT_OR_STRING) else [str(node.get("type", ""))]
+    if wanted == [""] or (data is None and node.get("nullable")):
         return ""
     found = _NAMES[data.__class__]
     whole = data.__class__ is float and data.is_integer() and "integer" in wanted

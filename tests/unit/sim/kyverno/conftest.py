@@ -56,3 +56,24 @@ def told(cluster):
 def key_of_made():
     """Return the key of the ConfigMap that rules generate in the namespace `shop`."""
     return ObjectKey("v1", "ConfigMap", "shop", "made")
+
+
+@pytest.fixture
+def background_may(obj):
+    """Return what makes a ClusterRole that lets the background controller do everything to kinds.
+
+    Its rules are aggregated by the label.
+    """
+
+    def make(group, *resources):
+        rule = {"apiGroups": [group], "resources": list(resources), "verbs": ["*"]}
+        label = "rbac.kyverno.io/aggregate-to-background-controller"
+        return obj(
+            "ClusterRole",
+            "more",
+            api_version="rbac.authorization.k8s.io/v1",
+            metadata={"labels": {label: "true"}},
+            rules=[rule],
+        )
+
+    return make

@@ -65,7 +65,10 @@ def test_deletion_counts_where_it_is_listed(
     assert bool(labels(made("default", "t"))) is (operations is not None)
 
 
-def test_scale_of_a_target_is_written(cluster_policy, mutate, put, obj, deployment, cluster):
+def test_scale_of_a_target_is_written(
+    cluster_policy, mutate, put, obj, deployment, cluster, background_may
+):
+    put(background_may("apps", "deployments", "deployments/scale"))
     target = {"apiVersion": "apps/v1", "kind": "Deployment/scale"}
     target |= {"name": "web", "namespace": "default"}
     rule = mutate([target], patchStrategicMerge={"spec": {"replicas": 3}})

@@ -1,0 +1,1 @@
+"""What Kyverno says of its own kinds before they are stored."""

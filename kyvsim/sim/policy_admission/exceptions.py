@@ -1,0 +1,43 @@
+"""PolicyExceptions (kyverno.io): what is refused.
+
+Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception.
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.compile.checks.match_blocks import check_match_blocks
+from kyvsim.compile.checks.pod_security import exclusion_problems
+from kyvsim.compile.checks.refusal import RuleUnderCheck, filters
+from kyvsim.kube.objects import Json
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy, Rule
+
+DISABLED = "PolicyException resources would not be processed until it is enabled."
+
+
+def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
+    """Yield what is wrong with an exception, each as `field: what: why`."""
+    block = {"match": exception.match}
+    if spec.get("background") is not False:
+        yield from user_fields(block)
+    holder = Policy("ClusterPolicy", exception.name, "", {}, {}, (), exception.document)
+    rule = RuleUnderCheck(holder, Rule("", block, ("spec",)), 0)
+    for found in check_match_blocks(rule):
+        yield found.message.replace("spec.rules[0].", "spec.", 1)
+    for index, entry in enumerate(exception.exceptions):
+        if not entry.policy:
+            yield (
+                f"spec.exceptions[{index}].policyName: Required value: An exception requires a"
+                " policy name"
+            )
+    for index, control in enumerate(exception.pod_security):
+        for text in exclusion_problems(control):
+            yield f"spec.podSecurity[{index}].{text}"
+
+
+def user_fields(block: Json, name: str = "match") -> Iterator[str]:
+    """Yield the fields of a match or exclude block that look at the user."""
+    for entry in filters(block, name):
+        for field in ("roles", "clusterRoles", "subjects"):
+            if entry.data.get(field):
+                yield f"spec.{entry.text_path}.{field}: Forbidden: Usage of user info is forbidden"

@@ -1,0 +1,118 @@
+"""The kinds that a cluster serves, as policies name them.
+
+Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go. Versions of
+Kubernetes' own groups are those of Kubernetes 1.35.
+"""
+
+from types import MappingProxyType
+
+from kyvsim.kube.discovery import every_kind, is_builtin
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.objects import ObjectKey, text_field
+from kyvsim.kube.wildcard import matches
+from kyvsim.sim.server import Store
+
+_FURTHER_VERSIONS = MappingProxyType({"autoscaling": ("v1", "v2")})
+_PARTS = MappingProxyType(
+    {
+        "Deployment": ("scale",),
+        "Namespace": ("finalize",),
+        "Node": ("proxy",),
+        "Pod": (
+            "attach",
+            "binding",
+            "ephemeralcontainers",
+            "eviction",
+            "exec",
+            "log",
+            "portforward",
+            "proxy",
+            "resize",
+        ),
+        "ReplicaSet": ("scale",),
+        "ReplicationController": ("scale",),
+        "Service": ("proxy",),
+        "ServiceAccount": ("token",),
+        "StatefulSet": ("scale",),
+    }
+)
+"""Subresources of built-in kinds besides `status`."""
+_WITHOUT_STATUS = frozenset(
+    {"ConfigMap", "Secret", "ServiceAccount", "Endpoints", "Event", "Role", "RoleBinding"}
+    | {"ClusterRole", "ClusterRoleBinding", "Lease", "StorageClass", "PriorityClass"}
+)
+
+
+def find_kinds(text: str, store: Store) -> list[tuple[str, str, str]]:
+    """Return group, kind and subresource of everything served that a `kinds` entry selects."""
+    group, version, kind, subresource = parse_kind_selector(text)
+    found = [
+        key
+        for key in every_kind(store.defined)
+        if matches(group, key[0]) and matches(kind, key[1]) and _serves(key, version, store)
+    ]
+    parts = [(*key, part) for key in found for part in _parts(key, subresource, store)]
+    if subresource and (kind, subresource) != ("*", "*"):
+        return parts
+    return [*((*key, "") for key in found), *parts]
+
+
+def is_cluster_wide(text: str, store: Store) -> bool:
+    """Return whether `kind` or `apiVersion/kind` names a kind without namespaces."""
+    api_version, _, kind = text.rpartition("/")
+    group = split_api_version(api_version)[0]
+    return any(
+        known == kind and not facts.namespaced and (not api_version or its_group == group)
+        for (its_group, known), facts in every_kind(store.defined).items()
+    )
+
+
+def kind_key(text: str, store: Store) -> ObjectKey | None:
+    """Return apiVersion and kind of what a `kinds` entry names, None where nothing serves it."""
+    group, version, kind, _ = parse_kind_selector(text)
+    for key in every_kind(store.defined):
+        if key[1] != kind or not matches(group, key[0]):
+            continue
+        for served in _versions(key, store):
+            if matches(version, served):
+                return ObjectKey(f"{key[0]}/{served}" if key[0] else served, kind, "", "")
+    return None
+
+
+def _serves(key: tuple[str, str], pattern: str, store: Store) -> bool:
+    return any(matches(pattern, version) for version in _versions(key, store))
+
+
+def _versions(key: tuple[str, str], store: Store) -> tuple[str, ...]:
+    group, kind = key
+    if is_builtin(group, kind):
+        return _FURTHER_VERSIONS.get(group, ("v1",))
+    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+        spec = definition.get("spec") or {}
+        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == key:
+            served = [one for one in spec.get("versions") or () if one.get("served") is not False]
+            return tuple(str(one["name"]) for one in served) or ("v1",)
+    return ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
+
+
+def _parts(key: tuple[str, str], pattern: str, store: Store) -> list[str]:
+    """Return the subresources of a kind that a pattern selects."""
+    if not pattern:
+        return []
+    group, kind = key
+    parts = [] if kind in _WITHOUT_STATUS else ["status"]
+    if is_builtin(group, kind):
+        parts += _PARTS.get(kind, ())
+    else:
+        parts += _defined_parts(key, store)
+    return [part for part in dict.fromkeys(parts) if matches(pattern, part)]
+
+
+def _defined_parts(key: tuple[str, str], store: Store) -> list[str]:
+    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+        spec = definition.get("spec") or {}
+        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == key:
+            return [
+                part for one in spec.get("versions") or () for part in one.get("subresources") or ()
+            ]
+    return []
