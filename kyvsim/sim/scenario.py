@@ -134,6 +134,8 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
+    if " requires permissions " in text:
+        text += "; a ClusterRole that gives them must be among the objects there before"
     return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
 
 
