@@ -25,6 +25,7 @@ _BOOKKEEPING = frozenset(
 _POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _QUIET_ACTORS = frozenset(
     {
+        "cluster",
         "clusterrole-aggregation-controller",
         "reports",
         "root-ca-cert-publisher",
