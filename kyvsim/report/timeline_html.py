@@ -19,6 +19,7 @@ from kyvsim.report.timeline_html_orders import orders_section
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
+    hazard_subject,
     shown_events,
     summary_text,
     time_text,
@@ -70,10 +71,7 @@ def _section(title: str, items: Iterator[str]) -> Iterator[str]:
 
 
 def _hazard(hazard: Hazard) -> str:
-    concerned = [
-        *map(html_text, hazard.policies),
-        *(html_text(title_of(one)) for one in hazard.objects),
-    ]
+    concerned = html_text(", ".join(hazard_subject(hazard)))
     place = (
         f'<p class="soft small mono">{html_text(str(hazard.location))}</p>'
         if hazard.location
@@ -84,7 +82,7 @@ def _hazard(hazard: Hazard) -> str:
     looks = _LEVELS[hazard.level]
     return (
         f'<li class="item {looks}"><p><span class="tag {looks}">{hazard.code} {hazard.level}'
-        f"</span> {', '.join(concerned)}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
+        f"</span> {concerned}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
     )
 
 
