@@ -19,6 +19,7 @@ from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
 
 _LONGEST_NAME = 63
+_FIELDS = 5
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
 
@@ -39,11 +40,20 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
 
 
 def _schedule_problem(schedule: Json) -> Iterator[str]:
-    try:
-        next_times(schedule, _ANY_TIME, 1)
-    except ValueError:
+    if not _is_schedule(str(schedule)):
         why = "schedule spec in the cleanupPolicy is not in proper cron format"
         yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
+
+
+def _is_schedule(text: str) -> bool:
+    """Return whether a schedule has the five fields or the name that upstream's parser wants."""
+    if not text.startswith("@") and len(text.split()) != _FIELDS:
+        return False
+    try:
+        next_times(text, _ANY_TIME, 1)
+    except ValueError:
+        return False
+    return True
 
 
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""The webhooks that are asked about Kyverno's own kinds.
+"""The webhooks that are asked about policies and exceptions.
 
-Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
+Source of the rules: upstream pkg/webhooks (policy, exception),
 cmd/cleanup-controller/handlers/admission/policy.
 """
 
@@ -14,20 +14,19 @@ from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.policy_admission.cleanup import cleanup_problems, missing_cleanup_rights
 from kyvsim.sim.policy_admission.exceptions import DISABLED, exception_problems
-from kyvsim.sim.policy_admission.global_context import entry_problems
 from kyvsim.sim.policy_admission.policies import combined, policy_problem
 from kyvsim.sim.policy_admission.remarks import deprecation
 from kyvsim.sim.server import Review, Verdict
 from kyvsim.sim.server.request import ALLOWED
 
 _POLICIES = "validate-policy.kyverno.svc"
-_OTHERS = "kyverno-svc.kyverno.svc"
+_EXCEPTIONS = "kyverno-svc.kyverno.svc"
 _CLEANUP = "kyverno-cleanup-controller.kyverno.svc"
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
 class PolicyWebhook:
-    """Refuses policies, exceptions and entries that are not sound."""
+    """Refuses policies and exceptions that are not sound."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -78,11 +77,6 @@ def _exception(parts: Parts, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
-    del parts, old
-    return combined(entry_problems(object_key(obj).name, obj.get("spec") or {})), []
-
-
 def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
     del old
     policy, remarks = parts.readers.policy(obj)
@@ -101,8 +95,7 @@ _KINDS: MappingProxyType[str, tuple[str, Callable[[Parts, Json, Json], _Said]]] 
         "CleanupPolicy": (_CLEANUP, _cleanup),
         "ClusterCleanupPolicy": (_CLEANUP, _cleanup),
         "ClusterPolicy": (_POLICIES, _policy),
-        "GlobalContextEntry": (_OTHERS, _entry),
         "Policy": (_POLICIES, _policy),
-        "PolicyException": (_OTHERS, _exception),
+        "PolicyException": (_EXCEPTIONS, _exception),
     }
 )

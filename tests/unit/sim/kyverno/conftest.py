@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 
+CONTROLLER = "background-controller"
 NAMESPACES = {"any": [{"resources": {"kinds": ["Namespace"]}}]}
 
 
