@@ -132,7 +132,8 @@ class ReportCollector:
 
     def _is_there(self, namespace: str, owner: Json) -> bool:
         place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
-        return text_field(metadata(self._parts.store.get(*place)), "uid") == owner["uid"]
+        uid = text_field(metadata(self._parts.store.get(*place)), "uid")
+        return uid == text_field(owner, "uid")
 
     def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
         namespace, uid = place

@@ -37,7 +37,7 @@ _EXCLUDED = (
     "for details."
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
-_EVERY_CONTROLLER = ["cronjob", "daemonset", "deployment", "job", "statefulset"]
+_EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
 _OLD_OPERATORS = MappingProxyType(
     {
         "In": ("AllIn", "AnyIn"),
@@ -113,7 +113,7 @@ def _leaves_out_controllers(policy: Policy) -> bool:
     found = policy.annotations.get(_AUTOGEN)
     if found is None or found == "none":
         return False
-    return sorted(str(found).lower().split(",")) != _EVERY_CONTROLLER
+    return tuple(sorted(str(found).lower().split(","))) != _EVERY_CONTROLLER
 
 
 def _hidden_parts(rule: Rule) -> Iterator[str]:

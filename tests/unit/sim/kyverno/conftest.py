@@ -4,7 +4,6 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 
-CONTROLLER = "background-controller"
 NAMESPACES = {"any": [{"resources": {"kinds": ["Namespace"]}}]}
 
 
