@@ -150,8 +150,8 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    formats_of = ("coverage_formats", "lint_formats", "test_formats", "timeline_formats")
-    tables = (PACKAGE / f"report/{name}.py" for name in formats_of)
+    kinds = ("chainsaw", "coverage", "lint", "test", "timeline")
+    tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
     choosers = (PACKAGE / "cli/apply.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
     formats = [

@@ -38,6 +38,8 @@ class SimulateInputs(NamedTuple):
     """Policies, or one scenario."""
     resources: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    """What is there before the policies."""
     user: str = ""
     groups: tuple[str, ...] = ()
     model: str | None = None
@@ -106,8 +108,9 @@ def _named_scenario(
         other = (others or scenarios[1:])[0]
         text = "a scenario is simulated alone: it names its policies itself"
         return None, (Diagnostic("KV051", Severity.ERROR, text, other.locate(())),)
-    if inputs.resources or inputs.exceptions:
-        path = (inputs.resources or inputs.exceptions)[0]
+    beside = (*inputs.resources, *inputs.exceptions, *inputs.objects)
+    if beside:
+        path = beside[0]
         text = "a scenario is simulated alone: it names its objects and exceptions itself"
         return None, (Diagnostic("KV051", Severity.ERROR, text, Location(path)),)
     return load_scenario(scenarios[0])
@@ -118,6 +121,7 @@ def _plain_scenario(
 ) -> tuple[Scenario, tuple[Diagnostic, ...]]:
     """Return the scenario in which resources are created one after the other."""
     resources, remarks = _objects(inputs.resources, stdin)
+    objects, missing = _objects(inputs.objects, stdin)
     exceptions, further = read_documents(inputs.exceptions, stdin, STRICT)
     user = named_user(inputs.user, inputs.groups) if inputs.user else None
     steps = tuple(
@@ -125,8 +129,10 @@ def _plain_scenario(
         for one in resources
     )
     name = " ".join(os.path.basename(os.path.normpath(path)) for path in inputs.paths)
-    scenario = Scenario(name, policies=policies, exceptions=exceptions, steps=steps)
-    return scenario, (*remarks, *further)
+    scenario = Scenario(
+        name, objects=objects, policies=policies, exceptions=exceptions, steps=steps
+    )
+    return scenario, (*remarks, *missing, *further)
 
 
 def _objects(paths: tuple[str, ...], stdin: bytes | None) -> Loaded:

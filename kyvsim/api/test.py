@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from kyvsim.api.jobs import processors
 from kyvsim.api.test_inputs import ManifestInputs, read_test
 from kyvsim.load.stamps import stamp
 from kyvsim.load.test_manifest import find_manifests, read_manifests
@@ -81,13 +82,6 @@ def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestO
     ) as pool:
         options = [run.options] * len(files)
         yield from pool.map(run_file, files, options, chunksize=4)
-
-
-def processors() -> int:
-    """Return how many processors this process may use; not every system can tell."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:

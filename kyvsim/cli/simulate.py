@@ -61,6 +61,7 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
 )
 @click.argument("paths", nargs=-1, metavar="POLICY...")
 @list_option("-r", "--resource", "--resources", help="What is created, in order; - for stdin.")
+@list_option("--object", "--objects", help="What is there before the policies, such as roles.")
 @list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
 @click.option("--as", "user", default="", help="Who creates the resources; an administrator else.")
 @click.option("--as-group", "groups", multiple=True, help="A group of that user. May repeat.")
@@ -108,9 +109,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if "-" in paths and "-" in resources:
         text = "standard input (-) can hold either policies or resources, not both"
         raise click.UsageError(text, ctx)
-    refuse_urls((*paths, *resources, *options["exception"]), ctx)
+    refuse_urls((*paths, *resources, *options["exception"], *options["object"]), ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    asks_stdin = "-" in (*paths, *resources, *options["exception"])
+    asks_stdin = "-" in (*paths, *resources, *options["exception"], *options["object"])
     done = simulate(_inputs(options), read_stdin() if asks_stdin else None)
     for one in done.diagnostics:
         say(safe_line(str(one)))
@@ -125,6 +126,7 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         paths=options["paths"],
         resources=options["resource"],
         exceptions=options["exception"],
+        objects=options["object"],
         user=options["user"],
         groups=options["groups"],
         model=options["model"],

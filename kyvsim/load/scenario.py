@@ -126,6 +126,7 @@ def _settings(data: Mapping[str, Json]) -> ScenarioSettings:
         horizon=seconds_of(data["horizon"]) if "horizon" in data else usual.horizon,
         pace=seconds_of(data["pace"]) if "pace" in data else usual.pace,
         exceptions=data.get("exceptions", usual.exceptions),
+        latency=tuple((name, seconds_of(text)) for name, text in data.get("latency", {}).items()),
         workloads=actors.get("workloads", usual.workloads),
         kubelet=actors.get("kubelet", usual.kubelet),
     )

@@ -91,6 +91,8 @@ class ScenarioSettings(NamedTuple):
     pace: float = 0.05
     """Seconds from one step to the next, besides what is waited."""
     exceptions: bool = True
+    latency: tuple[tuple[str, float], ...] = ()
+    """Seconds by which steps come later than usual, by actor; `storage` is that of requests."""
     workloads: bool = True
     kubelet: bool = True
 

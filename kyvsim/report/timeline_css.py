@@ -79,6 +79,7 @@ code { background: var(--page); border-radius: 4px; padding: 0 .25rem; font-size
 .event:target, .item:target { outline: 2px solid var(--accent); }
 .who { display: none; }
 .noise { display: none; }
+.noise .who { display: inline; color: var(--soft); }
 #every:checked ~ .lanes .noise { display: block; }
 #every:checked ~ .lanes .noise.time { display: block; }
 summary { cursor: pointer; }
@@ -94,7 +95,9 @@ pre.diff {
 pre.diff span { display: block; padding: 0 .6rem; min-width: max-content; }
 pre.diff .add { background: var(--good-soft); } pre.diff .del { background: var(--bad-soft); }
 pre.diff .gap { color: var(--soft); }
-.objects > li > details > summary { font-weight: 600; overflow-wrap: anywhere; }
+.objects > li > details > summary {
+  list-style-position: inside; font-weight: 600; overflow-wrap: anywhere;
+}
 .version { margin: .6rem 0 0; }
 footer { max-width: 1500px; margin: 2rem auto; padding: 0 1.25rem; }
 @media (max-width: 860px) {

@@ -7,17 +7,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.html_text import html_text
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.style import counted
 from kyvsim.report.timeline_css import CSS
 from kyvsim.report.timeline_html_orders import orders_section
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
+    hazard_subject,
     shown_events,
     summary_text,
     time_text,
@@ -55,7 +57,8 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield from _timeline(simulation, shown, every=look.every)
     if simulation.interleavings:
         yield from orders_section(simulation.interleavings)
-    yield from _objects(simulation.events)
+    told = {event.object for event in shown} | set(map(object_key, simulation.objects))
+    yield from _objects([event for event in simulation.events if event.object in told])
     yield '</main>\n<footer class="soft small">kyvsim simulate</footer>\n</body></html>\n'
 
 
@@ -68,10 +71,7 @@ def _section(title: str, items: Iterator[str]) -> Iterator[str]:
 
 
 def _hazard(hazard: Hazard) -> str:
-    concerned = [
-        *map(html_text, hazard.policies),
-        *(html_text(title_of(one)) for one in hazard.objects),
-    ]
+    concerned = html_text(", ".join(hazard_subject(hazard)))
     place = (
         f'<p class="soft small mono">{html_text(str(hazard.location))}</p>'
         if hazard.location
@@ -82,7 +82,7 @@ def _hazard(hazard: Hazard) -> str:
     looks = _LEVELS[hazard.level]
     return (
         f'<li class="item {looks}"><p><span class="tag {looks}">{hazard.code} {hazard.level}'
-        f"</span> {', '.join(concerned)}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
+        f"</span> {concerned}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
     )
 
 
@@ -169,7 +169,7 @@ def _objects(events: Sequence[TimelineEvent]) -> Iterator[str]:
     yield '<section><h2>Objects</h2><ul class="list objects">\n'
     for key, changes in versions.items():
         gone = ' <span class="tag warn">gone</span>' if changes[-1].after is None else ""
-        count = f'<span class="soft small">{len(changes)} versions</span>'
+        count = f'<span class="soft small">{counted(len(changes), "version")}</span>'
         title = html_text(title_of(key))
         yield f'<li class="item"><details><summary>{title} {count}{gone}</summary>'
         for event in changes:

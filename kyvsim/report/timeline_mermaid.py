@@ -1,5 +1,6 @@
 """A simulation as a Mermaid sequence diagram: actors, and the objects that they act on."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.model.simulation import Simulation, TimelineEvent
@@ -7,6 +8,8 @@ from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text, t
 
 _LONGEST_NOTE = 160
 _LINE = 48
+_END = re.compile(r"\bend\b", re.IGNORECASE)
+"""The word that closes a block in a diagram."""
 _BAD = frozenset({"denied", "failed"})
 
 
@@ -59,7 +62,7 @@ def _broken(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return a text as it may stand in a diagram: entities for what has a meaning there."""
-    return "".join(_characters(" ".join(text.split())))
+    return _END.sub("#101;nd", "".join(_characters(" ".join(text.split()))))
 
 
 def _characters(text: Iterable[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.model.simulation import HazardLevel, Simulation, TimelineEvent
+from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_work import telling_work
 
@@ -23,7 +23,17 @@ _BOOKKEEPING = frozenset(
     }
 )
 _POLICIES = frozenset({"ClusterPolicy", "Policy"})
-_QUIET_ACTORS = frozenset({"setup", "reports"})
+_QUIET_ACTORS = frozenset(
+    {
+        "cluster",
+        "clusterrole-aggregation-controller",
+        "reports",
+        "root-ca-cert-publisher",
+        "service-account-controller",
+        "setup",
+    }
+)
+_MOST_OBJECTS = 3
 _OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 
 
@@ -50,7 +60,7 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         elif event.number in work.shown:
             yield event._replace(message=work.messages.get(event.number, event.message))
         elif not _is_noise(event) and event.number not in work.hidden:
-            yield event
+            yield _without_common_warning(event)
 
 
 def cause_of(event: TimelineEvent, shown: set[int], simulation: Simulation) -> int | None:
@@ -65,6 +75,13 @@ def title_of(key: ObjectKey) -> str:
     """Return what views call an object: `Pod shop/orders`."""
     place = "/".join(filter(None, (key.namespace, key.name or "(no name yet)")))
     return f"{key.kind} {place}"
+
+
+def hazard_subject(hazard: Hazard) -> list[str]:
+    """Return the rules that a hazard is about, and its first objects."""
+    titles = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
+    further = len(hazard.objects) - _MOST_OBJECTS
+    return [*hazard.policies, *titles, *([f"and {further} more"] if further > 0 else [])]
 
 
 def time_text(seconds: float) -> str:
@@ -122,6 +139,14 @@ def _is_noise(event: TimelineEvent) -> bool:
         return True
     quiet = event.action.endswith((" status", " binding"))
     return quiet or event.outcome == "unchanged"
+
+
+def _without_common_warning(event: TimelineEvent) -> TimelineEvent:
+    """Return an event without the warning that every policy of these kinds is answered with."""
+    common = event.object.kind in _POLICIES and event.message.startswith(
+        f"{event.object.kind} (kyverno.io) is deprecated"
+    )
+    return event._replace(message="") if common and event.outcome == "done" else event
 
 
 def _is_meant(event: TimelineEvent) -> bool:

@@ -17,6 +17,7 @@ from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
+    hazard_subject,
     shown_events,
     summary_text,
     time_text,
@@ -30,7 +31,6 @@ _LEVELS: Mapping[HazardLevel, str] = MappingProxyType(
     {HazardLevel.ERROR: "error", HazardLevel.WARNING: "warn", HazardLevel.INFO: "skip"}
 )
 _NARROWEST = 40
-_MOST_OBJECTS = 3
 _TITLE = 30
 """Columns that titles of objects are filled up to."""
 _UNDER = " " * 10
@@ -130,10 +130,7 @@ def _expectation(one: Expectation, look: TimelineLook, paint: Paint) -> Iterator
 
 def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
     level = paint(_LEVELS[hazard.level], f"{hazard.level:<7}")
-    concerned = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
-    if len(hazard.objects) > _MOST_OBJECTS:
-        concerned.append(f"and {len(hazard.objects) - _MOST_OBJECTS} more")
-    subject = safe_line(", ".join([*hazard.policies, *concerned]))
+    subject = safe_line(", ".join(hazard_subject(hazard)))
     yield f"  {level}  {hazard.code}  {subject}".rstrip() + "\n"
     for line in _wrapped(hazard.message, look.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"

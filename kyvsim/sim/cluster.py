@@ -8,7 +8,6 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
-from kyvsim.sim.kyverno.cleanup_webhook import CleanupWebhook
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.global_context_webhook import GlobalContextWebhook
 from kyvsim.sim.kyverno.installed import Kyverno
@@ -16,6 +15,7 @@ from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.report_collector import ReportCollector
+from kyvsim.sim.kyverno.time_to_live_webhook import TimeToLiveWebhook
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
@@ -51,7 +51,7 @@ def open_cluster(
     identities = Identities(settings.seed)
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)
-    scheduler = Scheduler(clock, choose)
+    scheduler = Scheduler(clock, choose, dict(settings.delays))
     parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
     for obj in installed_objects():
         store.put(_installed(obj, parts))
@@ -60,8 +60,12 @@ def open_cluster(
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
     server.validators.append(refuse_invalid)
-    server.webhooks += [admission, PolicyWebhook(parts), CleanupWebhook()]
-    server.webhooks.append(GlobalContextWebhook(parts))
+    server.webhooks += [
+        admission,
+        PolicyWebhook(parts),
+        TimeToLiveWebhook(),
+        GlobalContextWebhook(parts),
+    ]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)
     kyverno = Kyverno(

@@ -14,6 +14,8 @@ POD_START = 1.0
 """From a Pod's being bound to a node to its containers running."""
 POD_RUN = 5.0
 """From the start of a Job's Pod to its success, where its command names no sleep."""
+RESTART = 2.0
+"""From a controller's end to its being at work again."""
 RETRY = 1.0
 """From a controller's failure to its next attempt; it doubles with each."""
 LONGEST_RETRY = 300.0

@@ -32,6 +32,8 @@ class Settings(NamedTuple):
     seed: int = 0
     workloads: bool = True
     """Whether the controllers of Deployments, Jobs … run."""
+    delays: tuple[tuple[str, float], ...] = ()
+    """Seconds by which each step of an actor comes later."""
     kubelet: bool = True
     """Whether Pods start, and hang where what they refer to is missing."""
 

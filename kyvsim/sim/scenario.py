@@ -26,6 +26,8 @@ from kyvsim.sim.user import UserSteps, placed
 
 SETUP = UserInfo("setup", groups=ADMIN.groups)
 """Who puts in what is there before the policies."""
+_NOBODY = UserInfo("cluster", groups=ADMIN.groups)
+"""Who puts in the namespaces that nobody brings."""
 _LONGEST_SETUP = 30.0
 _LONGEST_STORY = 30 * 24 * 3600.0
 _MOST_EVENTS = 2000
@@ -54,6 +56,7 @@ def play(
         exceptions=settings.exceptions,
         seed=settings.seed,
         workloads=settings.workloads,
+        delays=settings.latency,
         kubelet=settings.kubelet,
     )
     cluster = open_cluster(readers, own, settings.start or START, choose)
@@ -69,7 +72,7 @@ def play(
         begun(parts.store)
     expectations = Expectations(parts)
     expectations.open(scenario.expected)
-    steps = UserSteps(parts, expectations, settings.pace)
+    steps = UserSteps(cluster.kyverno, expectations, settings)
     steps.play(scenario.steps)
     whole = _run(parts, lambda: steps.finished, _LONGEST_STORY)
     end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
@@ -114,7 +117,7 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
     namespaces = [_namespace(name) for name in _missing_namespaces(scenario, parts)]
     first, second = parts.client(SETUP), parts.client(ADMIN)
     for namespace in namespaces:
-        first.create(namespace)
+        parts.client(_NOBODY).create(namespace)
     # Definitions first: what they define may stand anywhere.
     for document in sorted(scenario.objects, key=lambda one: not _is_definition(one.data)):
         response = first.create(placed(document.data, parts))
@@ -133,6 +136,8 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
+    if " requires permissions " in text:
+        text += "; a ClusterRole that gives them must be among the objects there before"
     return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
 
 

@@ -7,11 +7,13 @@ from kyvsim.kube.discovery import is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.scenario import OF_REQUESTS, Check, Expected, Step, Verb
+from kyvsim.model.scenario import OF_REQUESTS, Check, Expected, ScenarioSettings, Step, Verb
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.sim.expectations import Expectations, Settled
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.restart import restart_background_controller
 from kyvsim.sim.latency import WEBHOOK
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
@@ -30,10 +32,14 @@ _Build = Callable[[], ApiRequest | ApiError]
 class UserSteps:
     """Plays steps; each begins some time after the one before has been answered."""
 
-    def __init__(self, parts: Parts, expectations: Expectations, pace: float) -> None:
-        self._parts = parts
+    def __init__(
+        self, kyverno: Kyverno, expectations: Expectations, settings: ScenarioSettings
+    ) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
         self._expectations = expectations
-        self._pace = pace
+        self._pace = settings.pace
+        self._storage = WEBHOOK + dict(settings.latency).get("storage", 0.0)
         self.finished = False
 
     def play(self, steps: Sequence[Step]) -> None:
@@ -51,6 +57,8 @@ class UserSteps:
             self._open(step)
             later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True)
         elif step.verb is None or step.verb is Verb.RESTART:
+            if step.verb is Verb.RESTART:
+                restart_background_controller(self._kyverno)
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
@@ -87,7 +95,7 @@ class UserSteps:
             admitted = self._parts.server.admit(request)
             if isinstance(admitted, Admitted):
                 later = self._parts.scheduler.after
-                later(WEBHOOK, _ACTOR, lambda: store(request, admitted))
+                later(self._storage, _ACTOR, lambda: store(request, admitted))
             else:
                 answered(request, admitted)
 

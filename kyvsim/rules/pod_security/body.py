@@ -64,7 +64,8 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
             return errored("Error while getting new resource", error)
         if checks is None:
             return _UNKNOWN_VERSION
-        violations = without_excluded(_violations(checks, pod), exclusions, checks, pod)
+        found = _violations(checks, pod)
+        violations = without_excluded(found, exclusions, checks, pod)
         if not violations:
             return pass_outcome
         for exception in evaluation.exceptions:
@@ -73,7 +74,8 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
             keys = tuple(exception.key for exception in evaluation.exceptions)
             return skipped(f"rule is skipped due to policy exceptions {', '.join(keys)}", keys)
         message = start + _told(violations, checks, kind)
-        properties = told_controls((level, version), violations, checks)
+        left = [one for one in checks if one.id in violations]
+        properties = told_controls((level, version), left, found)
         return failed(message)._replace(properties=properties)
 
     return evaluate

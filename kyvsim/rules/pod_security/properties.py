@@ -5,7 +5,7 @@ pkg/engine/handlers/validation/validate_pss.go (`addImages`).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kyvsim.kube.image import parse_image
 from kyvsim.rules.pod_security import ActiveCheck
@@ -17,19 +17,21 @@ _WITHOUT_IMAGES = frozenset({"hostPorts", "hostProbesAndHostLifecycle"})
 
 
 def told_controls(
-    standard: tuple[str, str], violations: Violations, checks: tuple[ActiveCheck, ...]
+    standard: tuple[str, str], violated: Sequence[ActiveCheck], found: Violations
 ) -> Mapping[str, str]:
-    """Return the properties of a failure: level and version, the controls and their images."""
+    """Return the properties of a failure: level and version, the controls and their images.
+
+    The images are those of all that a check found, whether or not some of it is let pass.
+    """
     level, version = standard
-    found = [one for one in checks if one.id in violations]
     told = [
-        {"ID": one.id, "Name": one.control, "Images": _images(one.id, violations[one.id])}
-        for one in found
+        {"ID": one.id, "Name": one.control, "Images": _images(one.id, found[one.id])}
+        for one in violated
     ]
     return {
         "standard": level,
         "version": version,
-        "controls": ",".join(one.id for one in found),
+        "controls": ",".join(one.id for one in violated),
         "controlsJSON": json.dumps(told, separators=(",", ":"), ensure_ascii=False),
     }
 

@@ -9,6 +9,7 @@ from kyvsim.sim.hazards import (
     downstream_name,
     early_trigger,
     generate_loop,
+    lost_trigger,
     missing_namespace,
     missing_permission,
     missing_source,
@@ -30,6 +31,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     nameless_mutation.find,
     missing_namespace.find,
     early_trigger.find,
+    lost_trigger.find,
 )
 """All that is looked for, in the order of their codes."""
 

@@ -23,7 +23,9 @@ def find(facts: Facts) -> Iterator[Hazard]:
         early = [
             (obj, event)
             for obj, event in _created(facts)
-            if event.number < ready and text_field(metadata(obj), "uid") not in served
+            if event.number < ready
+            and event.actor != "cluster"
+            and text_field(metadata(obj), "uid") not in served
         ]
         rules = [one for one in policy.rules if one.rule.generates and not _looks_back(policy, one)]
         for rule, (obj, event) in product(rules, early):

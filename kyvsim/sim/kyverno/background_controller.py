@@ -4,6 +4,8 @@ Source of the rules: upstream pkg/background/update_request_controller.go,
 pkg/background/common/util.go.
 """
 
+from types import MappingProxyType
+
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.sim.kyverno.attempt import Attempt
@@ -27,24 +29,29 @@ from kyvsim.sim.server import Change
 
 _ACTOR = "background-controller"
 _MOST_RETRIES = 4
-_ATTEMPTS = {GENERATE: attempt_generate, MUTATE: attempt_mutation}
+_ATTEMPTS = MappingProxyType({GENERATE: attempt_generate, MUTATE: attempt_mutation})
 
 
 def start_background_controller(kyverno: Kyverno) -> None:
     """Let UpdateRequests be worked on as they come."""
-    scheduler = kyverno.parts.scheduler
 
     def observe(change: Change) -> None:
-        key = object_key(change.subject)
-        if key[:2] != KIND or change.new is None or key.namespace != NAMESPACE:
-            return
-        state = _status(change.new).get("state")
-        if state == PENDING:
-            scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
-        elif state == FAILED:
-            scheduler.after(NOTICE, _ACTOR, lambda: _retry(key, kyverno))
+        if change.new is not None:
+            take_up(change.new, kyverno)
 
     kyverno.parts.store.watch(observe)
+
+
+def take_up(obj: Json, kyverno: Kyverno) -> None:
+    """Schedule what is to be done about an object, if it is an UpdateRequest that waits for it."""
+    key, scheduler = object_key(obj), kyverno.parts.scheduler
+    if key[:2] != KIND or key.namespace != NAMESPACE:
+        return
+    state = _status(obj).get("state")
+    if state == PENDING:
+        scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
+    elif state == FAILED:
+        scheduler.after(NOTICE, _ACTOR, lambda: _retry(key, kyverno))
 
 
 def _status(obj: Json) -> Json:

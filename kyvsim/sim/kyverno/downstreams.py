@@ -17,6 +17,7 @@ from kyvsim.sim.kyverno.ownership import LABEL, policy_labels, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
+from kyvsim.sim.server.authorizer import denial
 from kyvsim.sim.server.metadata import with_metadata
 
 _SOURCE = f"{LABEL}clone-source"
@@ -51,6 +52,9 @@ class Realized(NamedTuple):
 def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
     """Let an object be as a rule wants it; return whether it is new, or why that failed."""
     key = object_key(wanted)
+    refused = _read_refusal(wanted, parts)
+    if refused is not None:
+        return Realized(error=refused)
     _mark_source(wanted, owner, parts)
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
     live = parts.store.get(*key)
@@ -93,11 +97,25 @@ def _written(obj: Json) -> Json:
     return with_metadata(obj, unset)
 
 
+def _read_refusal(wanted: Json, parts: Parts) -> ApiError | None:
+    """Return why the source of a copy, or what is there already, cannot be read, or None."""
+    source = _source_of(wanted, parts)
+    for obj in (source, wanted) if source is not None else (wanted,):
+        refused = denial(BACKGROUND, "get", object_key(obj), parts.store)
+        if refused is not None:
+            return refused
+    return None
+
+
+def _source_of(wanted: Json, parts: Parts) -> Json | None:
+    marks = labels(wanted)
+    uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
+    return parts.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+
+
 def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
     """Label the object that was copied, so that its changes are noticed."""
-    marks = labels(wanted)
-    uid = marks.get(f"{LABEL}source-uid", "")
-    source = parts.store.by_uid(wanted["apiVersion"], marks.get(f"{LABEL}source-kind", ""), uid)
+    source = _source_of(wanted, parts)
     if source is None or _SOURCE in labels(source):
         return
     marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})

@@ -4,7 +4,9 @@ Source of the rules: upstream pkg/background/generate/controller.go (ApplyGenera
 """
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.generate import Wish
+from kyvsim.rules.protocol import Outcome
 from kyvsim.sim.kyverno.attempt import Attempt
 from kyvsim.sim.kyverno.downstreams import Owner, realize
 from kyvsim.sim.kyverno.event_notes import background_succeeded, generated
@@ -23,6 +25,7 @@ def fulfil(wishes: list[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
         if wish.problem:
             problems.append(": ".join(filter(None, (wish.place, wish.problem))))
         elif error is not None and not loops and error.reason == "NotFound":
+            report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
             return Attempt(note=f"nothing generated: {error.message}")
         elif error is not None:
             problems.append(error.message)
@@ -42,9 +45,22 @@ def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno)
 
 
 def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
-    """Let events tell what a rule made: on each object, and on the policy."""
+    """Let events tell what a rule made, on each object and on the policy, and the report, too."""
+    report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
     policy, source = owner.policy, Source.GENERATE
     kyverno.events.record(
         *(generated(source, policy, owner.rule.name, obj) for obj in created),
         *background_succeeded(kyverno.parts, source, policy, created),
+    )
+    made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
+    response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
+    kyverno.reports.tell(owner.trigger, [response])
+
+
+def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
+    """Let the report of a trigger say how a rule ended, and what it made."""
+    phase, generated_now = Phase.GENERATE, outcome.generated
+    result = RuleResult(owner.rule, phase, outcome.status, outcome.message, generated_now)
+    kyverno.reports.tell(
+        owner.trigger, [PolicyResponse(owner.policy, phase, owner.trigger, (result,))]
     )

@@ -15,7 +15,7 @@ from kyvsim.sim.kyverno.attempt import Attempt
 from kyvsim.sim.kyverno.downstreams import Owner, delete_all, downstreams_of
 from kyvsim.sim.kyverno.event_notes import background_failed
 from kyvsim.sim.kyverno.events import Source
-from kyvsim.sim.kyverno.fulfilment import fulfil
+from kyvsim.sim.kyverno.fulfilment import fulfil, report
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.live_triggers import TriggerError, live_trigger
 from kyvsim.sim.kyverno.recorded_requests import request_of
@@ -111,11 +111,13 @@ def _apply(given: _Given, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
     outcome = check_rule(rule, opened, old, note)
     if outcome is None:
         return Attempt(("policy does not apply to resource",))
+    owner = Owner(policy.policy, rule.rule, trigger)
     if not met:
+        report(owner, outcome, kyverno)
         return Attempt(note=f"nothing to do: {outcome.message or 'the rule is not met'}")
     context = RuleContext(policy.policy, rule.rule, kyverno.cache.environment)
     wishes = [*compile_wishes(context)(met[0].scope)]
-    return fulfil(wishes, Owner(policy.policy, rule.rule, trigger), kyverno)
+    return fulfil(wishes, owner, kyverno)
 
 
 def _mismatch(request: AdmissionRequest | None, trigger: Json) -> str:

@@ -6,7 +6,9 @@ Source of the rules and texts: upstream pkg/background/common/resource.go.
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.sim.kyverno.ownership import LABEL
+from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import Store, errors
+from kyvsim.sim.server.authorizer import denial
 
 
 class TriggerError(Exception):
@@ -49,6 +51,10 @@ def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
     namespace, name = text_field(trigger, "namespace"), text_field(trigger, "name")
     uid = text_field(trigger, "uid")
     if uid:
+        anywhere = ObjectKey(api_version, kind, namespace, "")
+        refused = denial(BACKGROUND, "list", anywhere, store)
+        if refused is not None:
+            raise TriggerError(f"failed to list trigger resources: {refused.message}")
         for obj in store.list(api_version, kind, namespace):
             if metadata(obj).get("uid") == uid:
                 return obj

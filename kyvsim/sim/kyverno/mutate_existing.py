@@ -67,6 +67,8 @@ def _mutate(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
     )
     response = run_step(Step(policy, rules), Phase.MUTATE, given, world)
+    kyverno.reports.tell(trigger, [response])
+    kyverno.reports.tell(trigger, [response])
     for result in response.results:
         if result.status in _FAILED:
             yield (

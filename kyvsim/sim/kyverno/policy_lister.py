@@ -49,6 +49,14 @@ class PolicyLister:
         found = (self.get(key) for key in sorted(self._policies))
         return [one for one in found if one is not None]
 
+    def relist(self) -> None:
+        """Forget all policies, and take up those that are stored as if they were new."""
+        self._policies.clear()
+        self._compiled.clear()
+        for api_version, kind in POLICY_KINDS:
+            for obj in self._parts.store.list(api_version, kind, ""):
+                self._take(object_key(obj))
+
     def _observe(self, change: Change) -> None:
         key = object_key(change.subject)
         after = self._parts.scheduler.after

@@ -122,13 +122,18 @@ class ReportCollector:
         namespace, uid = place
         some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
         ephemeral = [one for one in some if _is_of(one, uid)]
-        told = self._told.pop(place, [])
+        told = [one for one in self._told.pop(place, ()) if self._is_there(namespace, one.owner)]
         told += [
             _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
         ]
         self._write(place, told)
         for one in ephemeral:
             self._client.delete(object_key(one))
+
+    def _is_there(self, namespace: str, owner: Json) -> bool:
+        place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
+        uid = text_field(metadata(self._parts.store.get(*place)), "uid")
+        return uid == text_field(owner, "uid")
 
     def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
         namespace, uid = place

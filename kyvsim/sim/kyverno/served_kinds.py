@@ -28,13 +28,13 @@ class ServedKinds:
         """Return the kind that paths call `name`, "" where none is known."""
         return self._store.kind_of(api_version, name)
 
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
-        return self._store.is_namespaced(api_version, kind)
-
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of what is there, and of what targets name."""
         return dict.fromkeys([*self._store.kinds(), *self._named])
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        return self._store.is_namespaced(api_version, kind)
 
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
         """Return the labels of a Namespace, or an empty dict."""

@@ -20,6 +20,7 @@ from kyvsim.sim.server.authorizer import may
 
 _LONGEST_NAME = 63
 _FIELDS = 5
+_FIELDS = 5
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
 

@@ -37,19 +37,25 @@ def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource:
     return bool(review({"spec": spec}, store)["status"]["allowed"])
 
 
-def refusal(request: ApiRequest, store: Store) -> ApiError | None:
-    """Return why a user may not make a request, or None."""
-    key, user = request.key, request.user
-    verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
-    if may(user, verb, key, store, subresource=request.subresource):
+def denial(
+    user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = ""
+) -> ApiError | None:
+    """Return why a user may not do something to an object, "" for any name, or None."""
+    if may(user, verb, key, store, subresource=subresource):
         return None
     group = split_api_version(key.api_version)[0]
-    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), request.subresource)))
+    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), subresource)))
     where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
     why = (
         f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
     )
     return errors.forbidden(key, store.defined, why)
+
+
+def refusal(request: ApiRequest, store: Store) -> ApiError | None:
+    """Return why a user may not make a request, or None."""
+    verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
+    return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
 
 def bound_roles(user: UserInfo, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -38,7 +38,8 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
 
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
     """Return that a request is not permitted, and why."""
-    text = f'{resource_name(key, kinds)} "{key.name}" is forbidden: {why}'
+    named = f' "{key.name}"' if key.name else ""
+    text = f"{resource_name(key, kinds)}{named} is forbidden: {why}"
     return ApiError(403, "Forbidden", text)
 
 

@@ -29,7 +29,7 @@ class Schema(NamedTuple):
 def shaped(obj: Json, schema: Schema) -> Json:
     """Return an object without fields that its schema does not know, and with its defaults."""
     root = schema.resolve(schema.root)
-    kept = {name: obj[name] for name in _OBJECT_FIELDS if name in obj}
+    kept = {name: value for name, value in obj.items() if name in _OBJECT_FIELDS}
     rest = {name: value for name, value in obj.items() if name not in _OBJECT_FIELDS}
     return {**kept, **_mapping(schema, root, rest)}
 

@@ -1,6 +1,7 @@
 """What is to be done when: steps of actors, in the order of virtual time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.sim.time.clock import VirtualClock
@@ -34,10 +35,18 @@ def earliest(enabled: Sequence[Task]) -> int:
 class Scheduler:
     """The pending tasks, and the clock that they move."""
 
-    def __init__(self, clock: VirtualClock, choose: Choose = earliest) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        choose: Choose = earliest,
+        delays: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Let the steps of actors come some seconds later than they want, but for timers."""
         self.clock = clock
         self._choose = choose
+        self._delays = delays
         self._pending: list[Task] = []
+        self._stopped: frozenset[str] = frozenset()
         self._count = 0
 
     def after(
@@ -51,8 +60,25 @@ class Scheduler:
         self._add(seconds, Task(0, 0, actor, run, timer=True, follows=True))
 
     def _add(self, seconds: float, task: Task) -> None:
+        if task.actor in self._stopped:
+            return
         self._count += 1
-        self._pending.append(task._replace(due=self.clock.elapsed + seconds, number=self._count))
+        delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
+        due = self.clock.elapsed + seconds + delay
+        self._pending.append(task._replace(due=due, number=self._count))
+
+    def stop(self, actors: frozenset[str]) -> None:
+        """Let actors forget what they were about to do, but for timers, and take on nothing new."""
+        self._stopped |= actors
+        self._pending = [
+            task
+            for task in self._pending
+            if task.actor not in actors or (task.timer and not task.follows)
+        ]
+
+    def resume(self, actors: frozenset[str]) -> None:
+        """Let actors take on work again."""
+        self._stopped -= actors
 
     def advance(self, seconds: float) -> None:
         """Let time pass, and everything happen that is due meanwhile."""

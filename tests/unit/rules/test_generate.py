@@ -2,6 +2,11 @@
 
 import pytest
 
+from kyvsim.context import request_context
+from kyvsim.engine import GivenObjects, World
+from kyvsim.rules.generate import compile_wishes
+from kyvsim.rules.protocol import RuleContext
+
 TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "namespace": "other"}
 NAME = "{{ request.object.metadata.name }}"
 MISSING = "{{ request.object.spec.missing }}"
@@ -148,3 +153,23 @@ def test_what_hinders_an_object_is_told_in_a_note(run, pod, spec, note):
     assert (found.status.value, found.message, found.generated) == ("pass", "", ())
     assert found.note.startswith("nothing is generated: ")
     assert note in found.note
+
+
+def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, environment):
+    loop = {
+        "list": "[`null`, `{}`, {n: 'b'}]",
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "{{ element.n }}",
+        "namespace": "shop",
+        "data": {},
+    }
+    own = policy({"generate": {"foreach": [loop]}})
+    outside = World(GivenObjects(())).outside
+    scope = request_context(request_for(pod()), outside, {})
+    first, second = compile_wishes(RuleContext(own, own.rules[0], environment))(scope)
+    assert first.objects == ()
+    assert first.problem
+    assert first.place == "failed to process 0 foreach in rule r: failed to process 1 element"
+    assert [one["metadata"]["name"] for one in second.objects] == ["b"]
+    assert second.problem == ""

@@ -8,7 +8,8 @@ import pytest
 from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parents[4]
-CODES = [f"KH{number:03d}" for number in range(1, len(HAZARDS) + 1)]
+CODES = [f"KH{number:03d}" for number in range(1, len(HAZARDS) + 2)]
+"""Those of one run, and that of runs which end otherwise."""
 
 
 @pytest.fixture
@@ -185,9 +186,16 @@ def test_trigger_was_there_before_the_policy(hazards, generating, pod):
     assert not only(hazards([], pod(), looking_back, 1.0), "KH011")
 
 
+def test_attempts_are_used_up_before_the_object_is_stored(hazards, generating, pod):
+    slow = (("storage", 0.5),)
+    found = only(hazards([generating()], pod(), latency=slow), "KH013")
+    assert found == [("KH013", "error", ("make/rule-0",), ["p"])]
+    assert not only(hazards([generating()], pod()), "KH013")
+
+
 def test_every_code_has_one_home_and_a_section():
     homes = {}
-    for path in (ROOT / "kyvsim/sim/hazards").glob("*.py"):
+    for path in (ROOT / "kyvsim/sim").rglob("*.py"):
         for code in set(re.findall(r'"(KH\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
     assert sorted(homes) == CODES

@@ -4,7 +4,6 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 
-CONTROLLER = "background-controller"
 NAMESPACES = {"any": [{"resources": {"kinds": ["Namespace"]}}]}
 
 
@@ -25,21 +24,6 @@ def generate():
             target = {}
         body = {"name": called, "match": match, "generate": {**target, **fields}}
         return {**body, **(rule or {})}
-
-    return make
-
-
-@pytest.fixture
-def background_role(obj):
-    """Return what makes a role that lets the background controller do all to a resource."""
-
-    def make(group, resource):
-        parts = ("instance", "kyverno"), ("part-of", "kyverno"), ("component", CONTROLLER)
-        marks = {f"app.kubernetes.io/{name}": value for name, value in parts}
-        rule = {"apiGroups": [group], "resources": [resource], "verbs": ["*"]}
-        api_version = "rbac.authorization.k8s.io/v1"
-        meta = {"labels": marks}
-        return obj("ClusterRole", "more", api_version=api_version, metadata=meta, rules=[rule])
 
     return make
 
@@ -72,3 +56,24 @@ def told(cluster):
 def key_of_made():
     """Return the key of the ConfigMap that rules generate in the namespace `shop`."""
     return ObjectKey("v1", "ConfigMap", "shop", "made")
+
+
+@pytest.fixture
+def background_may(obj):
+    """Return what makes a ClusterRole that lets the background controller do everything to kinds.
+
+    Its rules are aggregated by the label.
+    """
+
+    def make(group, *resources):
+        rule = {"apiGroups": [group], "resources": list(resources), "verbs": ["*"]}
+        label = "rbac.kyverno.io/aggregate-to-background-controller"
+        return obj(
+            "ClusterRole",
+            "more",
+            api_version="rbac.authorization.k8s.io/v1",
+            metadata={"labels": {label: "true"}},
+            rules=[rule],
+        )
+
+    return make

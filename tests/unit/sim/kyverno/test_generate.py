@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.compile import Model
-from kyvsim.kube.objects import ObjectKey, labels
+from kyvsim.kube.objects import labels, object_key
 from kyvsim.sim.server.client import ADMIN
 
 
@@ -107,7 +107,7 @@ def test_trigger_that_was_denied_is_not_found(
 
 
 def test_object_of_a_user_stays_without_synchronization(
-    cluster_policy, generate, put, obj, shop, made, key_of_made
+    cluster_policy, generate, put, obj, shop, made
 ):
     there = obj("ConfigMap", "made", "shop", data={"own": "x"})
     put(
@@ -146,9 +146,7 @@ def test_background_false_gates_generation_in_that_model_only(
         assert bool(skipped) is not comes
 
 
-def test_background_requests_are_no_triggers_by_default(
-    cluster_policy, generate, put, obj, shop, made
-):
+def test_background_requests_are_no_triggers_by_default(cluster_policy, generate, put, shop, made):
     secrets = {"any": [{"resources": {"kinds": ["ConfigMap"], "names": ["made"]}}]}
     second = generate("second", secrets, name="made-too", namespace="shop")
     put(cluster_policy("p", generate()), cluster_policy("q", second), shop)
@@ -166,18 +164,22 @@ def test_background_requests_are_triggers_where_a_rule_says_so(
     assert made(name="made-too") is not None
 
 
-def test_forbidden_creation_is_a_failed_attempt(
-    cluster_policy, generate, put, shop, told, admin, cluster
+def test_creation_that_is_forbidden_meanwhile_is_a_failed_attempt(
+    cluster_policy, generate, put, shop, told, background_may, admin, settle
 ):
-    put(cluster_policy("p", generate()))
-    for one in cluster.parts.store.list("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", ""):
-        if "background" in one["metadata"]["name"]:
-            key = (
-                "rbac.authorization.k8s.io/v1",
-                "ClusterRoleBinding",
-                "",
-                one["metadata"]["name"],
-            )
-            admin.delete(ObjectKey(*key))
+    job = {"apiVersion": "batch/v1", "kind": "Job", "data": {"spec": {}}}
+    role = put(background_may("batch", "jobs"))
+    put(cluster_policy("p", generate(**job)))
+    admin.delete(object_key(role))
+    settle()
     put(shop)
-    assert all(one.outcome == "failed" for one in told("attempt"))
+    attempts = told("attempt")
+    assert [one.outcome for one in attempts] == ["failed"] * 5
+    assert 'jobs.batch "made" is forbidden: User "system:serviceaccount:' in attempts[0].message
+    assert 'resource "jobs" in API group "batch"' in attempts[0].message
+
+
+def test_granted_creation_is_no_failure(cluster_policy, generate, put, shop, told, background_may):
+    job = {"apiVersion": "batch/v1", "kind": "Job", "data": {"spec": {"template": {}}}}
+    put(background_may("batch", "jobs"), cluster_policy("p", generate(**job)), shop)
+    assert "forbidden" not in told("attempt")[0].message

@@ -39,9 +39,9 @@ def test_missing_target_is_a_failure(cluster_policy, mutate, put, obj, told):
 
 
 def test_no_target_of_a_selection_is_no_failure(
-    cluster_policy, mutate, put, obj, told, background_role
+    cluster_policy, mutate, put, obj, told, background_may
 ):
-    put(background_role("batch", "jobs"))
+    put(background_may("batch", "jobs"))
     target = {"apiVersion": "batch/v1", "kind": "Job", "namespace": "default", "name": "*"}
     put(cluster_policy("p", mutate([target])), obj("Secret", "s", "default"))
     assert [one.outcome for one in told("attempt")] == ["done"]
@@ -69,9 +69,9 @@ def test_deletion_counts_where_it_is_listed(
 
 
 def test_scale_of_a_target_is_written(
-    cluster_policy, mutate, put, obj, deployment, cluster, background_role
+    cluster_policy, mutate, put, obj, deployment, cluster, background_may
 ):
-    put(background_role("apps", "deployments/scale"))
+    put(background_may("apps", "deployments", "deployments/scale"))
     target = {"apiVersion": "apps/v1", "kind": "Deployment/scale"}
     target |= {"name": "web", "namespace": "default"}
     rule = mutate([target], patchStrategicMerge={"spec": {"replicas": 3}})

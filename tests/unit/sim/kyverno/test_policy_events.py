@@ -71,9 +71,7 @@ def test_old_target_loses_its_owner(cluster_policy, generate, put, obj, made, ch
     assert marks["app.kubernetes.io/managed-by"] == "kyverno"
 
 
-def test_drift_is_repaired_within_the_hour(
-    cluster_policy, generate, put, obj, made, cluster, key_of_made
-):
+def test_drift_is_repaired_within_the_hour(cluster_policy, generate, put, obj, made, cluster):
     put(cluster_policy("p", generate(synchronize=True)), obj("Namespace", "shop"))
     # A change that no webhook sees.
     cluster.parts.store.put({**made(), "data": {"a": "9"}})

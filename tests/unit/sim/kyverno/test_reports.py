@@ -138,3 +138,21 @@ def test_controls_of_pod_security_are_reported(put, cluster_policy, obj, reports
     assert properties["controlsJSON"] == (
         '[{"ID":"privileged","Name":"Privileged Containers","Images":["docker.io/nginx:1.27"]}]'
     )
+
+
+def test_generation_is_reported_on_the_trigger(put, cluster_policy, obj, reports):
+    namespaces = {"match": {"any": [{"resources": {"kinds": ["Namespace"], "names": ["shop"]}}]}}
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "shop"}
+    rule = {**namespaces, "generate": {**made, "data": {"data": {"a": "b"}}}}
+    put(cluster_policy("p", rule), obj("Namespace", "shop"))
+    [report] = reports(25, "ClusterPolicyReport")
+    [entry] = report["results"]
+    assert entry["properties"]["generated-resources"] == "/v1, Kind=ConfigMap Name=c Namespace=shop"
+    assert "message" not in entry
+
+
+def test_object_that_is_gone_is_not_reported(admin, put, cluster_policy, pod, reports):
+    put(pod(), cluster_policy("p", AUDIT, background=True))
+    assert reports(35) == []
+    admin.delete(ObjectKey("v1", "Pod", "default", "p"))
+    assert reports(60) == []

@@ -25,7 +25,7 @@ def test_batches_hold_a_hundred_contexts():
     assert list(in_batches(Work(GENERATE, "p"))) == []
 
 
-def test_update_request_is_pending_and_labelled(cluster, obj, told):
+def test_update_request_is_pending_and_labelled(cluster, told):
     trigger = {"apiVersion": "v1", "kind": "Pod", "namespace": "d", "name": "x", "uid": "u"}
     submit(Work(GENERATE, "ns/p", (rule_context("r", trigger),)), cluster.parts, ADMISSION)
     (stored,) = cluster.parts.store.list("kyverno.io/v2", "UpdateRequest", "kyverno")

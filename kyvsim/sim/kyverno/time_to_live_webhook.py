@@ -1,11 +1,10 @@
-"""What the cleanup controller says of labels before they are stored.
+"""What the cleanup controller says of labels with a lifetime before they are stored.
 
-Source of the rules: upstream cmd/cleanup-controller/handlers, pkg/validation/resource.
+Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource, pkg/validation.
 """
 
 from datetime import UTC, datetime
 
-from kyvsim.kube.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.time_to_live import TtlError, end_of_life
 from kyvsim.sim.server import Review, Verdict
@@ -16,7 +15,7 @@ _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizable format"
 
 
-class CleanupWebhook:
+class TimeToLiveWebhook:
     """Warns of lifetimes that cannot be read."""
 
     def mutate(self, review: Review) -> Verdict:
@@ -25,16 +24,12 @@ class CleanupWebhook:
         return ALLOWED
 
     def validate(self, review: Review) -> Verdict:
-        """Return that an object is let pass; warn of a label that cannot be read."""
+        """Return a warning where the label of an object is no lifetime; nothing is refused."""
         obj, request = review.object, review.request
         if request.operation not in _WRITES or request.subresource or obj is None:
             return ALLOWED
-        return _of_label(obj)
-
-
-def _of_label(obj: Json) -> Verdict:
-    try:
-        end_of_life(obj, _SOME_TIME)
-    except TtlError as error:
-        return Verdict(warnings=(f"{_UNREAD} ({error})",))
-    return ALLOWED
+        try:
+            end_of_life(obj, _SOME_TIME)
+        except TtlError as error:
+            return Verdict(warnings=(f"{_UNREAD} ({error})",))
+        return ALLOWED
