@@ -9,7 +9,6 @@ from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
-from kyvsim.sim.kyverno.global_context_webhook import GlobalContextWebhook
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
@@ -64,7 +63,6 @@ def open_cluster(
         admission,
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
-        GlobalContextWebhook(parts),
     ]
     server.observers.append(record_requests(timeline))
     status = PolicyStatusController(parts, cache)

@@ -5,12 +5,10 @@ Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource
 
 from datetime import UTC, datetime
 
-from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.time_to_live import TtlError, end_of_life
 from kyvsim.sim.server import Review, Verdict
-from kyvsim.sim.server.request import ALLOWED
+from kyvsim.sim.server.request import ALLOWED, written
 
-_WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizable format"
 
@@ -25,8 +23,8 @@ class TimeToLiveWebhook:
 
     def validate(self, review: Review) -> Verdict:
         """Return a warning where the label of an object is no lifetime; nothing is refused."""
-        obj, request = review.object, review.request
-        if request.operation not in _WRITES or request.subresource or obj is None:
+        obj = written(review)
+        if obj is None:
             return ALLOWED
         try:
             end_of_life(obj, _SOME_TIME)

@@ -1,32 +1,32 @@
-"""The webhooks that are asked about policies and exceptions.
+"""The webhooks that are asked about Kyverno's own kinds.
 
-Source of the rules: upstream pkg/webhooks (policy, exception),
+Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
 cmd/cleanup-controller/handlers/admission/policy.
 """
 
 from collections.abc import Callable
 from types import MappingProxyType
 
+from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.policy_admission.cleanup import cleanup_problems, missing_cleanup_rights
 from kyvsim.sim.policy_admission.exceptions import DISABLED, exception_problems
+from kyvsim.sim.policy_admission.global_context import entry_problems
 from kyvsim.sim.policy_admission.policies import combined, policy_problem
 from kyvsim.sim.policy_admission.remarks import deprecation
 from kyvsim.sim.server import Review, Verdict
-from kyvsim.sim.server.request import ALLOWED
+from kyvsim.sim.server.request import ALLOWED, written
 
 _POLICIES = "validate-policy.kyverno.svc"
-_EXCEPTIONS = "kyverno-svc.kyverno.svc"
+_OTHERS = "kyverno-svc.kyverno.svc"
 _CLEANUP = "kyverno-cleanup-controller.kyverno.svc"
-_WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 
 
 class PolicyWebhook:
-    """Refuses policies and exceptions that are not sound."""
+    """Refuses objects of Kyverno's own kinds that are not sound."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -38,8 +38,8 @@ class PolicyWebhook:
 
     def validate(self, review: Review) -> Verdict:
         """Return whether an object of Kyverno's is sound, else why not."""
-        obj, request = review.object, review.request
-        if request.operation not in _WRITES or request.subresource or obj is None:
+        obj = written(review)
+        if obj is None:
             return ALLOWED
         key = object_key(obj)
         asked = _KINDS.get(key.kind) if key.api_version.startswith("kyverno.io/") else None
@@ -86,6 +86,13 @@ def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
     return problem, [] if problem else [deprecation(obj["kind"])]
 
 
+def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
+    del old
+    environment = Environment(parts.clock, parts.identities)
+    problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, environment)
+    return combined(problems), []
+
+
 def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
@@ -95,7 +102,8 @@ _KINDS: MappingProxyType[str, tuple[str, Callable[[Parts, Json, Json], _Said]]] 
         "CleanupPolicy": (_CLEANUP, _cleanup),
         "ClusterCleanupPolicy": (_CLEANUP, _cleanup),
         "ClusterPolicy": (_POLICIES, _policy),
+        "GlobalContextEntry": (_OTHERS, _entry),
         "Policy": (_POLICIES, _policy),
-        "PolicyException": (_EXCEPTIONS, _exception),
+        "PolicyException": (_OTHERS, _exception),
     }
 )

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.request import Operation, UserInfo
 
+_WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
+
 
 class ApiRequest(NamedTuple):
     """One request of one user about one object."""
@@ -83,3 +85,9 @@ class Webhook(Protocol):
 
     def validate(self, review: Review) -> Verdict:
         """Return whether the request is allowed."""
+
+
+def written(review: Review) -> Json | None:
+    """Return the object that a request would store; None where it writes no whole object."""
+    whole = review.request.operation in _WRITES and not review.request.subresource
+    return review.object if whole else None

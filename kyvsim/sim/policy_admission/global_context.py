@@ -1,4 +1,4 @@
-"""What Kyverno says of GlobalContextEntries before they are stored.
+"""GlobalContextEntries: what is refused.
 
 Source of the rules: upstream api/kyverno/v2beta1/global_context_entry_types.go.
 """
@@ -7,42 +7,11 @@ from collections.abc import Iterator
 
 from kyvsim.expr import Environment, QuerySyntaxError, compile_query
 from kyvsim.kube.duration import parse_duration
-from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.model.request import Operation
-from kyvsim.sim.kyverno.denial import denial
-from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import Review, Verdict
-from kyvsim.sim.server.request import ALLOWED
-
-_WEBHOOK = "kyverno-svc.kyverno.svc"
-_WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
+from kyvsim.kube.objects import Json, text_field
 
 
-class GlobalContextWebhook:
-    """Refuses entries that are not sound."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._environment = Environment(parts.clock, parts.identities)
-
-    def mutate(self, review: Review) -> Verdict:
-        """Return that an entry is left alone."""
-        del review
-        return ALLOWED
-
-    def validate(self, review: Review) -> Verdict:
-        """Return whether an entry is sound, else why not."""
-        obj, request = review.object, review.request
-        if request.operation not in _WRITES or request.subresource or obj is None:
-            return ALLOWED
-        key = object_key(obj)
-        if key.kind != "GlobalContextEntry" or not key.api_version.startswith("kyverno.io/"):
-            return ALLOWED
-        problems = list(_problems(obj.get("spec") or {}, key.name, self._environment))
-        told = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        return Verdict(denied=denial(_WEBHOOK, told)) if problems else ALLOWED
-
-
-def _problems(spec: Json, name: str, environment: Environment) -> Iterator[str]:
+def entry_problems(spec: Json, name: str, environment: Environment) -> Iterator[str]:
+    """Yield what is wrong with a global context entry, each as `field: what: why`."""
     if spec.get("kubernetesResource") is not None:
         yield from _of_resource(spec["kubernetesResource"])
     if spec.get("apiCall") is not None:
