@@ -16,6 +16,8 @@ _ACTIONS = MappingProxyType(
         Operation.CONNECT: "connect",
     }
 )
+_DEPRECATED = " is deprecated and will be removed in a future release"
+"""What clients are told of a whole kind says nothing of what happened."""
 _ACTORS = MappingProxyType(
     {
         "kubernetes-admin": "user",
@@ -43,7 +45,7 @@ def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Js
         obj = response.object if response.object is not None else request.object
         key = object_key(obj) if obj is not None and not request.key.name else request.key
         outcome = "done" if response.changed else "unchanged"
-        message = "; ".join(response.warnings)
+        message = "; ".join(one for one in response.warnings if _DEPRECATED not in one)
         if response.error is not None:
             outcome = "denied" if response.error.reason == "BadRequest" else "failed"
             message = response.error.message
