@@ -94,7 +94,7 @@ class Ending(NamedTuple):
     simulation: Simulation
     """The run that ends so with the fewest changes of order."""
     changes: int
-    """How often a step was preferred in it to the one that was due first."""
+    """How often an actor was let go in it before the one that was due first."""
     runs: int
     """How many runs end so."""
 
@@ -104,6 +104,7 @@ class Interleavings(NamedTuple):
 
     runs: int
     complete: bool
-    """Whether every order was tried that can make a difference."""
+    """Whether every order was tried that can make a difference, up to a number of changes."""
+    most_changes: int
     endings: tuple[Ending, ...]
     """That of the usual order comes first."""

@@ -10,6 +10,8 @@ from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import title_of
 
 _MOST_FIELDS = 4
+_FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
+"""Kinds that only tell of others."""
 
 
 class Difference(NamedTuple):
@@ -58,7 +60,12 @@ def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     found: dict[ObjectKey, Json] = {}
     for obj in simulation.objects:
         key, base = object_key(obj), text_field(metadata(obj), "generateName")
-        found[key._replace(name=f"{base}*") if base else key] = lasting(obj)
+        if key.kind in _FOLLOWING:
+            continue
+        if base:
+            key = key._replace(name=f"{base}*")
+            obj = {**obj, "metadata": {**metadata(obj), "name": key.name}}
+        found[key] = lasting(obj)
     return found
 
 
@@ -88,6 +95,10 @@ def _short(value: Json) -> str:
 
 def orders_text(found: Interleavings) -> str:
     """Return how many orders were tried, and in how many ways they end."""
-    extent = "all that can make a difference" if found.complete else "there are more"
+    extent = (
+        f"all with up to {found.most_changes} changes of order"
+        if found.complete
+        else "there are more"
+    )
     ways = counted(len(found.endings), "ending")
     return f"{counted(found.runs, 'order')} of steps tried ({extent}): {ways}"

@@ -21,7 +21,7 @@ from kyvsim.report.timeline_rows import (
     cause_of,
     hazard_subject,
     shown_events,
-    summary_text,
+    summary_parts,
     time_text,
     title_of,
 )
@@ -50,7 +50,7 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield f"<p>{_prose(simulation.description)}</p>\n" if simulation.description else ""
     yield '<ul class="facts">'
     yield f"<li>model {html_text(simulation.model)}</li>"
-    yield "".join(f"<li>{html_text(one)}</li>" for one in summary_text(simulation).split(", "))
+    yield "".join(f"<li>{html_text(one)}</li>" for one in summary_parts(simulation))
     yield "</ul></header>\n<main>\n"
     yield from _section("Hazards", map(_hazard, simulation.hazards))
     yield from _section("Expectations", map(_expectation, simulation.expectations))

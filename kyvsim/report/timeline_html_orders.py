@@ -13,20 +13,21 @@ def orders_section(found: Interleavings) -> Iterator[str]:
     """Yield the section: how many orders were tried, and each other ending with its events."""
     usual, *others = found.endings
     yield f'<section id="orders"><h2>Other orders of steps</h2>\n<p>{orders_text(found)}</p>\n'
+    yield '<ul class="list">\n'
     for ending in others:
         yield from _ending(usual.simulation, ending)
-    yield "</section>\n"
+    yield "</ul></section>\n"
 
 
 def _ending(usual: Simulation, ending: Ending) -> Iterator[str]:
     changes = counted(ending.changes, "change")
-    yield f"<h3>otherwise in {counted(ending.runs, 'order')}, the nearest with {changes}</h3>\n"
-    yield '<ul class="list">\n'
+    title = f"otherwise in {counted(ending.runs, 'order')}, the nearest with {changes}"
+    yield f'<li class="item warn"><h3>{title}</h3>\n<ul>\n'
     for one in differences(usual, ending.simulation):
         yield f"<li><b>{html_text(one.word)}</b> {html_text(one.text)}</li>\n"
     yield "</ul>\n<details><summary>what happens then</summary><ol>\n"
     yield from map(_event, shown_events(ending.simulation, every=False))
-    yield "</ol></details>\n"
+    yield "</ol></details></li>\n"
 
 
 def _event(event: TimelineEvent) -> str:

@@ -98,6 +98,11 @@ def time_text(seconds: float) -> str:
 
 def summary_text(simulation: Simulation) -> str:
     """Return the one line that counts."""
+    return ", ".join(summary_parts(simulation))
+
+
+def summary_parts(simulation: Simulation) -> list[str]:
+    """Return what is counted: events, time, hazards, expectations."""
     counts = summary_counts(simulation)
     parts = [counted(counts["events"], "event"), f"{time_text(simulation.seconds)} of virtual time"]
     levels = [f"{counts[f'{one}s']} {one}" for one in HazardLevel if counts[f"{one}s"]]
@@ -107,7 +112,7 @@ def summary_text(simulation: Simulation) -> str:
         parts.append(
             f"{counts['met']} of {counted(len(simulation.expectations), 'expectation')} met"
         )
-    return ", ".join(parts)
+    return parts
 
 
 def summary_counts(simulation: Simulation) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno import controllers
@@ -83,5 +83,6 @@ def open_cluster(
 
 
 def _installed(obj: Json, parts: Parts) -> Json:
-    stamp = {"uid": parts.identities.uid(), "creationTimestamp": parts.clock.stamp()}
+    uid = parts.identities.uid(*object_key(obj))
+    stamp = {"uid": uid, "creationTimestamp": parts.clock.stamp()}
     return with_metadata(obj, stamp)

@@ -14,6 +14,8 @@ from kyvsim.sim.exploration.run import DirectedRun, Step
 from kyvsim.sim.server.identity import Identities
 
 _MANY = 1 << 30
+MOST_CHANGES = 2
+"""Orders that need more changes than this are not tried: few races do."""
 
 
 class Order(NamedTuple):
@@ -21,7 +23,7 @@ class Order(NamedTuple):
 
     simulation: Simulation
     changes: int
-    """How many times a step was preferred to the one that was due first."""
+    """How many times an actor was let go before the one that was due first."""
     directions: tuple[str, ...]
     """The actors whose steps came first, as far as the order was told."""
     waiting: int = 0
@@ -51,24 +53,29 @@ def explore(
         tried += 1
         actors = tuple(step.actor for step in directed.steps)
         seen.update(actors[:length] for length in range(len(actors) + 1))
-        for other in _alternatives(directed.steps):
-            if other not in asked:
+        for other, cost in _alternatives(directed.steps):
+            if other not in asked and cost <= MOST_CHANGES:
                 asked.add(other)
-                heapq.heappush(waiting, (changes + 1, chance.below(_MANY), other))
+                heapq.heappush(waiting, (cost, chance.below(_MANY), other))
         left = sum(one not in seen for _, _, one in waiting)
         yield Order(simulation, changes, directions, left)
 
 
-def _alternatives(steps: Sequence[Step]) -> Iterator[tuple[str, ...]]:
-    """Yield directions that turn round a pair of steps that meet."""
+def _alternatives(steps: Sequence[Step]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield directions that turn round a pair of steps that meet, and their changes of order."""
     actors = [step.actor for step in steps]
+    costs = [0]
+    for index, step in enumerate(steps):
+        goes_on = index > 0 and actors[index - 1] == step.actor
+        costs.append(costs[-1] + (not step.usual and not goes_on))
     for later, step in enumerate(steps):
         earlier = _last_meeting(steps, later)
         if earlier is None:
             continue
         others = steps[earlier].others
         for actor in [step.actor] if step.actor in others else others:
-            yield (*actors[:earlier], actor)
+            goes_on = earlier > 0 and actors[earlier - 1] == actor
+            yield (*actors[:earlier], actor), costs[earlier] + (not goes_on)
 
 
 def _last_meeting(steps: Sequence[Step], later: int) -> int | None:

@@ -13,9 +13,9 @@ from kyvsim.model.simulation import (
     Interleavings,
     Simulation,
 )
-from kyvsim.sim.exploration.orders import Order
+from kyvsim.sim.exploration.orders import MOST_CHANGES, Order
+from kyvsim.sim.exploration.run import FOLLOWING
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -31,7 +31,7 @@ def interleavings_of(orders: Iterable[Order]) -> Interleavings:
             found[_text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
         complete = order.waiting == 0
     endings = tuple(found.values())
-    return Interleavings(sum(one.runs for one in endings), complete, endings)
+    return Interleavings(sum(one.runs for one in endings), complete, MOST_CHANGES, endings)
 
 
 def with_interleavings(found: Interleavings) -> Simulation:
@@ -66,12 +66,12 @@ def _length(ending: Ending) -> tuple[int, int]:
 def _text_of(simulation: Simulation) -> str:
     """Return what a user would compare: objects, hazards, what was expected."""
     told = [
-        *(lasting(obj) for obj in simulation.objects),
+        *(lasting(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
         *sorted({hazard.code for hazard in simulation.hazards}),
         *((one.text, one.met) for one in simulation.expectations),
     ]
     lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
-    text = _TIME.sub("TIME", _UID.sub("UID", lines))
+    text = _UID.sub("UID", lines)
     for name, base in sorted(_generated_names(simulation).items()):
         text = text.replace(name, f"{base}*")
     return "\n".join(sorted(text.splitlines()))

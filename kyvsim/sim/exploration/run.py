@@ -9,8 +9,13 @@ from kyvsim.sim.exploration.footprint import NOTHING, Footprint
 from kyvsim.sim.server import Change, Store
 from kyvsim.sim.time import Task
 
-_WINDOW = 1.0
+_WINDOW = 0.1
 """Seconds by which a step may come too early; what is further off waits for its time."""
+
+FOLLOWING = frozenset(
+    {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
+)
+"""Kinds that only tell of others: their order matters to nobody, and they are not compared."""
 
 
 class Step(NamedTuple):
@@ -18,6 +23,8 @@ class Step(NamedTuple):
 
     actor: str
     others: tuple[str, ...]
+    usual: bool
+    """Whether it was the one that was due first."""
     footprint: Footprint
 
 
@@ -28,7 +35,7 @@ class DirectedRun:
         self._directions = directions
         self._store: Store | None = None
         self._seen_changes = 0
-        self._open: tuple[str, tuple[str, ...]] | None = None
+        self._open: tuple[str, tuple[str, ...], bool] | None = None
         self.steps: list[Step] = []
 
     def watch(self, store: Store) -> None:
@@ -45,7 +52,8 @@ class DirectedRun:
         place = len(self.steps)
         told = self._directions[place] if place < len(self._directions) else actors[0]
         index = actors.index(told) if told in actors else 0
-        self._open = (actors[index], tuple(one for one in actors if one != actors[index]))
+        others = tuple(one for one in actors if one != actors[index])
+        self._open = (actors[index], others, index == 0)
         return index
 
     def close(self) -> None:
@@ -60,9 +68,16 @@ class DirectedRun:
             return NOTHING
         changes = store.changes[self._seen_changes :]
         self._seen_changes = len(store.changes)
-        found = Footprint(frozenset(store.read_keys), frozenset(map(_written, changes)))
+        writes = frozenset(map(_written, changes))
+        found = Footprint(
+            frozenset(filter(_counts, store.read_keys)), frozenset(filter(_counts, writes))
+        )
         store.read_keys = set()
         return found
+
+
+def _counts(key: ObjectKey) -> bool:
+    return key.kind not in FOLLOWING
 
 
 def _written(change: Change) -> ObjectKey:

@@ -11,23 +11,27 @@ _LONGEST_BASE = 58
 
 
 class Identities:
-    """Gives out uids and suffixes; the same seed gives the same ones in the same order."""
+    """Gives out uids and suffixes; the same seed gives the same ones for the same things.
+
+    What a thing gets depends on what it is and on how many alike there were, not on what else
+    happened before: a run in another order of steps has the same names.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self._count = 0
+        self._counts: dict[tuple[str, ...], int] = {}
 
-    def uid(self) -> str:
+    def uid(self, *thing: str) -> str:
         """Return a uid that nothing else has."""
-        digits = f"{self._next():032x}"
+        digits = f"{self._next('uid', *thing):032x}"
         # Version 5 and the common variant, as of a uuid that is made of a hash.
         digits = f"{digits[:12]}5{digits[13:16]}8{digits[17:]}"
         cuts = (0, 8, 12, 16, 20, 32)
         return "-".join(digits[i:j] for i, j in pairwise(cuts))
 
-    def generated_name(self, base: str) -> str:
+    def generated_name(self, base: str, *place: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""
-        number, suffix = self._next(), ""
+        number, suffix = self._next("name", base, *place), ""
         for _ in range(5):
             number, index = divmod(number, len(_ALPHABET))
             suffix += _ALPHABET[index]
@@ -35,9 +39,9 @@ class Identities:
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
-        return self._next() % bound
+        return self._next("number") % bound
 
-    def _next(self) -> int:
-        self._count += 1
-        text = f"{self._seed}/{self._count}"
+    def _next(self, *thing: str) -> int:
+        count = self._counts[thing] = self._counts.get(thing, 0) + 1
+        text = "/".join((str(self._seed), *thing, str(count)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])

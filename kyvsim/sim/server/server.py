@@ -8,7 +8,7 @@ and pkg/registry/generic/registry/store.go.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.defaults import with_defaults
@@ -91,7 +91,8 @@ class ApiServer:
             return self._refuse(request, obj, (), old)
         warnings: list[str] = []
         before = as_shown(old, request.subresource) if _sees_old(request) else None
-        review = Review(request, self.identities.uid(), obj, before)
+        uid = self.identities.uid("review", request.operation, *request.key)
+        review = Review(request, uid, obj, before)
         for plugin in self.plugins:
             changed = plugin(review)
             if isinstance(changed, ApiError):
@@ -158,14 +159,17 @@ class ApiServer:
             return with_generation(obj, review.old)
         meta = metadata(obj)
         base = text_field(meta, "generateName")
-        name = text_field(meta, "name") or (self.identities.generated_name(base) if base else "")
+        name = text_field(meta, "name") or self._name(request.key, base)
         filled = {
             "name": name,
-            "uid": self.identities.uid(),
+            "uid": self.identities.uid(*request.key[:3], name),
             "creationTimestamp": self.clock.stamp(),
             "generation": 1,
         }
         return prepared(with_metadata(obj, filled), self.store)
+
+    def _name(self, key: ObjectKey, base: str) -> str:
+        return self.identities.generated_name(base, key.kind, key.namespace) if base else ""
 
     def persist(self, admitted: Admitted) -> ApiResponse:
         """Store what was admitted, unless another was faster."""

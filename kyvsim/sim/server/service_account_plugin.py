@@ -43,7 +43,9 @@ def give_account(review: Review, store: Store, identities: Identities) -> Json |
     account = account or {}
     spec = {**spec, "serviceAccountName": name, "serviceAccount": name}
     if _wants_token(spec, account):
-        spec = _with_token(spec, identities)
+        meta = metadata(pod)
+        own = text_field(meta, "name") or text_field(meta, "generateName")
+        spec = _with_token(spec, lambda: identities.generated_name(_PREFIX, namespace, own))
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
         secrets = [
             {"name": text_field(one, "name")} for one in entries(account, "imagePullSecrets")
@@ -59,10 +61,10 @@ def _wants_token(spec: Json, account: Json) -> bool:
     return True
 
 
-def _with_token(spec: Json, identities: Identities) -> Json:
+def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
     names = [text_field(one, "name") for one in entries(spec, "volumes")]
     name = next((one for one in names if one.startswith(_PREFIX)), "")
-    found = name or identities.generated_name(_PREFIX)
+    found = name or new_name()
     mounted = False
 
     def mount(container: Json) -> Json:
