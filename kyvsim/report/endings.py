@@ -57,16 +57,14 @@ def _of_objects(usual: Simulation, other: Simulation) -> Iterator[Difference]:
 
 def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
-    found: dict[ObjectKey, Json] = {}
-    for obj in simulation.objects:
-        key, base = object_key(obj), text_field(metadata(obj), "generateName")
-        if key.kind in _FOLLOWING:
-            continue
-        if base:
-            key = key._replace(name=f"{base}*")
-            obj = {**obj, "metadata": {**metadata(obj), "name": key.name}}
-        found[key] = lasting(obj)
-    return found
+    told = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
+    return {object_key(obj): lasting(obj) for obj in map(_without_chance, told)}
+
+
+def _without_chance(obj: Json) -> Json:
+    meta = metadata(obj)
+    base = text_field(meta, "generateName")
+    return {**obj, "metadata": {**meta, "name": f"{base}*"}} if base else obj
 
 
 def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
