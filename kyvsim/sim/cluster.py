@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
+from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
-from kyvsim.sim.kyverno import controllers
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
@@ -14,7 +15,6 @@ from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.report_collector import ReportCollector
-from kyvsim.sim.kyverno.time_to_live_webhook import TimeToLiveWebhook
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
@@ -77,7 +77,7 @@ def open_cluster(
     )
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
-    for start_own in controllers.CONTROLLERS:
+    for start_own in CONTROLLERS:
         start_own(kyverno)
     return Cluster(parts, kyverno)
 

@@ -11,9 +11,9 @@ from kyvsim.model.scenario import OF_REQUESTS, Check, Expected, ScenarioSettings
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.sim.background.restart import restart_background_controller
 from kyvsim.sim.expectations import Expectations, Settled
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.restart import restart_background_controller
 from kyvsim.sim.latency import WEBHOOK
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse

@@ -10,7 +10,7 @@ from kyvsim.model.result import Phase, PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.admission_notes import mutating_rules
+from kyvsim.sim.reports.admission_notes import mutating_rules
 
 
 def find(facts: Facts) -> Iterator[Hazard]:

@@ -12,12 +12,11 @@ from kyvsim.compile.checks.refusal import rules_under_check
 from kyvsim.compile.checks.user_variables import user_dependencies
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.kyverno.downstreams import kinds_of
-from kyvsim.sim.kyverno.existing_triggers import existing_generation, existing_mutations
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.ownership import LABEL, policy_labels, selected, trigger_from_labels
-from kyvsim.sim.kyverno.stale_targets import release_stale_targets
-from kyvsim.sim.kyverno.update_requests import (
+from kyvsim.sim.background.downstreams import kinds_of
+from kyvsim.sim.background.existing_triggers import existing_generation, existing_mutations
+from kyvsim.sim.background.ownership import LABEL, policy_labels, selected, trigger_from_labels
+from kyvsim.sim.background.stale_targets import release_stale_targets
+from kyvsim.sim.background.update_requests import (
     GENERATE,
     Work,
     in_batches,
@@ -25,6 +24,7 @@ from kyvsim.sim.kyverno.update_requests import (
     rule_context,
     submit,
 )
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import BACKGROUND
 
 _ACTOR = "policy-controller"

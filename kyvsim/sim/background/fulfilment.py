@@ -7,8 +7,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.generate import Wish
 from kyvsim.rules.protocol import Outcome
-from kyvsim.sim.kyverno.attempt import Attempt
-from kyvsim.sim.kyverno.downstreams import Owner, realize
+from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.downstreams import Owner, realize
 from kyvsim.sim.kyverno.event_notes import background_succeeded, generated
 from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno

@@ -6,8 +6,8 @@ every minute which kinds it may watch and delete; of those it follows every chan
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, object_key
+from kyvsim.sim.cleanup.time_to_live import TTL_LABEL, TtlError, end_of_life
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.time_to_live import TTL_LABEL, TtlError, end_of_life
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts

@@ -11,13 +11,13 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
-from kyvsim.sim.kyverno.attempt import Attempt
+from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.live_triggers import TriggerError, created_trigger, find
+from kyvsim.sim.background.recorded_requests import request_of
+from kyvsim.sim.background.served_kinds import ServedKinds
 from kyvsim.sim.kyverno.event_notes import background_failed, background_succeeded
 from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.live_triggers import TriggerError, created_trigger, find
-from kyvsim.sim.kyverno.recorded_requests import request_of
-from kyvsim.sim.kyverno.served_kinds import ServedKinds
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import ApiResponse
 

@@ -11,15 +11,15 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.rules.generate import compile_wishes
 from kyvsim.rules.protocol import Evaluation, Outcome, RuleContext, passed
-from kyvsim.sim.kyverno.attempt import Attempt
-from kyvsim.sim.kyverno.downstreams import Owner, delete_all, downstreams_of
+from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.downstreams import Owner, delete_all, downstreams_of
+from kyvsim.sim.background.fulfilment import fulfil, report
+from kyvsim.sim.background.live_triggers import TriggerError, live_trigger
+from kyvsim.sim.background.recorded_requests import request_of
+from kyvsim.sim.background.update_requests import reference, rules_of
 from kyvsim.sim.kyverno.event_notes import background_failed
 from kyvsim.sim.kyverno.events import Source
-from kyvsim.sim.kyverno.fulfilment import fulfil, report
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.live_triggers import TriggerError, live_trigger
-from kyvsim.sim.kyverno.recorded_requests import request_of
-from kyvsim.sim.kyverno.update_requests import reference, rules_of
 
 
 class _Given(NamedTuple):

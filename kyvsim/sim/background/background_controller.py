@@ -8,11 +8,10 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
-from kyvsim.sim.kyverno.attempt import Attempt
-from kyvsim.sim.kyverno.generate import attempt_generate
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.mutate_existing import attempt_mutation
-from kyvsim.sim.kyverno.update_requests import (
+from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.generate import attempt_generate
+from kyvsim.sim.background.mutate_existing import attempt_mutation
+from kyvsim.sim.background.update_requests import (
     COMPLETED,
     FAILED,
     GENERATE,
@@ -23,6 +22,7 @@ from kyvsim.sim.kyverno.update_requests import (
     rules_of,
     triggers_of,
 )
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import BACKGROUND, NAMESPACE
 from kyvsim.sim.latency import NOTICE, PICK_UP
 from kyvsim.sim.server import Change

@@ -13,7 +13,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.rules.downstream import with_owner_labels
-from kyvsim.sim.kyverno.ownership import LABEL, policy_labels, selected
+from kyvsim.sim.background.ownership import LABEL, policy_labels, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, UserInfo
+from kyvsim.sim.background.recorded_requests import recorded
 from kyvsim.sim.kyverno.configuration import settings_of
-from kyvsim.sim.kyverno.recorded_requests import recorded
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiResponse

@@ -5,7 +5,7 @@ Source of the rules and texts: upstream pkg/background/common/resource.go.
 
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.sim.kyverno.ownership import LABEL
+from kyvsim.sim.background.ownership import LABEL
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import Store, errors
 from kyvsim.sim.server.authorizer import denial

@@ -2,8 +2,8 @@
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.sim.kyverno.recorded_requests import recorded, request_of
-from kyvsim.sim.kyverno.update_requests import GENERATE, Work, in_batches, rule_context, submit
+from kyvsim.sim.background.recorded_requests import recorded, request_of
+from kyvsim.sim.background.update_requests import GENERATE, Work, in_batches, rule_context, submit
 from kyvsim.sim.kyverno.users import ADMISSION
 
 

@@ -13,8 +13,7 @@ from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import RuleStatus
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.update_requests import (
+from kyvsim.sim.background.update_requests import (
     GENERATE,
     MUTATE,
     Work,
@@ -22,6 +21,7 @@ from kyvsim.sim.kyverno.update_requests import (
     reference,
     rule_context,
 )
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.server import Store
 
 

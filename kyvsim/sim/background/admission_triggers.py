@@ -14,9 +14,8 @@ from kyvsim.match import MatchFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.managed_objects import managed_work
-from kyvsim.sim.kyverno.update_requests import (
+from kyvsim.sim.background.managed_objects import managed_work
+from kyvsim.sim.background.update_requests import (
     GENERATE,
     MUTATE,
     Work,
@@ -24,6 +23,7 @@ from kyvsim.sim.kyverno.update_requests import (
     rule_context,
     submit,
 )
+from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 from kyvsim.sim.latency import UPDATE_REQUEST
 from kyvsim.sim.server import Review

@@ -5,7 +5,7 @@ Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource
 
 from datetime import UTC, datetime
 
-from kyvsim.sim.kyverno.time_to_live import TtlError, end_of_life
+from kyvsim.sim.cleanup.time_to_live import TtlError, end_of_life
 from kyvsim.sim.server import Review, Verdict
 from kyvsim.sim.server.request import ALLOWED, written
 

@@ -9,9 +9,9 @@ from kyvsim.engine import World, old_facts
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest
+from kyvsim.sim.background.ownership import LABEL, MANAGED, selected, trigger_from_labels
+from kyvsim.sim.background.update_requests import GENERATE, Work, rule_context
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.ownership import LABEL, MANAGED, selected, trigger_from_labels
-from kyvsim.sim.kyverno.update_requests import GENERATE, Work, rule_context
 
 
 def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[Work]:

@@ -1,9 +1,9 @@
 """A controller started anew: what it had in memory is lost, what is stored is seen again."""
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.sim.kyverno.background_controller import take_up
+from kyvsim.sim.background.background_controller import take_up
+from kyvsim.sim.background.update_requests import KIND
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.update_requests import KIND
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.latency import RESTART
 

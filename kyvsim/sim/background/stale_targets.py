@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json, labels
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.ownership import LABEL, selected
+from kyvsim.sim.background.ownership import LABEL, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server.metadata import with_metadata

@@ -1,0 +1,1 @@
+"""The background controller: what policies want done, attempted later and again."""

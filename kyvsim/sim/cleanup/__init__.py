@@ -1,0 +1,1 @@
+"""The cleanup controller: deletion by schedules and by lifetimes."""

@@ -1,0 +1,30 @@
+"""Kyverno's controllers besides admission; `CONTROLLERS` lists them.
+
+Each is started with the installation: it listens to admission and to policies, watches the store,
+and schedules its own steps.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.sim.background.admission_triggers import start_admission_triggers
+from kyvsim.sim.background.background_controller import start_background_controller
+from kyvsim.sim.background.policy_events import start_policy_controller
+from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
+from kyvsim.sim.cleanup.ttl_controller import start_ttl
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.reports.admission_events import start_admission_events
+from kyvsim.sim.reports.admission_notes import start_admission_notes
+from kyvsim.sim.reports.admission_reports import start_admission_reports
+from kyvsim.sim.reports.background_scan import start_scans
+
+CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
+    start_admission_events,
+    start_admission_notes,
+    start_admission_reports,
+    start_scans,
+    start_admission_triggers,
+    start_background_controller,
+    start_policy_controller,
+    start_cleanup,
+    start_ttl,
+)

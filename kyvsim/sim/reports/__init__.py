@@ -1,0 +1,1 @@
+"""The reports controller: what admission said, and what scans of existing objects find."""
