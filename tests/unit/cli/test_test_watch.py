@@ -136,7 +136,10 @@ def test_what_watching_does_not_go_with_is_refused(tests, kyvsim, arguments, tol
 
 @pytest.mark.skipif(os.name == "nt", reason="an interrupt can't be sent to a process there")
 def test_the_program_sees_a_real_change_and_ends_by_an_interrupt(tests):
-    command = [sys.executable, "-m", "kyvsim", "test", "--watch", "tests"]
+    # Where this runs in the background of a shell, interrupts are ignored from birth.
+    start = "import signal, runpy; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start += "; runpy.run_module('kyvsim', run_name='__main__')"
+    command = [sys.executable, "-c", start, "test", "--watch", "tests"]
     watching = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
