@@ -28,5 +28,3 @@ REPORT_DELAY = 10.0
 """From an ephemeral report to a look at it."""
 REPORT_GIVEN_UP = 120.0
 """How long an ephemeral report waits for the object that it tells of."""
-POD_STOP = 0.5
-"""From a running Pod's deletion to the end of its containers."""

@@ -1,15 +1,13 @@
 """The kubelet: Pods that are bound to a node start there, or hang where something is missing.
 
-A Pod looks again when an object that it waits for is written. One that runs and is deleted stays
-for the moment that its containers take to stop. The Pods of Jobs come to their end: after the sleep
-that their command names, else after some seconds; nobody knows what other Pods do.
+A Pod looks again when an object that it waits for is written. The Pods of Jobs come to their end:
+after the sleep that their command names, else after some seconds; nobody knows what other Pods do.
 Source of the rules: k8s.io/kubernetes pkg/kubelet.
 """
 
 import re
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.model.request import Operation
 from kyvsim.sim.kubernetes.conditions import write_status
 from kyvsim.sim.kubernetes.missing_objects import MissingObjects
 from kyvsim.sim.kubernetes.owners import controller_of
@@ -18,9 +16,9 @@ from kyvsim.sim.kubernetes.pod_status import Readiness, pod_status, readiness, s
 from kyvsim.sim.kubernetes.pod_template import is_active
 from kyvsim.sim.kubernetes.users import node
 from kyvsim.sim.kubernetes.work_queue import WorkQueue, watch_kinds
-from kyvsim.sim.latency import POD_RUN, POD_START, POD_STOP
+from kyvsim.sim.latency import POD_RUN, POD_START
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import ApiRequest, Change
+from kyvsim.sim.server import Change
 from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import is_terminating
 
@@ -41,9 +39,7 @@ class _Kubelet:
         self._starts = WorkQueue(parts, _ACTOR, self._start)
         self._looks = WorkQueue(parts, _ACTOR, self._look)
         self._ends = WorkQueue(parts, _ACTOR, self._finish)
-        self._stops = WorkQueue(parts, _ACTOR, self._stop)
         self._missing = MissingObjects(self._looks)
-        parts.server.lingers = _is_stopped_first
         watch_kinds(parts.store, {("v1", "Pod"): self._observe})
         parts.store.watch(self._missing.observe)
 
@@ -52,8 +48,6 @@ class _Kubelet:
             self._missing.forget(object_key(change.old))
         elif _node_of(change.new) and not _node_of(change.old):
             self._looks.add(object_key(change.new))
-        elif is_terminating(change.new) and not is_terminating(change.old or {}):
-            self._stops.add(object_key(change.new), POD_STOP)
 
     def _pod(self, key: ObjectKey) -> Json | None:
         """Return a Pod that a kubelet has to do with, or None."""
@@ -102,15 +96,6 @@ class _Kubelet:
             self._ends.add_at(key, _seconds(pod))
         return well
 
-    def _stop(self, key: ObjectKey) -> bool:
-        """Delete a Pod for good whose containers have stopped."""
-        pod = self._parts.store.get(*key)
-        if pod is None or not is_terminating(pod):
-            return True
-        user = node(_node_of(pod))
-        request = ApiRequest(Operation.DELETE, key, user, at_once=True)
-        return self._parts.client(user).send(request).ok
-
     def _finish(self, key: ObjectKey) -> bool:
         pod = self._pod(key)
         if pod is None or not _ends(pod):
@@ -120,12 +105,6 @@ class _Kubelet:
         well = write_status(self._parts.client(node(_node_of(pod))), pod, status)
         self._parts.timeline.amend(event, before=pod, after=self._parts.store.get(*key))
         return well
-
-
-def _is_stopped_first(obj: Json) -> bool:
-    """Return whether an object is a Pod that runs: it is deleted once its containers stopped."""
-    is_pod = object_key(obj)[:2] == ("v1", "Pod")
-    return is_pod and bool(_node_of(obj)) and _running(obj) > 0 and is_active(obj)
 
 
 def _node_of(pod: Json) -> str:

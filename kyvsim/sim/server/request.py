@@ -22,8 +22,6 @@ class ApiRequest(NamedTuple):
     dry_run: bool = False
     propagation: str = "Background"
     """Of a deletion: `Background`, `Foreground` or `Orphan`."""
-    at_once: bool = False
-    """Of a deletion: whether what still runs is no longer waited for."""
     patch: str = ""
     """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
 

@@ -60,8 +60,6 @@ class ApiServer:
         self.validators: list[Validator] = []
         self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
         self.observers: list[Observer] = []
-        self.lingers: Callable[[Json], bool] = lambda _: False
-        """Whether an object is marked only, and deleted at once by someone else later."""
 
     def perform(self, request: ApiRequest) -> ApiResponse:
         """Take a request the whole way, in one step."""
@@ -200,11 +198,10 @@ class ApiServer:
         return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
 
     def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
-        goes_on = not request.at_once and (is_terminating(now) or self.lingers(now))
-        if request.dry_run or (is_terminating(now) and goes_on):
+        if request.dry_run or is_terminating(now):
             return self._answer(request, ApiResponse(now, warnings), now)
         marked = marked_for_deletion(now, self.clock.stamp(), request.propagation)
-        if not goes_on and not is_held(marked):
+        if not is_held(marked):
             self.store.remove(now)
             return self._answer(request, ApiResponse(now, warnings, changed=True), now)
         stored = self.store.put(marked)

@@ -1,6 +1,5 @@
 import pytest
 
-from kyvsim.kube.objects import object_key
 from kyvsim.sim.server.client import ADMIN
 
 KEY = ("v1", "Pod", "default", "p")
@@ -140,18 +139,3 @@ def test_the_kubelet_can_be_left_out(make_cluster, pod):
     cluster.parts.client(ADMIN).create(pod())
     cluster.parts.scheduler.settle(30)
     assert cluster.parts.store.get(*KEY)["status"]["phase"] == "Pending"
-
-
-def test_a_running_pod_stops_before_it_is_gone(cluster, admin, put, pod):
-    key = object_key(put(pod()))
-    assert admin.get(*key)["status"]["phase"] == "Running"
-    admin.delete(key)
-    leaving = admin.get(*key)
-    assert (leaving["status"]["phase"], "deletionTimestamp" in leaving["metadata"]) == (
-        "Running",
-        True,
-    )
-    admin.delete(key)
-    assert admin.get(*key) is not None
-    cluster.parts.scheduler.settle(30)
-    assert admin.get(*key) is None

@@ -35,5 +35,5 @@ def test_workloads_can_be_left_out(make_cluster, workload):
 def test_its_pods_go_with_it(admin, workload, put, run, names):
     put(workload("ReplicaSet"))
     admin.delete(ObjectKey("apps/v1", "ReplicaSet", "default", "w"))
-    run(2)
+    run(1)
     assert names("v1", "Pod") == []
