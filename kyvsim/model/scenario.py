@@ -76,7 +76,7 @@ class Step(NamedTuple):
     """What is restarted."""
     expected: tuple[Expected, ...] = ()
     lenient: bool = False
-    """Whether a refused request is nothing to complain of."""
+    """Whether a denial by a policy is nothing to complain of."""
 
 
 class ScenarioSettings(NamedTuple):

@@ -119,11 +119,20 @@ class UserSteps:
             text = f"{entry.check}: {' '.join(entry.wanted.split())}"
             self._expectations.answer(text, entry.location, Settled(met, now, reason))
         denial_expected = any(one.check is Check.DENIED for one in asked)
-        if said and not denial_expected and not step.lenient:
+        if said and not denial_expected and not (step.lenient and _is_denied(response)):
             text = f"granted: {_described(step, request)}"
-            self._expectations.answer(
-                text, step.location, Settled(met=False, time=now, reason=said)
-            )
+            reason = f"{said}{_hint(response)}"
+            self._expectations.answer(text, step.location, Settled(False, now, reason))
+
+
+def _is_denied(response: ApiResponse) -> bool:
+    """Return whether a webhook has refused a request, as policies do."""
+    return response.error is not None and response.error.reason == "BadRequest"
+
+
+def _hint(response: ApiResponse) -> str:
+    unknown = response.error is not None and response.error.reason == "NoKindMatch"
+    return "; put its CustomResourceDefinition in first (--object)" if unknown else ""
 
 
 def requests_of(step: Step, parts: Parts) -> Iterator[_Build]:

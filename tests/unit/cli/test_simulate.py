@@ -1,0 +1,89 @@
+"""`kyvsim simulate`: what options and endings do to the exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: make}
+spec:
+  rules:
+  - name: settings
+    match: {any: [{resources: {kinds: [Namespace], names: [team-*]}}]}
+    generate:
+      apiVersion: v1
+      kind: ConfigMap
+      name: settings
+      namespace: "{{ request.object.metadata.name }}"
+      data: {data: {a: b}}
+"""
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a}\n"
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: default}\n"
+DENIES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: none}
+spec:
+  rules:
+  - name: none
+    match: {any: [{resources: {kinds: [Namespace]}}]}
+    validate: {failureAction: Enforce, message: never, deny: {}}
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Return what writes files by their names, in a folder that is the current one."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(**texts):
+        for name, text in texts.items():
+            Path(f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    return write
+
+
+def test_what_cannot_be_created_is_no_success(files, kyvsim):
+    files(policy=POLICY, widget=WIDGET)
+    status, out, _ = kyvsim("simulate", "policy.yaml", "-r", "widget.yaml")
+    assert status == 1
+    assert "NOT MET  granted: create Widget default/w (widget.yaml:1:1)" in out
+    assert "CustomResourceDefinition" in out
+
+
+def test_what_a_policy_denies_is_part_of_the_story(files, kyvsim):
+    files(policy=DENIES, namespace=NAMESPACE)
+    status, out, _ = kyvsim("simulate", "policy.yaml", "-r", "namespace.yaml")
+    assert status == 0
+    assert "denied" in out
+
+
+def test_another_order_that_ends_worse_is_a_failure(files, kyvsim):
+    files(policy=POLICY, namespace=NAMESPACE)
+    given = ("simulate", "policy.yaml", "-r", "namespace.yaml")
+    assert kyvsim(*given)[0] == 0
+    status, out, _ = kyvsim(*given, "--interleavings", "all", "-o", "json")
+    found = json.loads(out)
+    assert status == 1
+    (other,) = found["interleavings"]["otherwise"]
+    assert {"what": "missing", "text": "ConfigMap team-a/settings"} in other["differences"]
+    assert [one["code"] for one in found["hazards"]] == ["KH012"]
+
+
+def test_as_many_orders_are_tried_as_wished(files, kyvsim):
+    files(policy=POLICY, namespace=NAMESPACE)
+    given = ("simulate", "policy.yaml", "-r", "namespace.yaml", "-o", "json")
+    found = json.loads(kyvsim(*given, "--interleavings", "2")[1])["interleavings"]
+    assert (found["orders"], found["complete"], found["otherwise"]) == (2, False, [])
+    assert "interleavings" not in json.loads(kyvsim(*given)[1])
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "some", "1.5"])
+def test_a_number_of_orders_is_a_number(files, kyvsim, wrong):
+    files(policy=POLICY)
+    status, out, err = kyvsim("simulate", "policy.yaml", "--interleavings", wrong)
+    assert (status, out) == (2, "")
+    assert f"--interleavings {wrong}: neither a number above 0 nor `all`" in err
