@@ -86,3 +86,14 @@ def test_policy_that_reads_the_user_is_not_looked_at(cluster_policy, generate, p
     rule = generate(generateExisting=True, data=data)
     put(obj("Namespace", "shop"), cluster_policy("p", rule))
     assert made() is None
+
+
+def test_copies_of_a_source_stay_without_their_policy(
+    cluster_policy, generate, put, obj, made, admin, settle
+):
+    clone = {"namespace": "default", "name": "source"}
+    put(obj("ConfigMap", "source", "default", data={"b": "2"}))
+    put(cluster_policy("p", generate(clone=clone, synchronize=True)), obj("Namespace", "shop"))
+    admin.delete(POLICY)
+    settle()
+    assert made()["data"] == {"b": "2"}
