@@ -8,14 +8,22 @@ from kyvsim.engine.known_objects import split_known
 from kyvsim.engine.mocked_request import with_given_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.match import facts_after_change, match_facts
-from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.protocol import Outcome, skipped
 
 _APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")
+_NOBODY = UserInfo(
+    "kyverno:kyverno-invalid-controller",
+    "kyverno:invaliduid",
+    ("kyverno:invalidgroup",),
+    roles=("kyverno:invalidrole",),
+    cluster_roles=("kyverno:invalidrole",),
+)
 
 
 def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> PolicyResponse:
@@ -110,8 +118,24 @@ def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -
         return outcome
     before = _as_created(given.request)
     old = open_request(before, world._replace(values=None), policy)
-    earlier = evaluate_rule(rule, old) if old else None
+    earlier = evaluate_rule(rule, _by_nobody(old)) if old else None
     return _TOLERATED if earlier and earlier.status is RuleStatus.FAIL else outcome
+
+
+def _by_nobody(old: RuleInput) -> RuleInput:
+    """Return the old object's creation as match blocks see it: whole, and by a user of its own.
+
+    upstream: pkg/engine/handlers/validation/utils.go (matchResource)
+    """
+    group, version = split_api_version(text_field(old.object, "apiVersion"))
+    facts = old.facts._replace(
+        group=group,
+        version=version,
+        kind=text_field(old.object, "kind"),
+        subresource="",
+        user=_NOBODY,
+    )
+    return old._replace(facts=facts)
 
 
 def _as_created(request: AdmissionRequest) -> AdmissionRequest:

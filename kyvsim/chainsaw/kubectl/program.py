@@ -7,9 +7,11 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import apply, create, delete, get, marks, patch, pods, scale, waiting
 from kyvsim.chainsaw.kubectl.arguments import read_arguments
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
-from kyvsim.chainsaw.session import POLL
 from kyvsim.chainsaw.streams import Result, complaint
 from kyvsim.chainsaw.world import World
+
+_START = 0.25
+"""Seconds that the program takes to start and to learn what the cluster serves."""
 
 
 class Verb(NamedTuple):
@@ -47,7 +49,7 @@ def kubectl(arguments: tuple[str, ...], stdin: str, world: World) -> Result:
     call = Call(invocation._replace(words=invocation.words[1:]), stdin, world)
     for verb in VERBS:
         if verb.name == name:
-            world.scope.session.wait(POLL)
+            world.scope.session.wait(_START)
             try:
                 return verb.run(call)
             except KubectlError as error:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Step
 from kyvsim.engine import World, open_request, run_step
-from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
@@ -166,7 +166,7 @@ class AdmissionController:
         request = admission_request(review, store)
         if request.user is not None and is_excluded(request.user, store):
             return None
-        if not request.subject or _is_leaving(review):
+        if not request.subject:
             return None
         name = key.name or object_key(request.subject).name
         asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
@@ -200,13 +200,6 @@ def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:
 
 def _failed(response: PolicyResponse) -> bool:
     return any(one.status in _FAILED for one in response.results)
-
-
-def _is_leaving(review: Review) -> bool:
-    """Return whether an update concerns an object that waits for its end."""
-    old = review.old
-    updates = review.request.operation is Operation.UPDATE
-    return bool(updates and old and metadata(old).get("deletionTimestamp"))
 
 
 def _mutates_trigger(rule: CompiledRule) -> bool:

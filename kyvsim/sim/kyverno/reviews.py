@@ -9,6 +9,7 @@ from kyvsim.kube.objects import Json, ObjectKey, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.sim.server import Review, Store
 from kyvsim.sim.server.authorizer import bound_roles
+from kyvsim.sim.server.metadata import with_metadata
 
 
 def admission_request(review: Review, store: Store) -> AdmissionRequest:
@@ -16,9 +17,13 @@ def admission_request(review: Review, store: Store) -> AdmissionRequest:
     request = review.request
     group, version = split_api_version(request.key.api_version)
     subresource = request.subresource
+    obj = review.object if request.operation is not Operation.DELETE else None
+    if request.operation is Operation.CONNECT and obj is not None:
+        # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
+        obj = with_metadata(obj, {"namespace": request.key.namespace})
     return AdmissionRequest(
         request.operation,
-        review.object if request.operation is not Operation.DELETE else None,
+        obj,
         review.old,
         request.key.namespace,
         with_roles(request.user, store),

@@ -192,3 +192,14 @@ def test_a_mutate_rule_is_matched_with_what_the_one_before_made(run, policy, pod
         pod(),
     )
     assert response.object["metadata"]["labels"] == {"type": "db", "backup": "x"}
+
+
+def test_an_old_violation_counts_only_for_whole_objects_and_nobodys_requests(
+    run, policy, pod, verdicts
+):
+    always = {"validate": {"failureAction": "Enforce", "message": "no", "deny": {}}}
+    kinds = {"resources": {"kinds": ["Pod"]}}
+    of_jane = {"any": [{**kinds, "subjects": [{"kind": "User", "name": "jane"}]}]}
+    rules = [{**always, "name": "hers", "match": of_jane}, {**always, "name": "all"}]
+    found = run([policy(*rules, background=False)], pod(), old_object=pod(), **UPDATE)
+    assert found_in(found, verdicts) == [("hers", "fail"), ("all", "skip")]
