@@ -84,6 +84,7 @@ code { background: var(--page); border-radius: 4px; padding: 0 .25rem; font-size
 #every:checked ~ .lanes .noise.time { display: block; }
 summary { cursor: pointer; }
 details > summary { list-style-position: outside; }
+#orders details > summary { list-style-position: inside; }
 .event summary { list-style: none; }
 .event summary::-webkit-details-marker { display: none; }
 .event summary::after { content: " +"; color: var(--soft); }
