@@ -7,7 +7,7 @@ import click
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand
-from kyvsim.cli.report_files import chosen_formats, write_reports
+from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.model.chainsaw import ChainsawReport
 from kyvsim.model.diagnostic import Severity
@@ -43,13 +43,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
     help="What test files are called, looked for in each DIR itself only; "
     "without it: chainsaw-test.yaml in and below each DIR.",
 )
-@click.option(
-    "-o",
-    "--output-format",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
-)
+@formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed tests only.")
 @click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
 @click.option("--remove-color", is_flag=True, help="Print without colours.")

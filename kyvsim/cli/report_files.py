@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import click
 
+from kyvsim.cli.options import Decorator
 from kyvsim.cli.streams import OutputError
 
 
@@ -15,6 +16,17 @@ class Chosen(NamedTuple):
 
     shown: str
     files: tuple[tuple[str, str], ...]
+
+
+def formats_option(known: Iterable[str]) -> Decorator:
+    """Return the option that `chosen_formats` reads, for the formats that a command knows."""
+    return click.option(
+        "-o",
+        "--output-format",
+        multiple=True,
+        metavar="FORMAT[=FILE]",
+        help=f"One of {', '.join(known)}; with a file it goes there. May repeat.",
+    )
 
 
 def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Context) -> Chosen:

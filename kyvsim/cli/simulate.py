@@ -10,7 +10,7 @@ import click
 from kyvsim.api.simulate import Simulated, SimulateInputs, scenario_json_schema, simulate
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
-from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
+from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
@@ -82,13 +82,7 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
     default="1",
     help="Try other orders of steps too, N in all or all that can make a difference.",
 )
-@click.option(
-    "-o",
-    "--output-format",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
-)
+@formats_option(FORMATS)
 @click.option(
     "--fail-on",
     type=click.Choice(_LEVELS),

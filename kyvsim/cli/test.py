@@ -18,7 +18,7 @@ from kyvsim.cli.coverage import (
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
-from kyvsim.cli.report_files import Chosen, chosen_formats, write_reports
+from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
 from kyvsim.cli.test_watch import MACHINE, check_watch, watch
@@ -69,13 +69,7 @@ resource does not exist, or that never ran, fails.
     is_flag=True,
     help="Read rows as Kyverno's own command does: what never ran passes.",
 )
-@click.option(
-    "-o",
-    "--output-format",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help=f"One of {', '.join(FORMATS)}; with a file it goes there. May repeat.",
-)
+@formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed rows only.")
 @click.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
 @click.option("--remove-color", is_flag=True, help="Print without colours.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_work import telling_work
@@ -129,11 +129,6 @@ def summary_counts(simulation: Simulation) -> dict[str, int]:
         "met": met,
         "unmet": len(simulation.expectations) - met,
     }
-
-
-def object_title(obj: Json) -> str:
-    """Return what views call an object at hand."""
-    return title_of(object_key(obj))
 
 
 def _is_noise(event: TimelineEvent) -> bool:

@@ -10,9 +10,6 @@ from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.metadata import with_generation, with_metadata
 from kyvsim.sim.server.request import ApiRequest
 
-SCALABLE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
-"""The built-in kinds with a number of replicas."""
-
 
 def scale_of(obj: Json) -> Json:
     """Return an object's Scale: how many replicas it should have, and has."""
