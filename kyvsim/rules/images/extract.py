@@ -6,7 +6,7 @@ upstream: pkg/utils/api/image.go
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.context.images import load_images
+from kyvsim.context.images import ImageError, load_images
 from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import Environment, Query, QueryError, compile_query
 from kyvsim.kube.image import parse_image
@@ -38,7 +38,7 @@ def compile_reader(rule: Mapping[str, Json], environment: Environment) -> ImageR
     def read(obj: Json) -> Images:
         kind = text_field(obj, "kind")
         if kind not in by_kind:
-            return _of_containers(obj, lenient=configured is None)
+            return _of_containers(obj, told=configured is not None)
         if not by_kind[kind]:
             raise QueryError(f"failed to extract images: no extractors found for {kind}")
         found: Images = {}
@@ -51,15 +51,18 @@ def compile_reader(rule: Mapping[str, Json], environment: Environment) -> ImageR
     return read
 
 
-def _of_containers(obj: Json, *, lenient: bool) -> Images:
+def _of_containers(obj: Json, *, told: bool) -> Images:
+    """Return the images of containers; `told` where upstream has a text for one it cannot read.
+
+    Without extractors upstream's command line finds no image at all then, and says nothing.
+    """
     if not obj:
         return {}
     try:
         found = load_images(obj)
-    except QueryError as error:
-        if lenient:
-            return {}
-        raise QueryError(f"failed to extract images: {error.message}") from error
+    except ImageError as error:
+        problem = error.message if told else f"{error.place}: {error.message}"
+        raise QueryError(f"failed to extract images: {problem}") from error
     return {} if found is SKIPPED else found
 
 

@@ -162,3 +162,26 @@ def test_images_of_other_kinds_are_found_by_extractors(run, thing, verdicts):
     assert verdicts(run(rule, task)) == [("r", "fail", f"missing digest for {APP}")]
     nameless = thing("Task", api_version="tekton.dev/v1", spec={"steps": [{"ref": APP}]})
     assert verdicts(run(rule, nameless))[0][1] == "error"
+
+
+UNREADABLE = [
+    (
+        {"name": "b", "image": "UPPER:case:bad"},
+        "/spec/containers/1: invalid image 'UPPER:case:bad'",
+    ),
+    ("text", "/spec/containers/1: invalid image config"),
+    ({"image": "nginx"}, "/spec/containers/1: invalid key"),
+]
+
+
+@pytest.mark.parametrize(("container", "problem"), UNREADABLE)
+def test_an_image_that_cannot_be_read_hides_no_other(
+    policy, run, pod, verdicts, container, problem
+):
+    written = policy({"verifyImages": [entry(required=True, attestors=[KEY])]})
+    containers = [{"name": "a", "image": APP}, container]
+    found = verdicts(run([written], pod(containers=containers)))
+    assert [status for _, status, _ in found] == ["error", "error"]
+    assert all(f"failed to extract images: {problem}" in message for _, _, message in found)
+    (silent,) = run([written], pod(initContainers="text")).responses[:1]
+    assert silent.results[0].status == "error"
