@@ -11,7 +11,7 @@ from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.schedule import Schedule
 
 
@@ -62,12 +62,27 @@ def _responses(
         response = evaluate(policies, request, world)
         if inputs.check_idempotent and response.object is not None:
             again = creation_of(response.object, read.user, read.values)
-            response = response._replace(repeated=_changes_again(policies, again, world))
+            response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
 
 
-def _changes_again(
-    policies: PolicySet, request: AdmissionRequest, world: World
+def _second_run(
+    policies: PolicySet, request: AdmissionRequest, world: World, first: EngineResponse
 ) -> tuple[PolicyResponse, ...]:
-    second = evaluate(policies, request, world, (Phase.MUTATE,))
-    return tuple(answer for answer in second.responses if answer.changed)
+    """Return what changes the object again, or ends in an error that the first run had not."""
+    known = {_place(answer, result) for answer in first.responses for result in _errors(answer)}
+    found: list[PolicyResponse] = []
+    for answer in evaluate(policies, request, world, (Phase.MUTATE,)).responses:
+        new = tuple(result for result in _errors(answer) if _place(answer, result) not in known)
+        if answer.changed or new:
+            kept = tuple(one for one in answer.results if one.status is not RuleStatus.ERROR)
+            found.append(answer._replace(results=(*kept, *new)))
+    return tuple(found)
+
+
+def _errors(answer: PolicyResponse) -> Iterator[RuleResult]:
+    return (result for result in answer.results if result.status is RuleStatus.ERROR)
+
+
+def _place(answer: PolicyResponse, result: RuleResult) -> tuple[str, str]:
+    return answer.policy.key, result.rule.name

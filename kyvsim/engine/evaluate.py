@@ -33,7 +33,7 @@ def evaluate(
             if given is None:
                 continue
             response = run_step(step, phase, given, world)
-            if response.results:
+            if response.results or response.silent:
                 responses.append(response)
             if response.changed:
                 source = current = current._replace(object=response.object)

@@ -31,11 +31,15 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
     policy = step.policy.policy
     subject = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
+    silent: list[RuleResult] = []
     if policy.kind == "Policy":
         given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
     for rule in step.rules:
         outcome = _run_rule(rule, given, world, policy.name)
         if outcome is None:
+            continue
+        if outcome.silent:
+            silent.append(_result(rule, outcome, given, results))
             continue
         if outcome.object is not None:
             subject = outcome.object
@@ -47,7 +51,8 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
             one.status in _APPLIED for one in (outcome, *outcome.further)
         ):
             break
-    return PolicyResponse(policy, phase, subject, tuple(results), changed=subject is not start)
+    changed = subject is not start
+    return PolicyResponse(policy, phase, subject, tuple(results), changed, tuple(silent))
 
 
 def _after_change(given: RuleInput, subject: Json) -> RuleInput:
@@ -63,6 +68,8 @@ def _result(
     rule: CompiledRule, outcome: Outcome, given: RuleInput, earlier: list[RuleResult]
 ) -> RuleResult:
     generated, note = outcome.generated, outcome.note
+    if outcome.unchecked:
+        note = "; ".join(filter(None, (note, _passed_over(outcome.unchecked))))
     if generated:
         generated, overlaps = split_known(generated, given.request.subject, earlier)
         note = "; ".join(filter(None, (note, *overlaps)))
@@ -77,7 +84,14 @@ def _result(
         note,
         outcome.exceptions,
         outcome.properties,
+        outcome.unchecked,
     )
+
+
+def _passed_over(unchecked: tuple[str, ...]) -> str:
+    first, *others = unchecked
+    more = f" (and {len(others)} more)" if others else ""
+    return f"not checked, and Kyverno does not say so: {first}{more}"
 
 
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:

@@ -60,6 +60,9 @@ class RuleResult(NamedTuple):
     """The keys of the policy exceptions on whose account the rule was skipped."""
     properties: Mapping[str, str] = NO_PROPERTIES
     """What policy reports tell besides the message."""
+    unchecked: tuple[str, ...] = ()
+    """What of the object the rule could not look at, each with its reason; upstream says nothing
+    of it."""
 
 
 class PolicyResponse(NamedTuple):
@@ -73,6 +76,10 @@ class PolicyResponse(NamedTuple):
     object: Json
     results: tuple[RuleResult, ...]
     changed: bool = False
+    silent: tuple[RuleResult, ...] = ()
+    """Rules that upstream has no result for, because nothing of the object could be looked at.
+
+    They have no status that counts."""
 
 
 class EngineResponse(NamedTuple):
@@ -87,4 +94,5 @@ class EngineResponse(NamedTuple):
     namespace_labels: Mapping[str, Json] | None = None
     """The labels known for the trigger's namespace."""
     repeated: tuple[PolicyResponse, ...] = ()
-    """What changes the object again when all mutate rules run a second time, if that is asked."""
+    """What changes the object again when all mutate rules run a second time, if that is asked, or
+    ends in an error that the first time had not."""

@@ -1,19 +1,21 @@
-"""What changes an object again when its mutate rules run a second time."""
+"""What changes an object again, or fails, when its mutate rules run a second time."""
 
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse, PolicyResponse
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.changes import passed_rules
 from kyvsim.report.diff import hunks
 from kyvsim.report.object_diff import marked_yaml
-from kyvsim.report.style import Paint, safe_line
+from kyvsim.report.style import Paint, indented, safe_line
 from kyvsim.report.subject import identity
 from kyvsim.report.text_objects import author_of, guttered
 
+_INDENT = " " * 9
+
 
 class Unstable:
-    """Counts the policies that change an object again, while responses stream by."""
+    """Counts the policies that change an object again or fail, while responses stream by."""
 
     __slots__ = ("count",)
 
@@ -28,23 +30,44 @@ class Unstable:
 
 
 def repeat_entries(response: EngineResponse) -> Iterator[Json]:
-    """Yield what changed again as the JSON document shows it, with the lines that differ."""
+    """Yield what changed again as the JSON document shows it, with the lines that differ.
+
+    A rule that failed has an entry of its own, with its message as `error`.
+    """
     for answer, before in _steps(response):
-        lines = marked_yaml(before, answer.object)
-        yield {
-            "policy": answer.policy.key,
-            "rules": passed_rules(answer),
-            "resource": identity(response.trigger),
-            "object": answer.object,
-            "diff": [mark + line for mark, line in lines if mark != " "],
-        }
+        policy, resource = answer.policy.key, identity(response.trigger)
+        if answer.changed:
+            lines = marked_yaml(before, answer.object)
+            yield {
+                "policy": policy,
+                "rules": passed_rules(answer),
+                "resource": resource,
+                "object": answer.object,
+                "diff": [mark + line for mark, line in lines if mark != " "],
+            }
+        for result in _errors(answer):
+            yield {
+                "policy": policy,
+                "rules": [result.rule.name],
+                "resource": resource,
+                "error": result.message,
+            }
 
 
 def repeat_blocks(response: EngineResponse, paint: Paint) -> Iterator[str]:
-    """Yield a block of the text view for each policy that changes the object again."""
+    """Yield a block of the text view for each policy that changes the object again, or fails."""
     for answer, before in _steps(response):
-        head = f"  {paint('fail', 'changed again')} by {safe_line(author_of(answer))}\n"
-        yield f"{head}{''.join(guttered(hunks(marked_yaml(before, answer.object)), paint))}\n"
+        if answer.changed:
+            head = f"  {paint('fail', 'changed again')} by {safe_line(author_of(answer))}\n"
+            yield f"{head}{''.join(guttered(hunks(marked_yaml(before, answer.object)), paint))}\n"
+        for result in _errors(answer):
+            name = safe_line(f"policy {answer.policy.key}, rule {result.rule.name}")
+            said = indented(result.message, _INDENT)
+            yield f"  {paint('error', 'failed the second time')}: {name}\n{_INDENT}{said}\n\n"
+
+
+def _errors(answer: PolicyResponse) -> Iterator[RuleResult]:
+    return (result for result in answer.results if result.status is RuleStatus.ERROR)
 
 
 def _steps(response: EngineResponse) -> Iterator[tuple[PolicyResponse, Json]]:

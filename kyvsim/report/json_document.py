@@ -5,7 +5,7 @@ text, until the last result is out.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse
@@ -18,7 +18,7 @@ from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Run
 from kyvsim.report.subject import identity
-from kyvsim.report.summary import Row, Tally, compile_rows
+from kyvsim.report.summary import Row, Tally, compile_rows, silent_rows
 
 
 def render(run: Run, tally: Tally) -> Iterator[str]:
@@ -26,7 +26,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     row_text = _compile_row_text()
     ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
-    repeated: list[str] = []
+    asides: dict[str, list[str]] = {"unchecked": [], "notIdempotent": []}
     needs: list[Need] = []
     objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
     yield '{"results": ['
@@ -35,8 +35,10 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
         for book in (ledger, collisions, deletions):
             book.add(response)
         needs += needs_of(response)
-        texts = [row_text(row) for row in rows_of(response)]
-        repeated += map(to_json, repeat_entries(response))
+        rows = list(rows_of(response))
+        texts = [row_text(row) for row in rows]
+        asides["unchecked"] += map(to_json, _unchecked((*rows, *silent_rows(response))))
+        asides["notIdempotent"] += map(to_json, repeat_entries(response))
         for key, entry in _objects(response):
             objects[key].append(to_json(entry))
         if texts:
@@ -46,8 +48,8 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     objects["references"] = [to_json(_need(need, ledger)) for need in needs]
     for key, found in _on_demand(run, deletions, collisions):
         objects[key] = [to_json(entry) for entry in found]
-    if run.checks_idempotence:
-        objects["notIdempotent"] = repeated
+    wanted = {"notIdempotent"} if run.checks_idempotence else set()
+    objects |= {key: found for key, found in asides.items() if found or key in wanted}
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.diagnostics]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
@@ -90,6 +92,19 @@ def _compile_row_text() -> Callable[[Row], str]:
         )
 
     return text
+
+
+def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:
+    """Yield what rules could not look at, with what they said all the same."""
+    for row in rows:
+        if row.result.unchecked:
+            yield {
+                "policy": row.policy.key,
+                "rule": row.result.rule.name,
+                "resource": identity(row.resource),
+                "result": row.status,
+                "reasons": list(row.result.unchecked),
+            }
 
 
 def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:

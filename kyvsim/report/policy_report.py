@@ -94,6 +94,8 @@ def _compile_result() -> Callable[[Row], Json]:
             "scored": policy.scored,
             "source": "kyverno",
         }
+        if row.result.note:
+            entry["properties"] = {"note": row.result.note, **known["properties"]}
         return dict(sorted(entry.items()))
 
     return result

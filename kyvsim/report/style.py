@@ -16,6 +16,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "error": "31",
         "warn": "33",
         "skip": "36",
+        "none": "33",
         "added": "32",
         "removed": "31",
         "place": "36",

@@ -9,6 +9,9 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 
+NO_RESULT = "none"
+"""What stands for a status where a rule has no result."""
+
 
 class Summary(NamedTuple):
     """How many results have each status."""
@@ -31,9 +34,11 @@ class Summary(NamedTuple):
 class Tally:
     """Counts statuses while results stream by."""
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_counts", "unchecked")
 
     def __init__(self) -> None:
+        self.unchecked = 0
+        """How often a rule could not look at all of an object that it would have checked."""
         self._counts = {"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
 
     def add(self, status: str) -> None:
@@ -82,12 +87,21 @@ def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = fro
                     status = RuleStatus.WARN
                 word = status._value_
                 count(word)
+                tally.unchecked += bool(result.unchecked)
                 if word not in untold or result.note:
                     yield Row(policy, result, word, resource)
+            tally.unchecked += len(answer.silent)
             if answer.changed:
                 before = answer.object
 
     return rows
+
+
+def silent_rows(response: EngineResponse) -> Iterator[Row]:
+    """Yield a row for each rule that has no result, because it could look at nothing."""
+    for answer in response.responses:
+        for result in answer.silent:
+            yield Row(answer.policy, result, NO_RESULT, answer.object)
 
 
 def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:

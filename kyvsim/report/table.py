@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import CODES, painter, safe_line
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Tally, compile_rows
+from kyvsim.report.summary import Tally, compile_rows, silent_rows
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 
 
 def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
-    """Yield the table a line at a time, then the counts.
+    """Yield the table a line at a time, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
     Messages stand last and are never wrapped: a row is a line.
     """
-    rows = _rows(run, tally, detailed=look.detailed)
+    notes: list[str] = []
+    rows = _rows(run, tally, notes, detailed=look.detailed)
     columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
     widths = [
         max(len(name), *(len(row[index]) for row in rows)) if rows else len(name)
@@ -32,10 +33,14 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
         result = f"{row[4]:<{width}}" if look.detailed else row[4]
         result = paint(status, result) if status in CODES else result
         yield "  ".join((form.format(*row[:4]), result, *row[5:])).rstrip() + "\n"
+    if notes:
+        yield f"\n{paint('title', 'Notes')}\n"
+        yield from notes
     yield f"\n{tally.summary()}\n"
 
 
-def _rows(run: Run, tally: Tally, *, detailed: bool) -> list[tuple[str, ...]]:
+def _rows(run: Run, tally: Tally, notes: list[str], *, detailed: bool) -> list[tuple[str, ...]]:
+    """Return the cells of all rows; what a user should know besides goes to `notes`."""
     rows_of = compile_rows(tally, audit_warn=run.audit_warn)
     rows: list[tuple[str, ...]] = []
     for response in run.responses:
@@ -48,6 +53,11 @@ def _rows(run: Run, tally: Tally, *, detailed: bool) -> list[tuple[str, ...]]:
                 row.status.capitalize(),
             )
             rows.append((*cells, safe_line(row.result.message)) if detailed else cells)
+            if row.result.note:
+                notes.append(f"{len(rows)}: {safe_line(row.result.note)}\n")
+        for row in silent_rows(response):
+            what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
+            notes.append(f"{safe_line(what)}: no result, {safe_line(row.result.note)}\n")
     return rows
 
 

@@ -9,7 +9,7 @@ from kyvsim.report.ledger import Need
 from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, indented, safe_line
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Row
+from kyvsim.report.summary import Row, silent_rows
 
 _QUIET = frozenset({"pass", "skip"})
 _INDENT = " " * 9
@@ -56,7 +56,7 @@ def verdict_block(
         return f"{text}{_INDENT}{paint('place', f'at {place}')}\n" if place else text
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
-        told = [tell(row, response) for row in rows]
+        told = [tell(row, response) for row in (*rows, *silent_rows(response))]
         return "".join([*told, "\n"]) if told else ""
 
     return block

@@ -109,6 +109,7 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
 
 def _compile(context: RuleContext) -> CompiledBody:
     wishes = compile_wishes(context)
+    copies_all = bool(context.rule.data["generate"].get("cloneList"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         made: list[Json] = []
@@ -118,6 +119,8 @@ def _compile(context: RuleContext) -> CompiledBody:
                 return Outcome(RuleStatus.PASS, "", note=note)
             made += wish.objects
         trigger = evaluation.request.subject
+        if copies_all and not made:
+            return Outcome(RuleStatus.PASS, "", note="nothing is generated: `cloneList` finds none")
         owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in made)
         return Outcome(RuleStatus.PASS, "", generated=owned, note="; ".join(name_problems(owned)))
 

@@ -66,6 +66,10 @@ class Outcome(NamedTuple):
     """The keys of the exceptions on whose account the rule was skipped."""
     properties: Mapping[str, str] = NO_PROPERTIES
     """What reports tell besides the message."""
+    unchecked: tuple[str, ...] = ()
+    """What of the object could not be looked at, each with its reason, where upstream goes on."""
+    silent: bool = False
+    """Whether upstream has no result here, although something was `unchecked`."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]
@@ -124,6 +128,11 @@ def failed(message: str, path: str = "") -> Outcome:
 def errored(what: str, cause: object = "") -> Outcome:
     """Return an error: what could not be done, and why."""
     return Outcome(RuleStatus.ERROR, f"{what}: {cause}" if cause else what)
+
+
+def unheard(unchecked: tuple[str, ...]) -> Outcome:
+    """Return what upstream gives no result for, because nothing could be looked at."""
+    return Outcome(RuleStatus.SKIP, "", unchecked=unchecked, silent=True)
 
 
 def skipped(message: str, exceptions: tuple[str, ...] = ()) -> Outcome:

@@ -24,6 +24,7 @@ from kyvsim.rules.protocol import (
     RuleType,
     errored,
     passed,
+    unheard,
 )
 from kyvsim.rules.validate_any_pattern import compile_any_pattern_body
 from kyvsim.rules.validate_deny import compile_deny
@@ -34,6 +35,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
     """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
     compiled = [
         (
+            loop["list"],
             compile_list(loop["list"], context.environment, context.watch.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
@@ -42,33 +44,41 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         checked, list_error = 0, None
-        for list_of, run in compiled:
+        unchecked: list[str] = []
+        for expression, list_of, run in compiled:
             try:
                 elements = list_of(evaluation.scope)
             except QueryError as error:
                 # A list that is not there has no elements.
-                list_error = list_error if is_absent(error) else error
+                if not is_absent(error):
+                    list_error = error
+                    unchecked.append(f"`{expression}`: {error.message}")
                 continue
-            ended, count = run(evaluation, elements)
+            ended, count = run(evaluation, elements, unchecked)
             if ended:
                 return ended
             checked += count
         if checked:
-            return passed("rule passed")
-        return errored("failed to evaluate list", list_error) if list_error else None
+            return passed("rule passed")._replace(unchecked=tuple(unchecked))
+        if list_error:
+            return errored("failed to evaluate list", list_error)
+        return unheard(tuple(unchecked)) if unchecked else None
 
     return evaluate
 
 
 def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
-) -> Callable[[Evaluation, list[Json]], tuple[Outcome | None, int]]:
+) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
+    """Return what checks elements until one fails; what it passes over it adds to a list."""
     elements_of = compile_elements(loop, nesting, context.environment)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")
 
-    def run(evaluation: Evaluation, values: list[Json]) -> tuple[Outcome | None, int]:
+    def run(
+        evaluation: Evaluation, values: list[Json], unchecked: list[str]
+    ) -> tuple[Outcome | None, int]:
         checked = 0
         for element in elements_of(evaluation.scope, enumerate(values)):
             if element_scope and element.value.__class__ is not dict:
@@ -76,10 +86,14 @@ def _compile_loop(
             try:
                 if not preconditions(element.scope).met:
                     continue
-            except ConditionError:
+            except ConditionError as error:
+                unchecked.append(f"element {element.number} of `{loop['list']}`: {error}")
                 continue
             outcome = body(_on_element(evaluation, element, element_scope))
-            if outcome is None or outcome.status is RuleStatus.SKIP:
+            if outcome is None:
+                continue
+            unchecked += outcome.unchecked
+            if outcome.status is RuleStatus.SKIP:
                 continue
             if outcome.status is not RuleStatus.PASS:
                 message = f"validation failure: {outcome.message}"

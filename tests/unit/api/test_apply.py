@@ -144,3 +144,33 @@ def test_data_for_policies_that_are_not_evaluated_is_told(write, inputs):
     found = open_application(inputs._replace(context_file=context))
     assert [(one.code, one.severity.value) for one in found.diagnostics] == [("KV035", "warning")]
     assert len(heard(found)) == 1
+
+
+DROPS = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: drops}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate:
+      patchesJson6902: |-
+        - {op: test, path: /metadata/labels/a, value: b}
+        - {op: %s, path: /metadata/labels/a}
+"""
+
+
+def test_an_error_of_the_second_run_is_a_finding(write):
+    labelled = "{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {a: b}}}"
+    inputs = ApplyInputs(
+        (write("p.yaml", DROPS % "remove"),), (write("r.yaml", labelled),), check_idempotent=True
+    )
+    (response,) = open_application(inputs).responses
+    assert [one.status.value for one in response.responses[0].results] == ["pass"]
+    (again,) = response.repeated
+    assert [one.status.value for one in again.results] == ["error"]
+    # What failed the first time is no news.
+    (bare,) = open_application(inputs._replace(resources=(write("s.yaml", POD % "web"),))).responses
+    assert bare.responses[0].results[0].status.value == "error"
+    assert bare.repeated == ()

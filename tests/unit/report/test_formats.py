@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 import yaml
 
-from kyvsim.report import json_document, manifests, policy_report, table
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.run import Look
 from kyvsim.report.summary import Summary, Tally
 
@@ -118,8 +120,8 @@ def test_an_empty_table_has_its_head(make):
 
 def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
     said = []
-    text = "".join(manifests.render(menagerie(), Tally(), Look(), said.append))
-    web, calm = yaml.safe_load_all(text)
+    written = "".join(manifests.render(menagerie(), Tally(), Look(), said.append))
+    web, calm = yaml.safe_load_all(written)
     assert web["spec"]["volumes"]
     assert calm["metadata"]["name"] == "calm"
     assert said[-1] == str(ALL)
@@ -129,3 +131,37 @@ def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
 def test_two_renderings_are_the_same_bytes(menagerie):
     for render in (json_document.render, policy_report.render_yaml, policy_report.render_json):
         assert "".join(render(menagerie(), Tally())) == "".join(render(menagerie(), Tally()))
+
+
+@pytest.fixture
+def gaps(make):
+    """A function that makes a run whose rules could not look at all, or at anything."""
+    policy = make.policy("checks", "image")
+    unchecked = {"unchecked": ("element 0",), "note": "not checked: element 0"}
+    passed, silent = (
+        make.result(policy, Phase.VALIDATE, status, **unchecked)
+        for status in (RuleStatus.PASS, RuleStatus.SKIP)
+    )
+    obj = make.pod("web")
+    answers = (
+        PolicyResponse(policy, Phase.VALIDATE, obj, (passed,)),
+        PolicyResponse(policy, Phase.VALIDATE, obj, (), silent=(silent,)),
+    )
+    return lambda: make.run([EngineResponse(obj, obj, answers)])
+
+
+def test_every_format_tells_what_was_not_checked(gaps):
+    tallies = [Tally() for _ in range(4)]
+    shown = "".join(table.render(gaps(), tallies[0], Look()))
+    assert "1: not checked: element 0\n" in shown
+    assert "checks / image, shop/Pod/web: no result, not checked: element 0\n" in shown
+    (entry,) = yaml.safe_load("".join(policy_report.render_yaml(gaps(), tallies[1])))["results"]
+    assert entry["properties"]["note"] == "not checked: element 0"
+    told = json.loads("".join(json_document.render(gaps(), tallies[2])))
+    assert [one["result"] for one in told["unchecked"]] == ["pass", "none"]
+    assert told["unchecked"][0]["reasons"] == ["element 0"]
+    assert len(told["results"]) == 1
+    lines = "".join(text.render(gaps(), tallies[3], Look()))
+    assert lines.count("         not checked: element 0\n") == 2
+    assert "  none   checks / image" in lines
+    assert [(tally.unchecked, tally.summary().passed) for tally in tallies] == [(2, 1)] * 4

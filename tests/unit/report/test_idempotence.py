@@ -44,3 +44,16 @@ def test_changes_are_counted_while_responses_pass_by():
     unstable = Unstable()
     assert list(unstable.watching([STABLE, GROWS])) == [STABLE, GROWS]
     assert unstable.count == 2
+
+
+def test_a_rule_that_fails_the_second_time_is_told_with_its_message():
+    result = RuleResult(Rule("r", {}, ()), Phase.MUTATE, RuleStatus.ERROR, "bad path")
+    fails = PolicyResponse(POLICY, Phase.MUTATE, pod("x"), (result,))
+    response = STABLE._replace(repeated=(fails,))
+    (entry,) = repeat_entries(response)
+    assert (entry["rules"], entry["error"]) == (["r"], "bad path")
+    (told,) = repeat_blocks(response, painter(colours=False))
+    assert told.splitlines()[:2] == [
+        "  failed the second time: policy p, rule r",
+        " " * 9 + "bad path",
+    ]

@@ -173,3 +173,10 @@ def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, envir
     assert first.place == "failed to process 0 foreach in rule r: failed to process 1 element"
     assert [one["metadata"]["name"] for one in second.objects] == ["b"]
     assert second.problem == ""
+
+
+def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
+    rule = {
+        "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
+    }
+    assert result_of(run(rule, pod())).note == "nothing is generated: `cloneList` finds none"

@@ -211,3 +211,47 @@ def test_names_of_the_loop_tell_its_level(run, pod, verdicts):
     assert [text for *_, text in verdicts(found)] == [
         "validation failure: validation failure: 11 b y"
     ]
+
+
+UNREADABLE = "to_number(request.object.metadata.name, 'a')"
+BY_MISSING = {"all": [{"key": "{{ element.nope }}", "operator": "Equals", "value": "x"}]}
+GUARDED = {"list": CONTAINERS, "pattern": TAGGED, "preconditions": BY_MISSING}
+
+
+@pytest.mark.parametrize(
+    ("loops", "parts"),
+    [
+        ([GUARDED], [f"element 0 of `{CONTAINERS}`: ", f"element 1 of `{CONTAINERS}`: "]),
+        (
+            [{"list": CONTAINERS, "foreach": [{**GUARDED, "list": "`[{}]`"}]}],
+            ["element 0 of `"] * 2,
+        ),
+    ],
+)
+def test_what_no_result_tells_is_kept_beside_the_results(run, pod, loops, parts):
+    rule = {"validate": {"message": "no", "foreach": loops}}
+    (answer,) = run(rule, pod(**containers("a", "b"))).responses
+    assert answer.results == ()
+    (silent,) = answer.silent
+    assert [part in said for part, said in zip(parts, silent.unchecked, strict=True)] == [True] * 2
+    assert silent.note.startswith(f"not checked, and Kyverno does not say so: {parts[0]}")
+    assert silent.note.endswith("(and 1 more)")
+
+
+def test_a_pass_tells_which_of_its_lists_it_could_not_read(run, pod):
+    loops = [{"list": CONTAINERS, "pattern": TAGGED}, {"list": UNREADABLE, "pattern": TAGGED}]
+    rule = {"validate": {"message": "no", "foreach": loops}}
+    ((passed,),) = (one.results for one in run(rule, pod(**containers("a:1"))).responses)
+    assert (passed.status.value, passed.message) == ("pass", PASSED)
+    assert len(passed.unchecked) == 1
+    assert f"`{UNREADABLE}`: " in passed.note
+
+
+def test_a_list_that_is_not_there_is_no_gap(run, pod):
+    loops = [
+        {"list": CONTAINERS, "pattern": TAGGED},
+        {"list": "request.object.spec.missing", "pattern": TAGGED},
+    ]
+    rule = {"validate": {"message": "no", "foreach": loops}}
+    ((passed,),) = (one.results for one in run(rule, pod(**containers("a:1"))).responses)
+    assert (passed.unchecked, passed.note) == ((), "")
