@@ -28,6 +28,8 @@ class Application(NamedTuple):
     """One for each resource, in input order."""
     schedules: tuple[Schedule, ...] = ()
     """Of the cleanup policies."""
+    applied: bool = True
+    """False where a file that every verdict depends on was refused: there are no responses."""
 
 
 def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Application:
@@ -49,6 +51,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
         diagnostics=(*read.diagnostics, *refused),
         schedules=schedules_of(sound, environment.clock.now()),
         responses=iter(()) if read.unusable else _responses(policies, read, inputs),
+        applied=not read.unusable,
     )
 
 

@@ -73,7 +73,9 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         return found[0]
 
     documents = keep(read_documents(inputs.policies, stdin, STRICT))
+    before = len(said)
     written = list(keep(read_documents(inputs.exceptions, stdin, STRICT)))
+    asked = said[before:]
     if inputs.exceptions_within_policies:
         written += [one for one in documents if is_exception(one.data)]
         documents = tuple(one for one in documents if not is_exception(one.data))
@@ -82,14 +84,16 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     resources = keep(load_resources(inputs.resources, stdin, definitions))
     if inputs.exceptions_with_resources:
         written += [one for one in resources if is_exception(one.data)]
+    before = len(said)
     exceptions = keep(load_exceptions(written))
+    asked += said[before:]
     targets = keep(load_resources(inputs.targets, stdin, definitions))
     shared = tuple(one for one in resources if _is_shared_data(one.data))
     resources = tuple(one for one in resources if not _is_shared_data(one.data))
     before = len(said)
     values = keep(_read_values(inputs))
     user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo))
-    unusable = any(one.severity is Severity.ERROR for one in said[before:])
+    unusable = any(one.severity is Severity.ERROR for one in (*asked, *said[before:]))
     said.extend(_read_context_file(inputs.context_file))
     return ReadInputs(
         policies, resources, targets, shared, exceptions, values, user, tuple(said), unusable

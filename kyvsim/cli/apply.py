@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
     list_option,
@@ -14,13 +15,13 @@ from kyvsim.cli.options import (
     refused_options,
     time_option,
 )
-from kyvsim.cli.outcome import exit_status
 from kyvsim.cli.streams import is_terminal, read_stdin, say, shows_colours, write_out
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document, manifests, policy_report, table, text
-from kyvsim.report.idempotence import Unstable
+from kyvsim.report.course import Course
 from kyvsim.report.progress import with_progress
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Look, Run, Terms
+from kyvsim.report.run_ending import run_ending
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.summary import Tally
 
@@ -124,13 +125,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     _check(ctx, options)
     files = _object_files(options["output"])
     try:
-        status = _apply(options, files)
-        if files:
-            say(f"wrote {files.commit()} to {safe_line(options['output'])}")
+        return _apply(options, files)
     finally:
         if files:
             files.discard()
-    return status
 
 
 def _object_files(path: str) -> "ObjectFiles | None":
@@ -148,15 +146,16 @@ def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
     responses = _watched(application, options)
     if files:
         responses = files.saving(responses)
-    tally, unstable = Tally(), Unstable()
-    responses = unstable.watching(responses)
-    write_out(_render(_run_of(application, responses, options), tally, options))
-    return exit_status(
-        tally.summary()._replace(failed=tally.summary().failed + unstable.count),
-        application.diagnostics,
-        warn_exit_code=options["warn_exit_code"],
-        warn_no_pass=options["warn_no_pass"],
-    )
+    run, tally = _run_of(application, responses, options), Tally()
+    lines = LineCount()
+    write_out(lines.watching(_render(run, tally, options)))
+    if files:
+        say(f"wrote {files.commit()} to {safe_line(options['output'])}")
+    ending = run_ending(run, tally)
+    if _is_for_people(options):
+        remind(run.diagnostics, lines)
+    close(ending, on_stdout=_is_for_people(options))
+    return ending.status
 
 
 def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
@@ -222,18 +221,28 @@ def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[E
 def _run_of(
     application: Application, responses: Iterator[EngineResponse], options: Mapping[str, Any]
 ) -> Run:
+    course = Course()
     return Run(
         policies=application.policies,
         resource_count=application.resource_count,
         rule_count=application.rule_count,
         exception_count=application.exception_count,
         diagnostics=application.diagnostics,
-        responses=responses,
+        responses=course.watching(responses),
+        course=course,
+        terms=Terms(options["warn_exit_code"], options["warn_no_pass"]),
+        applied=application.applied,
         audit_warn=options["audit_warn"],
         schedules=application.schedules,
         dated=options["now"] is not None,
         checks_idempotence=options["check_idempotent"],
     )
+
+
+def _is_for_people(options: Mapping[str, Any]) -> bool:
+    """Return whether standard output is a view for people, not a document for programs."""
+    machine = options["policy_report"] or options["output_format"] == "json"
+    return not (machine or (options["stdin"] and not options["table"]))
 
 
 def _render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:

@@ -10,8 +10,10 @@ from kyvsim.cli.options import Decorator
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
 from kyvsim.model.coverage import Coverage
+from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 from kyvsim.report.coverage_text import percent_text
+from kyvsim.report.test_run import reaches_enough
 
 _OPTIONS = ("coverage", "coverage_report", "coverage_threshold")
 
@@ -88,12 +90,8 @@ def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
     return COVERAGE_FORMATS["text"](coverage)
 
 
-def is_enough(coverage: Coverage, wish: CoverageWish) -> bool:
-    """Return whether the threshold is met, and say so if it is not; nothing meets only 0."""
-    ratio = coverage.ratio
-    if ratio.total and 100 * ratio.reached >= wish.threshold * ratio.total:
-        return True
-    if not wish.threshold:
-        return True
-    say(f"error: coverage is below {wish.threshold}%: {percent_text(ratio).lstrip()}")
-    return False
+def say_if_too_little(outcome: SuiteOutcome) -> None:
+    """Say what was reached where that is less than what is asked for."""
+    if outcome.coverage is not None and not reaches_enough(outcome):
+        told = percent_text(outcome.coverage.ratio).lstrip()
+        say(f"error: coverage is below {outcome.demands.coverage}%: {told}")

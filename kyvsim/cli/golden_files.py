@@ -12,8 +12,8 @@ _FILE_MODE = 0o666
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
-def write_updates(updates: Updates) -> bool:
-    """Write what tests should expect, say so file by file, and return whether all could be."""
+def write_updates(updates: Updates) -> int:
+    """Write what tests should expect, say so file by file, and return how many could not be."""
     problems = list(updates.problems)
     for file in updates.files:
         try:
@@ -24,7 +24,7 @@ def write_updates(updates: Updates) -> bool:
         say(safe_line(f"updated {file.path}: {', '.join(file.objects)}"))
     for problem in problems:
         say(safe_line(f"error: not updated: {problem}"))
-    return not problems
+    return len(problems)
 
 
 def check_place(file: FileText) -> None:

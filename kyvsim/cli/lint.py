@@ -3,10 +3,10 @@
 import click
 
 from kyvsim.api.lint import lint
-from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
-from kyvsim.cli.options import GoSpelledCommand, refuse_urls
+from kyvsim.cli.options import GoSpelledCommand, refuse_urls, strict_option
 from kyvsim.cli.streams import read_stdin, say, write_out
-from kyvsim.report.findings import Findings
+from kyvsim.model.diagnostic import strictly
+from kyvsim.report.ending import ending_line
 from kyvsim.report.lint_formats import FORMATS
 
 _HELP = """Check policies without resources and show all that is wrong with them.
@@ -23,7 +23,7 @@ PATH is a file, a folder or - for standard input.
     cls=GoSpelledCommand,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 no error, 1 warnings only and --strict, 2 a policy could not be used.",
+    epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option(
@@ -33,7 +33,7 @@ PATH is a file, a folder or - for standard input.
     show_default=True,
     help="How the findings are printed.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 when there are warnings and no errors.")
+@strict_option
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], output_format: str, strict: bool) -> int:
     """Run `kyvsim lint` and return its exit status."""
@@ -41,12 +41,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], output_format: str, s
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
     findings = lint(paths, read_stdin() if "-" in paths else None)
+    if strict:
+        findings = findings._replace(diagnostics=strictly(findings.diagnostics))
     write_out(FORMATS[output_format](findings))
     say(str(findings))
-    return _status(findings, strict)
-
-
-def _status(findings: Findings, strict: bool) -> int:
-    if findings.errors:
-        return UNUSABLE
-    return FAILED if strict and findings.warnings else OK
+    say(ending_line(findings.ending))
+    return findings.ending.status

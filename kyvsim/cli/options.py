@@ -45,6 +45,12 @@ _LATER = (
 """Flags of the reference's offline half that kyvsim does not have yet."""
 
 
+def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --strict, which means the same for every command that has it."""
+    text = "Count warnings about input as errors, with exit status 2."
+    return click.option("--strict", is_flag=True, help=text)(function)
+
+
 def list_option(*names: str, help: str) -> Decorator:  # noqa: A002 — click's word
     """Return an option that may repeat and that splits its values at commas, as a tuple."""
     return click.option(*names, multiple=True, callback=_split, help=help)

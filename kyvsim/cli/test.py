@@ -1,6 +1,7 @@
 """`kyvsim test`: manifests that say what policies are expected to do."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -8,25 +9,25 @@ import click
 from kyvsim.api.test import Reading, SuiteRun, run_tests
 from kyvsim.api.test_update import plan_updates
 from kyvsim.api.test_watch import Round
+from kyvsim.cli.closing import close
 from kyvsim.cli.coverage import (
     CoverageWish,
     coverage_options,
     coverage_wish,
-    is_enough,
+    say_if_too_little,
     write_coverage,
 )
-from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
-from kyvsim.cli.test_watch import MACHINE, check_watch, watch
-from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.cli.test_watch import FOR_PEOPLE, MACHINE, check_watch, watch
+from kyvsim.model.test_suite import Demands, SuiteOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.test_diff import diff_text
 from kyvsim.report.test_formats import FORMATS
-from kyvsim.report.test_run import Sight, every_diagnostic, is_unusable
+from kyvsim.report.test_run import Sight, every_diagnostic, suite_ending
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
 
 _HELP = """Run tests of policies: manifests that say what policies are expected to do.
@@ -125,39 +126,56 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["watch"]:
         check_watch(options, chosen, ctx)
         last = watch(run, lambda one: _show_round(one, run, chosen, options), MACHINE)
-        return _status(last, options)
-    outcome = run_tests(run)
+        ending = suite_ending(_judged(last, options))
+        close(ending, on_stdout=True)
+        return ending.status
+    outcome = _judged(run_tests(run), options, wish)
     _say_remarks(outcome)
     _say_if_none(outcome, run)
-    _write_files(outcome, chosen, options)
+    for_people = chosen.shown in FOR_PEOPLE
+    if options["update"] and not for_people:
+        outcome = _updated(outcome, chosen)
     _show(outcome, chosen, options)
-    enough = _cover(outcome, chosen, wish)
-    if options["update"] and not _update(outcome, chosen):
-        return UNUSABLE
-    status = _status(outcome, options)
-    return FAILED if status == OK and not enough else status
+    if options["update"] and for_people:
+        outcome = _updated(outcome, chosen)
+    _write_files(outcome, chosen, options)
+    _cover(outcome, chosen, wish)
+    ending = suite_ending(outcome)
+    close(ending, on_stdout=for_people)
+    return ending.status
 
 
-def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> bool:
-    """Write what was reached, below the rows if they are text; return whether it is enough."""
+def _judged(
+    outcome: SuiteOutcome, options: Mapping[str, Any], wish: CoverageWish | None = None
+) -> SuiteOutcome:
+    """Return an outcome with what the options ask of it."""
+    demands = Demands(options["require_tests"], wish.threshold if wish else Decimal())
+    return outcome._replace(demands=demands)
+
+
+def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> None:
+    """Write what was reached, below the rows if they are text."""
     if outcome.coverage is None:
-        return True
+        return
     lines = write_coverage(outcome.coverage, wish)
     if chosen.shown == "text":
-        write_out(("\n", *lines))
+        write_out(("\n", *lines, "\n"))
     else:
         say("".join(lines).rstrip())
-    return is_enough(outcome.coverage, wish)
+    say_if_too_little(outcome)
 
 
-def _update(outcome: SuiteOutcome, chosen: Chosen) -> bool:
-    """Write what files should hold, after it was shown; return whether all could be written."""
+def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
+    """Write what files should hold; return the outcome with how many could not be written.
+
+    A view for people shows the differences itself, so for those this is to come after it.
+    """
     updates = plan_updates(outcome)
     rows = (row for one in outcome.manifests for row in one.rows if row.goldens)
     for row in rows if chosen.shown != "text" else ():
         if row.difference:
             say(diff_text(row.difference))
-    return write_updates(updates)
+    return outcome._replace(not_updated=write_updates(updates))
 
 
 def _selector(text: str, ctx: click.Context) -> Selector:
@@ -197,13 +215,5 @@ def _show_round(one: Round, run: SuiteRun, chosen: Chosen, options: Mapping[str,
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
     _say_remarks(one.fresh)
     _say_if_none(one.whole, run)
-    _write_files(one.whole, chosen, options)
+    _write_files(_judged(one.whole, options), chosen, options)
     return not one.fresh.total or _show(one.fresh, chosen, options)
-
-
-def _status(outcome: SuiteOutcome, options: Mapping[str, Any]) -> int:
-    if is_unusable(outcome):
-        return UNUSABLE
-    if outcome.failed or (options["require_tests"] and not outcome.total):
-        return FAILED
-    return OK

@@ -16,7 +16,8 @@ from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.test_run import summary_line, unusable_manifests
 
-_FOR_PEOPLE = ("text", "table")
+FOR_PEOPLE = ("text", "table")
+"""The formats that are views and no documents for programs."""
 
 
 def _local_time() -> datetime:
@@ -42,9 +43,9 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) 
     if asks_for_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
         raise click.UsageError(text, ctx)
-    if chosen.shown not in _FOR_PEOPLE:
+    if chosen.shown not in FOR_PEOPLE:
         text = (
-            f"--watch shows {' or '.join(_FOR_PEOPLE)}, one report after the other: "
+            f"--watch shows {' or '.join(FOR_PEOPLE)}, one report after the other: "
             f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
         )
         raise click.UsageError(text, ctx)

@@ -1,5 +1,6 @@
 """Remarks about input files."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -25,3 +26,11 @@ class Diagnostic(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
         return f"{place}{self.severity.value} {self.code}: {self.message}"
+
+
+def strictly(remarks: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return remarks with every warning made an error, as `--strict` asks."""
+    return tuple(
+        one._replace(severity=Severity.ERROR) if one.severity is Severity.WARNING else one
+        for one in remarks
+    )

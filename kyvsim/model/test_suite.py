@@ -1,5 +1,6 @@
 """Test manifests: what is tested, what is expected, and what came of it."""
 
+from decimal import Decimal
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -109,6 +110,15 @@ class ManifestOutcome(NamedTuple):
     """What its policies have to reach, and what was reached; only found if asked for."""
 
 
+class Demands(NamedTuple):
+    """What the user asks of a run besides that its rows pass."""
+
+    tests: bool = False
+    """That there are any."""
+    coverage: Decimal = Decimal()
+    """How many percent of the policies are to be reached; 0 where it does not matter."""
+
+
 class SuiteOutcome(NamedTuple):
     """What came of all manifests, in order."""
 
@@ -117,6 +127,9 @@ class SuiteOutcome(NamedTuple):
     """What is wrong besides the manifests: paths, the selector."""
     coverage: Coverage | None = None
     """What all manifests together reached, if asked for."""
+    demands: Demands = Demands()
+    not_updated: int = 0
+    """How many files of expected objects could not be written."""
 
     @property
     def failed(self) -> int:

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.report.ending import input_facts
 from kyvsim.report.style import counted
 
 
@@ -21,6 +23,14 @@ class Findings(NamedTuple):
     def warnings(self) -> int:
         """How many remarks are advice."""
         return self._count(Severity.WARNING)
+
+    @property
+    def ending(self) -> Ending:
+        """How the run ended."""
+        text = f"{counted(self.policies, 'policy document')} checked"
+        verdict = Verdict.PASSED if self.policies else Verdict.NOTHING
+        checked = Fact("policies", self.policies, text, verdict)
+        return Ending((*input_facts(self.diagnostics), checked))
 
     def __str__(self) -> str:
         """Return the figures as one line."""

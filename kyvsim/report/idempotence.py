@@ -1,6 +1,6 @@
 """What changes an object again, or fails, when its mutate rules run a second time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
@@ -12,21 +12,6 @@ from kyvsim.report.subject import identity
 from kyvsim.report.text_objects import author_of, guttered
 
 _INDENT = " " * 9
-
-
-class Unstable:
-    """Counts the policies that change an object again or fail, while responses stream by."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
-        """Yield the responses, counting."""
-        for response in responses:
-            self.count += len(response.repeated)
-            yield response
 
 
 def repeat_entries(response: EngineResponse) -> Iterator[Json]:

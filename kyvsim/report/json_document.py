@@ -13,10 +13,12 @@ from kyvsim.report.changes import generated, mutations, passed_rules, patched_ta
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.ending import ending_json
 from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Run
+from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, Tally, compile_rows, silent_rows
 
@@ -54,7 +56,9 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
-    yield f',\n"summary": {json.dumps(tally.summary().as_dict())}}}\n'
+    summary = tally.summary()
+    yield f',\n"ending": {json.dumps(ending_json(run_ending(run, tally)))}'
+    yield f',\n"summary": {json.dumps(figures(run, summary))}}}\n'
 
 
 def _on_demand(

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.ending import ending_json
 from kyvsim.report.findings import Findings
 from kyvsim.report.json_text import to_json
 
 
 def render(findings: Findings) -> Iterator[str]:
-    """Yield the document: `diagnostics`, then `summary` with the figures."""
+    """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
     listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)
     yield '{"diagnostics": [' + (f"\n  {listed}" if listed else "") + "]"
     figures = {
@@ -16,4 +17,5 @@ def render(findings: Findings) -> Iterator[str]:
         "warnings": findings.warnings,
         "policies": findings.policies,
     }
+    yield f',\n"ending": {to_json(ending_json(findings.ending))}'
     yield f',\n"summary": {to_json(figures)}}}\n'

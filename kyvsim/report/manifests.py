@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.run import Look, Run
+from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import painter
 from kyvsim.report.summary import Tally, compile_rows
 from kyvsim.report.text_blocks import resource_block, untold, verdict_block
@@ -25,4 +26,4 @@ def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> It
         if look.objects and response.object is not None:
             yield f"{lead}{to_yaml(response.object)}"
             lead = "---\n"
-    say(f"{tally.summary()}")
+    say(counts_line(run, tally.summary()))

@@ -7,6 +7,14 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.schedule import Schedule
+from kyvsim.report.course import Course
+
+
+class Terms(NamedTuple):
+    """What the user says of the exit status."""
+
+    warn_exit_code: int = 0
+    warn_no_pass: bool = False
 
 
 class Run(NamedTuple):
@@ -18,6 +26,9 @@ class Run(NamedTuple):
     exception_count: int
     diagnostics: tuple[Diagnostic, ...]
     responses: Iterator[EngineResponse]
+    course: Course
+    """What is counted while they are read."""
+    terms: Terms = Terms()
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()
     """Of the cleanup policies."""
@@ -25,6 +36,10 @@ class Run(NamedTuple):
     """Whether the time of the run was given, so that times in its output mean something later."""
     checks_idempotence: bool = False
     """Whether the responses say what changes an object again."""
+    applied: bool = True
+    """False where a file that every verdict depends on was refused, so that there is no verdict."""
+    left_out: int = 0
+    """How many documents of folders were left out, being neither policies nor manifests."""
 
 
 class Look(NamedTuple):

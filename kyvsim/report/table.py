@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.report.run import Look, Run
+from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import CODES, painter, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Tally, compile_rows, silent_rows
@@ -36,7 +37,7 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
     if notes:
         yield f"\n{paint('title', 'Notes')}\n"
         yield from notes
-    yield f"\n{tally.summary()}\n"
+    yield f"\n{counts_line(run, tally.summary())}\n"
 
 
 def _rows(run: Run, tally: Tally, notes: list[str], *, detailed: bool) -> list[tuple[str, ...]]:

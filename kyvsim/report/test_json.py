@@ -6,8 +6,9 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.source import Location
 from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
-from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, tally_of
+from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
@@ -19,7 +20,8 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
         between = ",\n  "
     remarks = [to_json(diagnostic_json(one)) for one in every_diagnostic(outcome)]
     listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
-    yield f'],\n"diagnostics": [{listed}],\n"summary": {to_json(tally_of(outcome)._asdict())}}}\n'
+    yield f'],\n"diagnostics": [{listed}],\n"ending": {to_json(ending_json(suite_ending(outcome)))}'
+    yield f',\n"summary": {to_json(tally_of(outcome)._asdict())}}}\n'
 
 
 def row_json(file: str, row: RowOutcome) -> Json:

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+from kyvsim.report.ending import input_facts, weighing
+from kyvsim.report.style import counted
 
 
 class Sight(NamedTuple):
@@ -50,9 +53,39 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     yield from dict.fromkeys((*outcome.diagnostics, *found))
 
 
-def is_unusable(outcome: SuiteOutcome) -> bool:
-    """Return whether some input could not be used."""
-    return any(one.severity is Severity.ERROR for one in every_diagnostic(outcome))
+def suite_ending(outcome: SuiteOutcome) -> Ending:
+    """Return how a run of tests ended."""
+    return Ending(tuple(_facts(outcome)))
+
+
+def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    yield from input_facts(every_diagnostic(outcome))
+    missed = outcome.not_updated
+    text = f"{counted(missed, 'file')} of expected objects not updated"
+    yield weighing("notUpdated", missed, text, Verdict.INCOMPLETE)
+    tally = tally_of(outcome)
+    rows = counted(tally.total, "row")
+    yield weighing("failed", tally.failed, f"{tally.failed} of {rows} failed")
+    demands = outcome.demands
+    text = f"coverage is below {demands.coverage}%"
+    yield weighing("coverageTooLow", int(not reaches_enough(outcome)), text)
+    if tally.total:
+        skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+        yield Fact(
+            "passed", tally.passed, "" if tally.failed else f"{tally.passed} passed{skipped}"
+        )
+        return
+    verdict = Verdict.FAILED if demands.tests else Verdict.NOTHING
+    yield Fact("nothingChecked", 1, "no row was checked", verdict)
+
+
+def reaches_enough(outcome: SuiteOutcome) -> bool:
+    """Return whether as much of the policies was reached as is asked for."""
+    wanted = outcome.demands.coverage
+    if outcome.coverage is None or not wanted:
+        return True
+    ratio = outcome.coverage.ratio
+    return bool(ratio.total) and 100 * ratio.reached >= wanted * ratio.total
 
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:

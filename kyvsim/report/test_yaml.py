@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from kyvsim.model.test_suite import SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.ending import ending_json
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.test_json import row_json
-from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, tally_of
+from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
@@ -15,6 +16,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
         {
             "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
             "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+            "ending": ending_json(suite_ending(outcome)),
             "summary": tally_of(outcome)._asdict(),
         }
     )

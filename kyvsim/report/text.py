@@ -9,6 +9,7 @@ from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
+from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, counted, painter
 from kyvsim.report.summary import Tally, compile_rows
 from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
@@ -34,7 +35,7 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
         yield "\n"
     yield from cleanup_lines(run.schedules, deletions, paint)
     yield from collision_lines(collisions, paint)
-    yield f"{tally.summary()}\n"
+    yield f"{counts_line(run, tally.summary())}\n"
 
 
 def _noting(
@@ -48,6 +49,8 @@ def _noting(
 
 def header(run: Run) -> str:
     """Return the line that says how much is applied to how much."""
+    if not run.applied:
+        return "Nothing is applied: a file that every verdict depends on was refused"
     exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
     rules = counted(run.rule_count, "policy rule")
     return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"

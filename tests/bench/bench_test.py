@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from kyvsim.api.test import SuiteRun, run_tests
-from kyvsim.report.test_run import is_unusable
+from kyvsim.report.test_run import suite_ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = ROOT.parent / "shared/conformance/suite"
@@ -73,7 +73,7 @@ def _keep_passing(folder: Path) -> None:
     """Remove the manifests of which a row fails here, or some input can't be used."""
     for file in sorted(folder.rglob(MANIFEST)):
         outcome = run_tests(SuiteRun((str(file),), jobs=1))
-        if outcome.failed or not outcome.total or is_unusable(outcome):
+        if suite_ending(outcome).status or not outcome.total:
             file.unlink()
 
 

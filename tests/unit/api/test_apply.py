@@ -136,6 +136,15 @@ def test_nothing_is_evaluated_with_a_file_that_every_verdict_depends_on(
 ):
     found = open_application(inputs._replace(**{field: write("f.yaml", *documents)}))
     assert codes(found)
+    assert not found.applied
+    assert list(found.responses) == []
+
+
+def test_a_refused_exception_leaves_no_verdict_that_it_could_have_lifted(write, inputs):
+    bad = write("e.yaml", "{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: e}}")
+    found = open_application(inputs._replace(exceptions=(bad,)))
+    assert "KV015" in codes(found)
+    assert not found.applied
     assert list(found.responses) == []
 
 

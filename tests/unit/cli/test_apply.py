@@ -103,11 +103,28 @@ def test_unusable_input_wins_and_the_rest_is_reported(engine, kyvsim, respond):
     engine(respond(RuleStatus.FAIL), diagnostics=[WARNING, ERROR])
     status, out, err = kyvsim(*BASIC)
     assert status == 2
-    assert out.endswith("pass: 0, fail: 1, warn: 0, error: 0, skip: 0\n")
+    assert out.splitlines()[-2:] == [
+        "pass: 0, fail: 1, warn: 0, error: 0, skip: 0",
+        (
+            "INCOMPLETE: 1 error in 1 input (p.yaml:3:5 KV001) · 1 of 1 result failed · "
+            "1 warning · 1 resource · exit status 2"
+        ),
+    ]
     assert err.splitlines() == [
         "r.yaml: warning KV002: empty file",
         "p.yaml:3:5: error KV001: unknown field `matsch`\\x1b[0m",
     ]
+
+
+def test_errors_are_told_again_below_long_results_only(engine, kyvsim, respond):
+    engine(respond(RuleStatus.FAIL), diagnostics=[ERROR])
+    assert kyvsim(*BASIC)[2].count("KV001") == 1
+    engine(*[respond(RuleStatus.FAIL)] * 20, diagnostics=[ERROR])
+    assert kyvsim(*BASIC)[2].count("KV001") == 2
+    engine(*[respond(RuleStatus.FAIL)] * 20, diagnostics=[ERROR])
+    _, out, err = kyvsim(*BASIC, "--output-format", "json")
+    assert json.loads(out)["ending"]["text"] == err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("INCOMPLETE: 1 error in 1 input (p.yaml:3:5 KV001) · ")
 
 
 def test_warnings_about_input_do_not_change_the_exit_status(engine, kyvsim, respond):
@@ -136,7 +153,10 @@ def test_stdin_mode_prints_manifests_and_nothing_else(engine, kyvsim, respond):
     status, out, err = kyvsim(*BASIC, "--stdin")
     assert status == 0
     assert yaml.safe_load(out)["spec"] == {"hostNetwork": False}
-    assert err == "pass: 1, fail: 0, warn: 0, error: 0, skip: 0\n"
+    assert err.splitlines() == [
+        "pass: 1, fail: 0, warn: 0, error: 0, skip: 0",
+        "PASSED: 1 passed · 1 resource · exit status 0",
+    ]
 
 
 def test_objects_go_to_one_file(engine, kyvsim, tmp_path, respond):

@@ -62,7 +62,8 @@ def test_too_little_is_told_in_one_line(test_run):
 def test_coverage_stands_below_the_rows(test_run, option):
     _, shown, said = test_run("existing", option)
     assert shown.endswith(
-        "0 failed\n\n100.0% (2 of 2)  existing/policy.yaml\ncoverage: 100.0% (2 of 2)\n"
+        "0 failed\n\n100.0% (2 of 2)  existing/policy.yaml\ncoverage: 100.0% (2 of 2)\n\n"
+        "PASSED: 2 passed · exit status 0\n"
     )
     assert said == ""
 
@@ -70,7 +71,11 @@ def test_coverage_stands_below_the_rows(test_run, option):
 def test_standard_output_holds_only_the_format(test_run):
     _, shown, said = test_run("existing", "--coverage", "-o", "json")
     assert json.loads(shown)["summary"]["failed"] == 0
-    assert said == "100.0% (2 of 2)  existing/policy.yaml\ncoverage: 100.0% (2 of 2)\n"
+    assert said.splitlines() == [
+        "100.0% (2 of 2)  existing/policy.yaml",
+        "coverage: 100.0% (2 of 2)",
+        "PASSED: 2 passed · exit status 0",
+    ]
 
 
 def test_reports_go_to_files(test_run, tmp_path):

@@ -37,7 +37,7 @@ def written(tmp_path, monkeypatch):
         (GOOD, (), 0),
         (GOOD, ("--strict",), 0),
         (OLD, (), 0),
-        (OLD, ("--strict",), 1),
+        (OLD, ("--strict",), 2),
         (BAD, (), 2),
         (BAD + "---\n" + OLD, ("--strict",), 2),
         (BUDGET, (), 2),
@@ -54,7 +54,13 @@ def test_findings_go_to_standard_output_and_figures_to_standard_error(written, k
     assert second == (
         "a.yaml:8:5: error KV012: unknown field `spec.rules[0].validat`: did you mean `validate`?"
     )
-    assert err == "1 error, 1 warning in 2 policy documents\n"
+    assert err.splitlines() == [
+        "1 error, 1 warning in 2 policy documents",
+        (
+            "INCOMPLETE: 1 error in 1 input (a.yaml:8:5 KV012) · 1 warning · "
+            "2 policy documents checked · exit status 2"
+        ),
+    ]
 
 
 def test_a_policy_that_is_given_twice_is_told_of_once(written, kyvsim):

@@ -67,7 +67,8 @@ def test_each_round_shows_what_ran_and_how_all_stands(tests, watched):
     assert "FAIL  tests/mutate/kyverno-test.yaml" in second
     assert "tests/team" not in second
     assert second.endswith("\n14:03:22  all: 11 rows in 2 manifests: 10 passed, 1 failed; ")
-    assert rest.strip() == err.strip() == ""
+    assert rest.strip() == "FAILED: 1 of 11 rows failed · exit status 1"
+    assert err.strip() == ""
 
 
 def test_the_status_is_that_of_the_last_state(tests, watched):

@@ -13,6 +13,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Document, Location
+from kyvsim.report.course import Course
 from kyvsim.report.run import Run
 
 
@@ -50,8 +51,8 @@ def make():
         @staticmethod
         def run(responses, **fields):
             basics = {"resource_count": 1, "rule_count": 1, "exception_count": 0}
-            known = {"policies": (), "diagnostics": (), **basics, **fields}
-            return Run(responses=iter(responses), **known)
+            known = {"policies": (), "diagnostics": (), "course": Course(), **basics, **fields}
+            return Run(responses=known["course"].watching(responses), **known)
 
         @staticmethod
         def result(policy, phase, status, message="", **fields):

@@ -2,7 +2,8 @@
 
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.idempotence import Unstable, repeat_blocks, repeat_entries
+from kyvsim.report.course import Course
+from kyvsim.report.idempotence import repeat_blocks, repeat_entries
 from kyvsim.report.style import painter
 
 POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None)
@@ -41,9 +42,9 @@ def test_each_policy_is_told_with_its_own_change():
 
 
 def test_changes_are_counted_while_responses_pass_by():
-    unstable = Unstable()
-    assert list(unstable.watching([STABLE, GROWS])) == [STABLE, GROWS]
-    assert unstable.count == 2
+    course = Course()
+    assert list(course.watching([STABLE, GROWS])) == [STABLE, GROWS]
+    assert course.unstable == 2
 
 
 def test_a_rule_that_fails_the_second_time_is_told_with_its_message():

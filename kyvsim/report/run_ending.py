@@ -1,0 +1,76 @@
+"""How a run of policies over resources ended."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.report.ending import informing, input_facts, weighing
+from kyvsim.report.run import Run
+from kyvsim.report.style import counted
+from kyvsim.report.summary import Summary, Tally
+
+
+def run_ending(run: Run, tally: Tally) -> Ending:
+    """Return how a run ended; unusable input wins over failures, those over warnings.
+
+    To be asked when all responses have been read.
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
+    """
+    return Ending(tuple(_facts(run, tally)), run.terms.warn_exit_code)
+
+
+def figures(run: Run, summary: Summary) -> dict[str, int]:
+    """Return the counts by name, with that of unstable mutations where they were looked for."""
+    unstable = {"notIdempotent": run.course.unstable} if run.checks_idempotence else {}
+    return {**summary.as_dict(), **unstable}
+
+
+def counts_line(run: Run, summary: Summary) -> str:
+    """Return the counts as one line."""
+    unstable = f", not idempotent: {run.course.unstable}" if run.checks_idempotence else ""
+    return f"{summary}{unstable}"
+
+
+def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
+    summary = tally.summary()
+    yield from input_facts(run.diagnostics)
+    yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
+    results = counted(sum(summary), "result")
+    yield weighing("failed", summary.failed, f"{summary.failed} of {results} failed")
+    yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
+    unstable = run.course.unstable
+    changed = f"{counted(unstable, 'mutation')} not idempotent"
+    yield weighing("notIdempotent", unstable, changed)
+    yield _warned(run, summary)
+    if run.applied:
+        yield from _checked(run, summary)
+    yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
+    yield Fact("unmatched", run.course.unmatched, "")
+    unchecked = f"{counted(tally.unchecked, 'check')} could not be made in full"
+    yield informing("unchecked", tally.unchecked, unchecked)
+    left_out = f"{counted(run.left_out, 'document')} left out"
+    yield informing("leftOut", run.left_out, left_out)
+
+
+def _warned(run: Run, summary: Summary) -> Fact:
+    text = f"{counted(summary.warned, 'result')} only warned" if summary.warned else ""
+    heavy = summary.warned and run.terms.warn_exit_code
+    return Fact("warned", summary.warned, text, Verdict.WARNED if heavy else Verdict.PASSED)
+
+
+def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
+    """Yield what says that rules passed, or that none had anything to say."""
+    skipped = f", {summary.skipped} skipped" if summary.skipped else ""
+    bad = summary.failed + summary.errors + run.course.unstable
+    good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
+    yield Fact("passed", summary.passed, good)
+    if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
+        yield Fact("nonePassed", 1, "nothing passed", Verdict.WARNED)
+    if not (bad or summary.passed or summary.warned):
+        skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
+        text = skipped if summary.skipped else "no rule matched"
+        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
+
+
+def _resources(run: Run) -> str:
+    unmatched = f", {run.course.unmatched} matched by no rule" if run.course.unmatched else ""
+    return f"{counted(run.resource_count, 'resource')}{unmatched}"

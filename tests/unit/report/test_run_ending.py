@@ -1,0 +1,124 @@
+import pytest
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+from kyvsim.report.course import Course
+from kyvsim.report.ending import ending_json, ending_line, errors_again
+from kyvsim.report.run import Terms
+from kyvsim.report.run_ending import counts_line, figures, run_ending
+from kyvsim.report.summary import Summary, Tally
+
+BAD = Diagnostic("KV001", Severity.ERROR, "bad", Location("a.yaml", 3, 5))
+WORSE = Diagnostic("KV006", Severity.ERROR, "worse " * 40, Location("b.yaml", 1, 1))
+NONE = "NOTHING CHECKED: no rule matched · 5 resources, 5 matched by no rule"
+ODD = Diagnostic("KV002", Severity.WARNING, "odd")
+
+
+@pytest.fixture
+def ending(make):
+    """A function that ends a run of counts."""
+
+    def end(summary, diagnostics=(), unmatched=0, unstable=0, unchecked=0, **fields):
+        course = Course()
+        course.unmatched, course.unstable = unmatched, unstable
+        run = make.run((), diagnostics=diagnostics, resource_count=5, course=course, **fields)
+        tally = Tally()
+        tally.unchecked = unchecked
+        for status, number in summary.as_dict().items():
+            for _ in range(number):
+                tally.add(status)
+        return run_ending(run, tally)
+
+    return end
+
+
+@pytest.mark.parametrize(
+    ("summary", "diagnostics", "terms", "expected"),
+    [
+        (Summary(), (), Terms(), 0),
+        (Summary(failed=1), (BAD,), Terms(), 2),
+        (Summary(failed=1), (ODD,), Terms(), 1),
+        (Summary(errors=1, warned=1), (), Terms(7), 1),
+        (Summary(passed=1, warned=1), (), Terms(7), 7),
+        (Summary(skipped=1), (), Terms(7, warn_no_pass=True), 7),
+        (Summary(passed=1), (), Terms(7, warn_no_pass=True), 0),
+        (Summary(warned=1), (BAD,), Terms(7, warn_no_pass=True), 2),
+        (Summary(passed=1), (ODD,), Terms(), 0),
+    ],
+)
+def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, terms, expected):
+    found = ending(summary, diagnostics, terms=terms)
+    assert found.status == expected
+    assert ending_line(found).endswith(f" · exit status {expected}")
+    assert ending_json(found)["exitStatus"] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fields", "line"),
+    [
+        ((Summary(passed=3),), {}, "PASSED: 3 passed · 5 resources"),
+        (
+            (Summary(passed=3, skipped=1), (ODD,), 2),
+            {"left_out": 4},
+            (
+                "PASSED: 1 warning · 3 passed, 1 skipped · 5 resources, 2 matched by no rule · "
+                "4 documents left out"
+            ),
+        ),
+        (
+            (Summary(3, 1, 0, 2),),
+            {},
+            "FAILED: 1 of 6 results failed · 2 of 6 results ended in an error · 5 resources",
+        ),
+        (
+            (Summary(3, 1), (BAD, BAD, WORSE)),
+            {},
+            (
+                "INCOMPLETE: 3 errors in 2 inputs (first: a.yaml:3:5 KV001) · "
+                "1 of 4 results failed · 5 resources"
+            ),
+        ),
+        (
+            (Summary(), (BAD,)),
+            {"applied": False},
+            "INCOMPLETE: 1 error in 1 input (a.yaml:3:5 KV001) · nothing was applied",
+        ),
+        (
+            (Summary(), (), 5),
+            {},
+            NONE,
+        ),
+        ((Summary(skipped=2),), {}, "NOTHING CHECKED: 2 of 2 results skipped · 5 resources"),
+        ((Summary(passed=1), (), 0, 1), {}, "FAILED: 1 mutation not idempotent · 5 resources"),
+        (
+            (Summary(passed=1),),
+            {"unchecked": 2},
+            "PASSED: 1 passed · 5 resources · 2 checks could not be made in full",
+        ),
+        (
+            (Summary(passed=1, warned=2),),
+            {"terms": Terms(7)},
+            "WARNED: 2 results only warned · 1 passed · 5 resources",
+        ),
+    ],
+)
+def test_the_line_says_why(ending, arguments, fields, line):
+    assert ending_line(ending(*arguments, **fields)).rpartition(" · ")[0] == line
+
+
+def test_unstable_mutations_are_counted_where_they_are_looked_for(make):
+    run = make.run((), checks_idempotence=True)
+    run.course.unstable = 2
+    assert figures(run, Summary(passed=1))["notIdempotent"] == 2
+    assert counts_line(run, Summary(passed=1)).endswith("skip: 0, not idempotent: 2")
+    assert "not idempotent" not in counts_line(make.run(()), Summary())
+
+
+def test_errors_are_told_again_shortened_and_not_all():
+    assert list(errors_again([ODD])) == []
+    lines = list(errors_again([BAD, ODD, *[WORSE] * 14]))
+    assert lines[1] == "  a.yaml:3:5: error KV001: bad"
+    assert lines[2].endswith("…")
+    assert len(lines[2]) < 130
+    assert lines[-1] == "  and 5 further errors"
+    assert len(lines) == 12
