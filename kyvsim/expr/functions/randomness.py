@@ -3,24 +3,21 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
-from functools import lru_cache
-
 from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.random_text import Maker, compile_random
 from kyvsim.expr.functions.record import STRING, Example, Function
+from kyvsim.go.random_text import make_random
+from kyvsim.kube.regexes import RegexError
 
 
 def random(env: Environment, pattern: str) -> str:
     """Return a random text that fits `pattern`."""
     if not pattern:
         raise QueryError("no pattern provided")
-    return _maker(pattern)(env.entropy)
-
-
-@lru_cache(maxsize=64)
-def _maker(pattern: str) -> Maker:
-    return compile_random(pattern)
+    try:
+        return make_random(pattern, env.entropy.below)
+    except RegexError as error:
+        raise QueryError(str(error)) from None
 
 
 FUNCTIONS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions import der
 from kyvsim.expr.functions.x509 import x509_decode
+from kyvsim.go.x509 import der
 
 ROWS = Path(__file__).parents[3] / "differential" / "jp_functions.jsonl"
 

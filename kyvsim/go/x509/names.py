@@ -10,10 +10,10 @@ from typing import TypeAlias
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote, urlsplit
 
-from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.der import Element
-from kyvsim.expr.functions.references import host_of
+from kyvsim.go.x509.der import Element
+from kyvsim.go.x509.errors import CertificateError
 from kyvsim.kube.go_text import quote
+from kyvsim.kube.go_url import UrlError, parse_url
 from kyvsim.kube.objects import Json
 
 Fields: TypeAlias = dict[str, Json]
@@ -79,13 +79,13 @@ def add_constraint(fields: Fields, prefix: str, name: Element) -> bool:
 
 def _ascii(data: bytes, problem: str) -> str:
     if not data.isascii():
-        raise QueryError(f"x509: {problem}")
+        raise CertificateError(f"x509: {problem}")
     return data.decode()
 
 
 def _address(data: bytes) -> str:
     if len(data) not in {4, 16}:
-        raise QueryError(f"x509: cannot parse IP address of length {len(data)}")
+        raise CertificateError(f"x509: cannot parse IP address of length {len(data)}")
     address = ipaddress.ip_address(data)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)
@@ -93,10 +93,10 @@ def _address(data: bytes) -> str:
 
 def _network(data: bytes) -> Json:
     if len(data) not in {8, 32}:
-        raise QueryError(f"x509: IP constraint contained value of length {len(data)}")
+        raise CertificateError(f"x509: IP constraint contained value of length {len(data)}")
     start, mask = data[: len(data) // 2], data[len(data) // 2 :]
     if "01" in "".join(f"{byte:08b}" for byte in mask):
-        raise QueryError(f"x509: IP constraint contained invalid mask {mask.hex()}")
+        raise CertificateError(f"x509: IP constraint contained invalid mask {mask.hex()}")
     return {"IP": _address(start), "Mask": base64_text(mask)}
 
 
@@ -104,9 +104,9 @@ def _domain(name: Element) -> str:
     text = _ascii(name.body, "invalid constraint value")
     problem = f"x509: failed to parse {_CONSTRAINT_KINDS[name.tag]} constraint {quote(text)}"
     if not _is_domain(text):
-        raise QueryError(problem)
+        raise CertificateError(problem)
     if name.tag == _URI and _is_address(text):
-        raise QueryError(f"{problem}: cannot be IP address")
+        raise CertificateError(f"{problem}: cannot be IP address")
     return text
 
 
@@ -126,13 +126,13 @@ def _is_address(text: str) -> bool:
 def _url(text: str) -> Json:
     """Return the fields of Go's url.URL."""
     try:
-        host_of(text)
-    except QueryError as error:
-        raise QueryError(f"x509: cannot parse URI {quote(text)}: {error.message}") from None
+        parse_url(text)
+    except UrlError as error:
+        raise CertificateError(f"x509: cannot parse URI {quote(text)}: {error}") from None
     parts = urlsplit(text)
     _, user, host = parts.netloc.rpartition("@")
     if host.startswith(".") or not _is_domain(host):
-        raise QueryError(f"x509: cannot parse URI {quote(text)}: invalid domain")
+        raise CertificateError(f"x509: cannot parse URI {quote(text)}: invalid domain")
     opaque = bool(parts.scheme) and not parts.netloc and not parts.path.startswith("/")
     path, raw_path = ("", "") if opaque else _plain_and_raw(parts.path, _PLAIN_IN_PATHS)
     fragment, raw_fragment = _plain_and_raw(parts.fragment, _PLAIN_IN_FRAGMENTS)

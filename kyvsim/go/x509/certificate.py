@@ -11,15 +11,16 @@ import warnings
 from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.padding import PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.certificate_extensions import (
+from kyvsim.go.x509.der import Element, dotted, elements, members, text
+from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.extensions import (
     ALTERNATIVE_NAMES,
     NAME_FIELDS,
     Extension,
@@ -27,8 +28,7 @@ from kyvsim.expr.functions.certificate_extensions import (
     listed,
     read_extensions,
 )
-from kyvsim.expr.functions.certificate_names import add, base64_text, numbers
-from kyvsim.expr.functions.der import Element, dotted, elements, members, text
+from kyvsim.go.x509.names import add, base64_text, numbers
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 
@@ -74,26 +74,35 @@ _SINGLE = ("CommonName", "SerialNumber")
 _EXTENSION_REQUEST = "1.2.840.113549.1.9.14"
 
 
-def decode(data: bytes, *, request: bool) -> Json:
-    """Return the fields of a certificate or of a signing request; raises QueryError."""
+class Decoded(NamedTuple):
+    """A certificate, or a request for one."""
+
+    fields: Json
+    """As the JSON of Go's struct."""
+    serial: int | None = None
+    """The whole serial number, of which the fields have a double; None for a request."""
+
+
+def decode(data: bytes, *, request: bool) -> Decoded:
+    """Return a certificate or a signing request; raises CertificateError."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            return _request(data) if request else _certificate(data)
+            return Decoded(_request(data)) if request else _certificate(data)
     except (ValueError, OverflowError, x509.InvalidVersion, UnsupportedAlgorithm):
-        raise QueryError("x509: malformed certificate") from None
+        raise CertificateError("x509: malformed certificate") from None
 
 
-def _certificate(data: bytes) -> Json:
+def _certificate(data: bytes) -> Decoded:
     found = x509.load_der_x509_certificate(data)
     body, outer_algorithm, _ = members(data)
     parts = members(body.raw)
     _, algorithm, issuer, _, subject, key, *rest = parts[1:] if parts[0].tag == 0xA0 else parts
     if outer_algorithm.raw != algorithm.raw:
-        raise QueryError("x509: inner and outer signature algorithm identifiers don't match")
+        raise CertificateError("x509: inner and outer signature algorithm identifiers don't match")
     if found.serial_number < 0:
-        raise QueryError("x509: negative serial number")
+        raise CertificateError("x509: negative serial number")
     items = [item for part in rest if part.tag == 0xA3 for item in members(part.body)]
-    return {
+    fields = {
         **_common_fields(found, data, subject, key),
         "RawTBSCertificate": base64_text(body.raw),
         "RawIssuer": base64_text(issuer.raw),
@@ -104,6 +113,7 @@ def _certificate(data: bytes) -> Json:
         "NotAfter": _time(found.not_valid_after_utc),
         **extension_fields(_without_twins(read_extensions(items))),
     }
+    return Decoded(fields, found.serial_number)
 
 
 def _without_twins(extensions: list[Extension]) -> list[Extension]:
@@ -111,7 +121,7 @@ def _without_twins(extensions: list[Extension]) -> list[Extension]:
     for at, name in enumerate(names):
         if name in names[:at]:
             problem = f"certificate contains duplicate extension with OID {quote(name)}"
-            raise QueryError(f"x509: {problem}")
+            raise CertificateError(f"x509: {problem}")
     return extensions
 
 
@@ -127,7 +137,7 @@ def _request(data: bytes) -> Json:
         for extension in read_extensions(members(values.body))
     ]
     if len({name for name, _, _ in extensions}) < len(extensions):
-        raise QueryError("x509: certificate request contains duplicate requested extensions")
+        raise CertificateError("x509: certificate request contains duplicate requested extensions")
     fields = extension_fields([item for item in extensions if item[0] == ALTERNATIVE_NAMES])
     return {
         **_common_fields(found, data, subject, key),
@@ -172,10 +182,10 @@ def _public_key(found: _Found, info: Element) -> Json:
     is_rsa = dotted(members(info.raw)[0].body) == _RSA_KEY  # the library counts RSA-PSS in
     key = found.public_key() if is_rsa else None
     if not isinstance(key, RSAPublicKey):
-        raise QueryError("certificate should use rsa algorithm")
+        raise CertificateError("certificate should use rsa algorithm")
     parts = key.public_numbers()
     if parts.e >= 1 << 31:
-        raise QueryError("failed to parse subject public key info")
+        raise CertificateError("failed to parse subject public key info")
     return {"N": str(Decimal(parts.n)), "E": float(parts.e)}  # str(int) stops at 4300 digits
 
 

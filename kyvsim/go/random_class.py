@@ -7,7 +7,7 @@ import re
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.expr.errors import QueryError
+from kyvsim.kube.regexes import RegexError
 
 Runes: TypeAlias = list[tuple[int, int]]
 """Ranges of characters, first and last."""
@@ -39,9 +39,9 @@ _NAMED = MappingProxyType(
 _NAME = re.compile(r"\[:(\^?)([a-z]*):\]")
 
 
-def regex_error(problem: str, where: str) -> QueryError:
+def regex_error(problem: str, where: str) -> RegexError:
     """Return the error with Go's message for a bad expression."""
-    return QueryError(f"error parsing regexp: {problem}: `{where}`")
+    return RegexError(f"error parsing regexp: {problem}: `{where}`")
 
 
 def read_escape(pattern: str, at: int) -> tuple[int, int]:

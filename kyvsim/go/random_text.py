@@ -5,14 +5,16 @@ no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.random_class import Runes, read_class, read_escape, regex_error
-from kyvsim.model.ports import Entropy
+from kyvsim.go.random_class import Runes, read_class, read_escape, regex_error
+from kyvsim.kube.regexes import RegexError
 
-Maker: TypeAlias = Callable[[Entropy], str]
+Chance: TypeAlias = Callable[[int], int]
+"""Draws a whole number from 0 up to and without the one that it takes."""
+Maker: TypeAlias = Callable[[Chance], str]
 """Makes one random text."""
 
 _UNBOUNDED = 4096
@@ -24,8 +26,13 @@ _ANY_CHARACTER = 0x7FFF_FFFF
 """upstream draws `.` from all int32, of which nearly none is a character."""
 
 
-def compile_random(pattern: str) -> Maker:
-    """Return a maker of texts that fit `pattern`; raises QueryError with Go's message."""
+def make_random(pattern: str, below: Chance) -> str:
+    """Return a random text that fits `pattern`; raises RegexError with Go's message."""
+    return _maker(pattern)(below)
+
+
+@lru_cache(maxsize=64)
+def _maker(pattern: str) -> Maker:
     reader = _Reader(pattern)
     maker = reader.alternatives()
     if reader.at < len(pattern):
@@ -37,8 +44,8 @@ def _literal(text: str) -> Maker:
     return lambda _: text
 
 
-def _any_character(entropy: Entropy) -> str:
-    return _character(1 + entropy.below(_ANY_CHARACTER))
+def _any_character(below: Chance) -> str:
+    return _character(1 + below(_ANY_CHARACTER))
 
 
 def _character(code: int) -> str:
@@ -48,10 +55,10 @@ def _character(code: int) -> str:
 def _one_of(runes: Runes) -> Maker:
     size = sum(high - low + 1 for low, high in runes)
     if not size:
-        raise QueryError("random: no character fits the class")  # upstream: panics
+        raise RegexError("random: no character fits the class")  # upstream: panics
 
-    def make(entropy: Entropy) -> str:
-        place = entropy.below(size)
+    def make(below: Chance) -> str:
+        place = below(size)
         for low, high in runes:
             if place <= high - low:
                 return _character(low + place)
@@ -64,20 +71,20 @@ def _one_of(runes: Runes) -> Maker:
 def _sequence(makers: list[Maker]) -> Maker:
     if len(makers) == 1:
         return makers[0]
-    return lambda entropy: "".join(make(entropy) for make in makers)
+    return lambda below: "".join(make(below) for make in makers)
 
 
 def _repeated(make: Maker, low: int, high: int) -> Maker:
-    def repeat(entropy: Entropy) -> str:
-        count = low + entropy.below(high - low + 1)
+    def repeat(below: Chance) -> str:
+        count = low + below(high - low + 1)
         pieces: list[str] = []
         length = 0
         for _ in range(count):
-            piece = make(entropy)
+            piece = make(below)
             pieces.append(piece)
             length += len(piece)
             if length > _MAX_LENGTH:
-                raise QueryError("random: the text grows too long")
+                raise RegexError("random: the text grows too long")
         return "".join(pieces)
 
     return repeat
@@ -104,7 +111,7 @@ class _Reader:
             choices.append(self._sequence())
         if len(choices) == 1:
             return choices[0]
-        return lambda entropy: choices[entropy.below(len(choices))](entropy)
+        return lambda below: choices[below(len(choices))](below)
 
     def _sequence(self) -> Maker:
         makers: list[Maker] = []

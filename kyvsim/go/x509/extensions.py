@@ -12,9 +12,9 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions import der
-from kyvsim.expr.functions.certificate_names import (
+from kyvsim.go.x509 import der
+from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.names import (
     Fields,
     add,
     add_alternative_name,
@@ -79,13 +79,13 @@ def listed(extensions: list[Extension]) -> Json:
 def extension_fields(extensions: list[Extension]) -> Fields:
     """Return the fields that extensions fill in, and the empty ones.
 
-    Raises QueryError, and ValueError where an extension is malformed.
+    Raises CertificateError, and ValueError where an extension is malformed.
     """
     fields: Fields = dict.fromkeys(_ABSENT) | {"Extensions": listed(extensions)}
     fields |= dict.fromkeys(_ZERO, 0.0) | dict.fromkeys(_FALSE, False)
     for name, critical, value in extensions:
         if critical and name in _NEVER_CRITICAL:
-            raise QueryError(f"x509: {_NEVER_CRITICAL[name]} incorrectly marked critical")
+            raise CertificateError(f"x509: {_NEVER_CRITICAL[name]} incorrectly marked critical")
         reader = _READERS.get(name)
         understood = reader is not None and reader(fields, value)
         if name == _NAME_CONSTRAINTS:
@@ -103,7 +103,7 @@ def _alternative_names(fields: Fields, value: bytes) -> bool:
 def _name_constraints(fields: Fields, value: bytes) -> bool:
     trees = {item.tag: list(der.elements(item.body)) for item in der.members(value)}
     if not any(trees.values()):
-        raise QueryError("x509: empty name constraints extension")
+        raise CertificateError("x509: empty name constraints extension")
     found = [
         add_constraint(fields, prefix, der.first(tree.body))
         for prefix, tag in (("Permitted", 0xA0), ("Excluded", 0xA1))
@@ -122,7 +122,7 @@ def _basic_constraints(fields: Fields, value: bytes) -> bool:
     parts = {item.tag: item.body for item in der.members(value)}
     length = der.integer(parts[der.INTEGER]) if der.INTEGER in parts else None
     if length is not None and length < 0:
-        raise QueryError("x509: invalid basic constraints")
+        raise CertificateError("x509: invalid basic constraints")
     fields["BasicConstraintsValid"] = True
     fields["IsCA"] = der.boolean(parts.get(der.BOOLEAN, b"\0"))
     fields["MaxPathLen"] = -1.0 if length is None else float(length)
@@ -172,7 +172,7 @@ def _revocation_lists(fields: Fields, value: bytes) -> bool:
 def _policies(fields: Fields, value: bytes) -> bool:
     names = [der.dotted(policy.body) for policy in der.members(value)]
     if len(set(names)) < len(names):
-        raise QueryError("x509: invalid certificate policies")
+        raise CertificateError("x509: invalid certificate policies")
     fields["PolicyIdentifiers"] = [numbers(name) for name in names if has_small_numbers(name)]
     fields["Policies"] = [*names] or None
     return True

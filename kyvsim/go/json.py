@@ -1,0 +1,53 @@
+"""JSON texts as Go reads them: every number a double, halves of characters replaced.
+
+upstream: Go's encoding/json.
+"""
+
+import json
+import math
+import re
+
+from kyvsim.go.json_problem import json_problem
+from kyvsim.kube.objects import Json
+
+_LONE = re.compile("[\ud800-\udfff]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class JsonError(ValueError):
+    """The text is no JSON; the message is Go's."""
+
+
+def parse_json(text: str) -> Json:
+    """Return the data that a JSON text holds; every number is a float. Raises JsonError."""
+    try:
+        data = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise JsonError(json_problem(error)) from None
+    except RecursionError:
+        raise JsonError("exceeded max depth") from None
+    return _with_characters(data) if _HALF.search(text) else data
+
+
+def _with_characters(value: Json) -> Json:
+    """Replace halves of surrogate pairs: Go has no text that holds one."""
+    if value.__class__ is str:
+        return _LONE.sub("\ufffd", value)
+    if value.__class__ is list:
+        return [_with_characters(item) for item in value]
+    if value.__class__ is dict:
+        return {_with_characters(key): _with_characters(item) for key, item in value.items()}
+    return value
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        problem = f"cannot unmarshal number {text} into Go value of type float64"
+        raise JsonError(f"json: {problem}")
+    return number
+
+
+def _no_constant(text: str) -> Json:
+    where = "in numeric literal" if text[0] == "-" else "looking for beginning of value"
+    raise JsonError(f"invalid character '{text.lstrip('-')[0]}' {where}")

@@ -1,0 +1,5 @@
+"""What is wrong with a certificate."""
+
+
+class CertificateError(Exception):
+    """A certificate or request that cannot be read; the message is Go's."""
