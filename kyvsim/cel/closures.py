@@ -1,7 +1,7 @@
 """The closures that expressions are mostly made of, each as direct as it can be."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from kyvsim.cel import access
 from kyvsim.cel.equality import NUMBERS, contains, equals
@@ -11,6 +11,22 @@ from kyvsim.cel.text import show_value
 from kyvsim.cel.values import NONE, Optional, type_name
 
 _MAX_EXACT = 1 << 53
+
+
+UNSET: Final = object()
+"""Stands in a frame for what nobody has asked for yet."""
+
+
+def lazily(slot: int, value: Run) -> Run:
+    """Return what reads a slot of the frame, and fills it when it is first read."""
+
+    def run(frame: list[Any]) -> Any:
+        found = frame[slot]
+        if found is UNSET:
+            found = frame[slot] = value(frame)
+        return found
+
+    return run
 
 
 def constant_run(value: Any) -> Run:

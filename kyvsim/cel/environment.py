@@ -44,6 +44,8 @@ class Library(NamedTuple):
     """The name of the set of macros that comes with it, if any."""
     types: tuple[tuple[type, CelType], ...] = ()
     """The classes of its own values."""
+    variables: tuple[tuple[str, CelType], ...] = ()
+    """The names whose values its functions are called on."""
 
 
 class Environment(NamedTuple):
@@ -56,6 +58,12 @@ class Environment(NamedTuple):
     """The classes of values, by the name of their type."""
     fields: Mapping[str, Mapping[str, CelType]]
     """The fields of typed objects, by the name of the type."""
+    checks_literals: bool = True
+    """Whether durations, times, patterns and formats that are constants are looked at."""
+    checks_mixtures: bool = True
+    """Whether the parts of a list or map literal have to be of one type."""
+    folds: bool = True
+    """Whether conversions of constants are done, and fail, before anything is evaluated."""
 
     def with_variables(self, *variables: tuple[str, CelType]) -> "Environment":
         """Return the environment with more variables."""
@@ -67,7 +75,7 @@ class Environment(NamedTuple):
 
 
 def environment(libraries: tuple[Library, ...]) -> Environment:
-    """Return an environment without variables that has the functions of all the libraries."""
+    """Return an environment with the functions and variables of all the libraries."""
     functions: dict[str, Function] = {}
     classes: dict[str, type] = {}
     for library in libraries:
@@ -80,4 +88,7 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
             functions[function.name] = function
         classes.update((kind.name, cls) for cls, kind in library.types)
     macros = frozenset(library.macros for library in libraries if library.macros)
-    return Environment((), MappingProxyType(functions), macros, MappingProxyType(classes), {})
+    variables = tuple(one for library in libraries for one in library.variables)
+    return Environment(
+        variables, MappingProxyType(functions), macros, MappingProxyType(classes), {}
+    )

@@ -86,9 +86,11 @@ def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
     kind = key.__class__
     if kind is str:
         return (found[key],) if key in found else None
+    if key is None:
+        return None
     if kind is not bool and kind not in NUMBERS:
         # A map read from YAML has texts as keys, and asking it for another kind is no fault.
-        if kind in {list, dict, bytes, type(None)} or not isinstance(key, str):
+        if kind in {list, dict, bytes} or not isinstance(key, str):
             raise CelError(f"unsupported key type: {type_name(key)}")
         return None
     if kind is float and math.isnan(key):

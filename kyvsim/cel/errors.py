@@ -1,5 +1,6 @@
 """What can go wrong with an expression: when it is compiled, when it is evaluated."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -12,7 +13,14 @@ class Issue(NamedTuple):
 
 
 class CompileError(ValueError):
-    """The text is no valid expression; the message is upstream's, with the place marked."""
+    """The text is no valid expression; the message is that of Kubernetes, with places marked."""
+
+    def __init__(self, message: str, issues: Sequence[Issue] = (), listing: str = "") -> None:
+        super().__init__(message)
+        self.issues = tuple(issues)
+        """What is wrong at which places; none where the whole value has the wrong type."""
+        self.listing = listing
+        """The issues with their lines, as the language itself shows them."""
 
 
 class CelError(Exception):

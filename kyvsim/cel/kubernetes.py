@@ -3,6 +3,7 @@
 Source of the types: upstream k8s.io/apiserver pkg/admission/plugin/cel/compile.go.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -41,12 +42,16 @@ _FIELDS = MappingProxyType(
 )
 
 
+def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
+    """Return the fields of the typed objects of a request, by the names of their types."""
+    return {
+        name: MappingProxyType(dict(map(_field, text.split()))) for name, text in _FIELDS.items()
+    }
+
+
 @lru_cache(maxsize=4)
 def kubernetes_environment(*, params: bool = False, authorizer: bool = False) -> Environment:
     """Return the environment, with `params` and `authorizer` where an expression may use them."""
-    fields = {
-        name: MappingProxyType(dict(map(_field, text.split()))) for name, text in _FIELDS.items()
-    }
     variables = [
         ("object", types.DYN),
         ("oldObject", types.DYN),
@@ -59,7 +64,7 @@ def kubernetes_environment(*, params: bool = False, authorizer: bool = False) ->
     if authorizer:
         variables += [("authorizer", AUTHORIZER), ("authorizer.requestResource", RESOURCE_CHECK)]
     found = environment(KUBERNETES)
-    return found._replace(variables=tuple(variables), fields=MappingProxyType(fields))
+    return found._replace(variables=tuple(variables), fields=MappingProxyType(typed_fields()))
 
 
 def _field(text: str) -> tuple[str, CelType]:

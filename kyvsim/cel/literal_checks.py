@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from kyvsim.cel.check import Checked
 from kyvsim.cel.conversion import int_to_timestamp, text_to_duration, text_to_timestamp
+from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError, Issue
 from kyvsim.cel.format_checks import check_formats
 from kyvsim.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
@@ -25,14 +26,18 @@ _CHECKS: MappingProxyType[str, Callable[..., object]] = MappingProxyType(
 )
 
 
-def check_literals(root: Node, checked: Checked) -> list[Issue]:
+def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue]:
     """Return the issues of an expression whose types are right."""
     nodes = list(_walk(root, exempt=False))
-    issues = [issue for node, _ in nodes for issue in _check_call(node)]
-    for node, exempt in nodes:
-        if not exempt:
-            issues.extend(_check_mixture(node, checked))
-    issues.extend(check_formats((node for node, _ in nodes), checked))
+    issues: list[Issue] = []
+    if env.checks_literals:
+        issues += [issue for node, _ in nodes for issue in _check_call(node)]
+    if env.checks_mixtures:
+        for node, exempt in nodes:
+            if not exempt:
+                issues.extend(_check_mixture(node, checked))
+    if env.checks_literals:
+        issues.extend(check_formats((node for node, _ in nodes), checked))
     return issues
 
 

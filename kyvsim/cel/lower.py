@@ -1,6 +1,7 @@
 """Tree → closures over a frame: the steps left, the variables, then the names of loops."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -8,17 +9,20 @@ from kyvsim.cel import access, equality, logic, loops
 from kyvsim.cel.calls import compile_call
 from kyvsim.cel.check import TYPE_NAMES, Checked
 from kyvsim.cel.closures import (
+    UNSET,
     constant_run,
     equal_to_constant,
     in_constant,
     indexed,
     indexed_if_present,
+    lazily,
     list_maker,
     map_maker,
     path,
     selected,
 )
 from kyvsim.cel.environment import Environment
+from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import LoopParts, Run
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
@@ -34,6 +38,7 @@ from kyvsim.cel.nodes import (
     children,
 )
 from kyvsim.cel.types import CelType
+from kyvsim.kube.regexes import RegexError
 
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
@@ -76,6 +81,8 @@ class _Lowering:
         self.env = env
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
+        self.lazy: dict[int, Run] = {}
+        """What reads a name that is evaluated when it is first asked for."""
 
     def lower(self, node: Node) -> Code:
         return _LOWERERS[node.__class__](self, node)
@@ -93,6 +100,8 @@ class _Lowering:
         slot = self.names.get(name) or self.names.get(name.removeprefix("."))
         if slot is None:
             return constant(_type_value(name.removeprefix(".")))
+        if slot in self.lazy:
+            return Code(self.lazy[slot])
         return Code(lambda frame: frame[slot], slot=slot)
 
     def select(self, node: Select) -> Code:
@@ -122,9 +131,13 @@ class _Lowering:
         codes = [self.lower(one) for one in parts]
         optimize = found[1][0].optimize if len(found[1]) == 1 else None
         if optimize is not None and codes[-1].constant and len(codes) == 2:
-            return Code(optimize(codes[0].run, codes[-1].value))
+            try:
+                return Code(optimize(codes[0].run, codes[-1].value))
+            except RegexError:
+                if self.env.folds:
+                    raise
         run = compile_call(found, tuple(one.run for one in codes), self.env.classes)
-        if node.function in _CONVERSIONS and len(codes) == 1 and codes[0].constant:
+        if self.env.folds and node.function in _CONVERSIONS and codes[0].constant:
             return constant(run([0]))
         return Code(run)
 
@@ -188,17 +201,19 @@ class _Lowering:
         ]
         run = map_maker([(key.run, value.run, optional) for key, value, optional in entries])
         if all(key.constant and value.constant and not opt for key, value, opt in entries):
-            return constant(run([0]))
+            with suppress(CelError):  # a key that none can be is a fault of the evaluation
+                return constant(run([0]))
         return Code(run)
 
     def bind(self, node: Bind) -> Code:
         value = self.run(node.value)
         (slot,), outer = self.enter((node.variable,))
+        self.lazy[slot] = lazily(slot, value)
         body = self.run(node.body)
         self.names = outer
 
         def run(frame: list[Any]) -> Any:
-            frame[slot] = value(frame)
+            frame[slot] = UNSET
             return body(frame)
 
         return Code(run)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
+from kyvsim.cel.equality import NUMBERS
 from kyvsim.cel.nodes import (
     Bind,
     Call,
@@ -20,6 +21,7 @@ from kyvsim.cel.nodes import (
     Node,
     Select,
     StructLiteral,
+    dotted_name,
 )
 
 OR_VALUE = "__orValueCompat__"
@@ -197,6 +199,49 @@ def _bind(make: NodeFactory, call: Call) -> Node:
     return make.bind(call.at, variable.name, value, body)
 
 
+def _extreme(make: NodeFactory, call: Call) -> Node:
+    """Return `math.greatest` and `math.least` as a call for one number, two, or a list of them."""
+    target, arguments = call.target, call.arguments
+    if not isinstance(target, Ident) or target.name != "math":
+        return call
+    name = f"math.{call.function}()"
+    if not arguments:
+        raise MacroError(target.at, f"{name} requires at least one argument")
+    if len(arguments) == 1:
+        only = arguments[0]
+        several = only.elements if isinstance(only, ListLiteral) else (only,)
+        if not several or not all(map(_may_be_number, several)):
+            raise MacroError(only.at, f"{name} invalid single argument value")
+    for one in arguments[1:] and arguments:
+        if not _may_be_number(one):
+            raise MacroError(one.at, f"{name} simple literal arguments must be numeric")
+    if len(arguments) > 2:
+        arguments = (make.list_literal(call.at, arguments, frozenset()),)
+    return make.call(
+        call.at, "math.@max" if call.function == "greatest" else "math.@min", *arguments
+    )
+
+
+def _may_be_number(node: Node) -> bool:
+    if isinstance(node, Literal):
+        return node.value.__class__ in NUMBERS
+    return not isinstance(node, (ListLiteral, MapLiteral, StructLiteral))
+
+
+def _has_extension(make: NodeFactory, call: Call) -> Node:
+    """Return `proto.hasExt(message, name)` as the question whether the message has that field."""
+    target = call.target
+    if not isinstance(target, Ident) or target.name != "proto":
+        return call
+    message, name = call.arguments
+    field = dotted_name(name)
+    if not isinstance(name, Select) or not field:
+        raise MacroError(name.at, "invalid extension field")
+    return make.select(call.at, message, field, test=call.function == "hasExt")
+
+
+_ANY_NUMBER = -1
+"""In place of the count of arguments."""
 _Expander = Callable[[NodeFactory, Call], Node]
 _ALWAYS: MappingProxyType[tuple[str, int, bool], _Expander] = MappingProxyType(
     {
@@ -231,6 +276,14 @@ _BY_LIBRARY: MappingProxyType[str, tuple[tuple[tuple[str, int, bool], _Expander]
             "lenient_or_value": ((("orValue", 1, True), _or_value),),
             "sort_by": ((("sortBy", 2, True), _sort_by),),
             "bindings": ((("bind", 3, True), _bind),),
+            "math": (
+                (("greatest", _ANY_NUMBER, True), _extreme),
+                (("least", _ANY_NUMBER, True), _extreme),
+            ),
+            "protos": (
+                (("hasExt", 2, True), _has_extension),
+                (("getExt", 2, True), _has_extension),
+            ),
         }
     )
 )
@@ -241,6 +294,7 @@ def expand(make: NodeFactory, call: Call, macros: frozenset[str]) -> Node:
     key = (call.function, len(call.arguments), call.target is not None)
     expander = _ALWAYS.get(key)
     if expander is None:
+        keys = (key, (call.function, _ANY_NUMBER, call.target is not None))
         sets = (_BY_LIBRARY[name] for name in macros)
-        expander = next((found for one in sets for known, found in one if known == key), None)
+        expander = next((found for one in sets for known, found in one if known in keys), None)
     return call if expander is None else expander(make, call)

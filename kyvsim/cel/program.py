@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel.check import check
 from kyvsim.cel.environment import CALL_LIMIT, Environment
-from kyvsim.cel.errors import BudgetError, CelError, CompileError
+from kyvsim.cel.errors import BudgetError, CelError, CompileError, Issue
 from kyvsim.cel.literal_checks import check_literals
 from kyvsim.cel.loops import Run
 from kyvsim.cel.lower import lower
@@ -52,7 +52,7 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
     try:
         return _compile(text, env, wanted)
     except ExpressionSyntaxError as found:
-        raise CompileError(f"compilation failed: {describe(text, found.issues)}") from None
+        raise _refused(text, found.issues) from None
     except RecursionError:
         raise CompileError("compilation failed: the expression is nested too deeply") from None
 
@@ -60,9 +60,9 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
 def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
-    issues = checked.issues or check_literals(root, checked)
+    issues = checked.issues or check_literals(root, checked, env)
     if issues:
-        raise CompileError(f"compilation failed: {describe(text, issues)}")
+        raise _refused(text, issues)
     found = checked.types[root.id]
     if wanted not in {DYN, found}:
         raise CompileError(f"must evaluate to {wanted} but got {found}")
@@ -71,3 +71,8 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     except (CelError, RegexError) as error:
         raise CompileError(f"program instantiation failed: {error}") from None
     return Program(text, found, code.run, slots)
+
+
+def _refused(text: str, issues: Sequence[Issue]) -> CompileError:
+    listing = describe(text, issues)
+    return CompileError(f"compilation failed: {listing}", issues, listing)

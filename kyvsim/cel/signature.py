@@ -12,6 +12,7 @@ from kyvsim.cel.types import CelType
 _PART = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(
     {
+        "any": types.ANY,
         "dyn": types.DYN,
         "bool": types.BOOL,
         "int": types.INT,

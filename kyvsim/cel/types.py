@@ -23,6 +23,8 @@ class CelType(NamedTuple):
 
 
 DYN = CelType("dyn", "dyn")
+ANY = CelType("dyn", "any")
+"""A value that brings its type along; it is used as `dyn` is, and shown otherwise."""
 ERROR = CelType("error", "!error!")
 NULL = CelType("null", "null_type")
 BOOL = CelType("bool", "bool")

@@ -107,13 +107,23 @@ def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
     return total
 
 
+def _order(left: Any, right: Any) -> int:
+    """Return the order of two values; those of different types are taken as they come."""
+    if left.__class__ in COMPARABLE and right.__class__ in COMPARABLE:
+        try:
+            return compare(left, right)
+        except CelError:
+            return 0
+    raise no_such_overload()
+
+
 def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
     def extreme(values: list[Any]) -> Any:
         if not values:
             raise CelError(f"{name} called on empty list")
         found = values[0]
         for one in values[1:]:
-            if compare(found, one) * sign < 0:
+            if _order(found, one) * sign < 0:
                 found = one
         return found
 

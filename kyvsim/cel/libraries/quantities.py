@@ -29,6 +29,10 @@ class Quantity(NamedTuple):
         """Its type in expressions."""
         return _TYPE
 
+    def __str__(self) -> str:
+        """Return the quantity in its canonical form."""
+        return str(self.amount)
+
 
 def _quantity(text: str) -> Quantity:
     found = parse_quantity(text)

@@ -18,16 +18,30 @@ class Semver(NamedTuple):
     """A version as a value of expressions."""
 
     version: Version
+    text: str
 
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
         return _TYPE
 
+    def __str__(self) -> str:
+        """Return the version as it is written."""
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the versions are equal; what is written after `+` does not count."""
+        return isinstance(other, Semver) and self.version == other.version
+
+    def __hash__(self) -> int:
+        """Return the hash of the version."""
+        return hash(self.version)
+
 
 def _semver(text: str, normalize: bool = False) -> Semver:
     try:
-        return Semver(read_version(_normalized(text) if normalize else text))
+        whole = _normalized(text) if normalize else text
+        return Semver(read_version(whole), whole)
     except ValueError as error:
         raise CelError(str(error)) from None
 

@@ -11,6 +11,7 @@ from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.signature import function, member_and_global, way
+from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
 from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 
@@ -58,6 +59,13 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
 def _text_test(name: str, run: Callable[[str, str], bool]) -> Function:
     ways = (way("string.(string) -> bool", run),)
     return Function(name, ways, fault="no such overload")
+
+
+def _type(value: Any) -> CelType:
+    found = runtime_type(value)
+    if getattr(value, "hides_type", False):
+        raise CelError(f"type conversion error from '{found}' to 'type'")
+    return found
 
 
 def _contains(text: str, part: str) -> bool:
@@ -127,7 +135,7 @@ STANDARD = Library(
             way("(int) -> timestamp", to.int_to_timestamp),
             way("(string) -> timestamp", to.text_to_timestamp),
         ),
-        function("type", way("(A) -> type<A>", runtime_type)),
+        function("type", way("(A) -> type<A>", _type)),
         function(
             "uint",
             way("(uint) -> uint", _same),

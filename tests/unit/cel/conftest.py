@@ -11,12 +11,16 @@ REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind":
 
 def _value_of(text, obj=None):
     """Return the value of an expression, or `error: …` or `refused: …`."""
+    values = [obj, None, {"metadata": {"name": "ns"}}, REQUEST, {}, *authorizer_values("jane")]
+    return _value_in(ENVIRONMENT, text, values)
+
+
+def _value_in(env, text, values):
     try:
-        program = compile_expression(text, ENVIRONMENT)
+        program = compile_expression(text, env)
     except CompileError as error:
         lines = str(error).splitlines()
         return f"refused: {lines[0].removeprefix('compilation failed: ERROR: <input>:')}"
-    values = [obj, None, {"metadata": {"name": "ns"}}, REQUEST, {}, *authorizer_values("jane")]
     try:
         return program.evaluate(values)
     except (CelError, BudgetError) as error:
@@ -26,6 +30,12 @@ def _value_of(text, obj=None):
 @pytest.fixture(scope="session")
 def value_of():
     return _value_of
+
+
+@pytest.fixture(scope="session")
+def value_in():
+    """Return what gives the value of an expression in an environment with values."""
+    return _value_in
 
 
 @pytest.fixture(scope="session")

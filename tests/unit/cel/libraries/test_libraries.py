@@ -2,6 +2,11 @@
 
 import pytest
 
+from kyvsim.cel import environment
+from kyvsim.cel.libraries import EXTENSIONS as EXTENSION_LIBRARIES
+from kyvsim.cel.libraries import KUBERNETES
+from kyvsim.cel.types import DYN
+
 TABLES = {
     "strings": [
         ("'abc'.charAt(1) + 'abc'.charAt(3)", "b"),
@@ -150,9 +155,76 @@ TABLES = {
         ),
     ],
 }
+EXTENSIONS = {
+    "math": [
+        ("math.greatest(1, 2.5) + math.greatest(1, 2, 3)", "error: no such overload"),
+        ("math.least([3, 1, 2])", 1),
+        ("math.greatest(-1)", -1),
+        ("math.least(0.0 / 0.0, 1.0)", "error: NaN values cannot be ordered: math.@min"),
+        ("math.greatest([])", "refused: 1:15: math.greatest() invalid single argument value"),
+        (
+            "math.greatest(1, 'a')",
+            "refused: 1:18: math.greatest() simple literal arguments must be numeric",
+        ),
+        ("math.least()", "refused: 1:1: math.least() requires at least one argument"),
+        ("math.round(-0.5) + math.round(2.5) + math.ceil(1.2) + math.floor(-1.2)", 2.0),
+        ("math.trunc(-1.9)", -1.0),
+        ("math.isNaN(math.sqrt(-1)) && math.isInf(1.0 / 0.0) && math.isFinite(1.0)", True),
+        ("math.abs(-9223372036854775807 - 1)", "error: integer overflow"),
+        ("math.sign(-7) + int(math.sign(7u))", 0),
+        ("math.bitAnd(6, 3) + math.bitOr(6, 3) + math.bitXor(6, 3) + math.bitNot(0)", 13),
+        ("math.bitShiftRight(-1, 60)", 15),
+        ("math.bitShiftLeft(1, 63) < 0", True),
+        ("math.bitShiftLeft(1, 64)", 0),
+        ("math.bitShiftLeft(1, -1)", "error: math.bitShiftLeft() negative offset: -1"),
+    ],
+    "encoders": [
+        ("base64.encode(b'hi')", "aGk="),
+        ("base64.decode('aGk')", b"hi"),
+        ("base64.decode('aGk=')", b"hi"),
+        ("base64.decode('a?')", "error: illegal base64 data at input byte 1"),
+        ("base64.decode('aGk=a')", "error: illegal base64 data at input byte 3"),
+    ],
+    "regex groups": [
+        ("regex.replace('abc', '(a)(b)', '\\\\2\\\\1')", "bac"),
+        ("regex.replace('aaa', 'a', 'b', 2)", "bba"),
+        ("regex.replace('aaa', 'a', 'b', 0)", "aaa"),
+        ("regex.replace('é1', '[0-9]', '\\\\\\\\')", "é\\"),
+        (
+            "regex.replace('a', '(a)', '\\\\2')",
+            "error: replacement string references group 2 but regex has only 1 group(s)",
+        ),
+        (
+            "regex.replace('a', 'a', 'x\\\\')",
+            "error: invalid replacement string: 'x\\' \\ not allowed at end",
+        ),
+        ("regex.extract('item-A', 'item-(.)').value()", "A"),
+        ("regex.extract('ab', '(z)?b').hasValue()", False),
+        ("regex.extract('ab', 'z*').value()", ""),
+        ("regex.extractAll('aXbX', '(X)?')", ["X", "X"]),
+        (
+            "regex.extract('a', '(a)(b)')",
+            'error: regular expression has more than one capturing group: "(a)(b)"',
+        ),
+    ],
+    "bindings": [
+        ("cel.bind(x, 2, x * x)", 4),
+        ("cel.bind(x, 1 / 0, 5)", 5),
+        ("cel.bind(x, object, [1].map(y, x + 1.0))", [2.5]),
+    ],
+}
 ROWS = [(library, *row) for library, rows in TABLES.items() for row in rows]
 
 
 @pytest.mark.parametrize(("library", "text", "expected"), ROWS)
 def test_function(value_of, library, text, expected):
     assert value_of(text, 1.5) == expected, library
+
+
+EXTENDED = [(library, *row) for library, rows in EXTENSIONS.items() for row in rows]
+
+
+@pytest.mark.parametrize(("library", "text", "expected"), EXTENDED)
+def test_function_of_an_extension(value_in, library, text, expected):
+    env = environment((*KUBERNETES, *EXTENSION_LIBRARIES)).with_variables(("object", DYN))
+    assert value_in(env, text, [1.5]) == expected, library

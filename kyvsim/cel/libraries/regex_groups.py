@@ -1,0 +1,96 @@
+r"""Replacing and extracting what a pattern and its groups match.
+
+Source of the rules: upstream cel-go ext/regex.go. In a replacement `\1` stands for a group and
+`\\` for a backslash.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kyvsim.cel.environment import Library
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.signature import function, way
+from kyvsim.cel.values import NONE, Optional
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
+
+
+def _compile(pattern: str) -> Any:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise CelError(str(error)) from None
+
+
+def _replace(text: str, pattern: str, replacement: str, count: int = -1) -> str:
+    if not count:
+        return text
+    compiled = _compile(pattern)
+    data, made, last = as_bytes(text), [], 0
+    for place, match in enumerate(each_match(compiled, data)):
+        if 0 <= count <= place:
+            break
+        made += [data[last : match.start()], _filled(replacement, match, compiled.groups)]
+        last = match.end()
+    return b"".join((*made, data[last:])).decode("utf-8", "replace")
+
+
+def _filled(replacement: str, match: Any, groups: int) -> bytes:
+    """Return a replacement with its groups filled in."""
+    made: list[bytes] = []
+    chars = iter(replacement)
+    for char in chars:
+        if char != "\\":
+            made.append(as_bytes(char))
+            continue
+        following = next(chars, "")
+        if following == "\\":
+            made.append(b"\\")
+            continue
+        if not (following.isascii() and following.isdigit()):
+            need = "must be followed by a digit or \\" if following else "not allowed at end"
+            raise CelError(f"invalid replacement string: '{replacement}' \\ {need}")
+        if int(following) > groups:
+            raise CelError(
+                f"replacement string references group {following} "
+                f"but regex has only {groups} group(s)"
+            )
+        made.append(match[int(following)] or b"")
+    return b"".join(made)
+
+
+def _texts(text: str, pattern: str) -> Iterator[str]:
+    """Yield what each match has in the only group, or as a whole where there is none."""
+    compiled = _compile(pattern)
+    if compiled.groups > 1:
+        shown = quote(pattern)
+        raise CelError(f"regular expression has more than one capturing group: {shown}")
+    for match in each_match(compiled, as_bytes(text)):
+        yield (match[compiled.groups] or b"").decode("utf-8", "replace")
+
+
+def _extract(text: str, pattern: str) -> Optional:
+    found = next(_texts(text, pattern), None)
+    # A group that takes no character counts as missing, a whole match that is empty does not.
+    if found is None or (not found and _compile(pattern).groups):
+        return NONE
+    return Optional(present=True, value=found)
+
+
+def _extract_all(text: str, pattern: str) -> list[str]:
+    grouped = _compile(pattern).groups > 0
+    return [found for found in _texts(text, pattern) if found or not grouped]
+
+
+REGEX_GROUPS = Library(
+    "regex groups",
+    (
+        function(
+            "regex.replace",
+            way("(string, string, string) -> string", _replace),
+            way("(string, string, string, int) -> string", _replace),
+        ),
+        function("regex.extract", way("(string, string) -> optional<string>", _extract)),
+        function("regex.extractAll", way("(string, string) -> list<string>", _extract_all)),
+    ),
+)
