@@ -1,0 +1,141 @@
+"""The environments of Kyverno's policy kinds: which names each of them knows.
+
+Kinds that validate, mutate and verify images stand on the environment that the API server keeps
+for stored expressions; those that generate and delete on the bare language, without loops over two
+variables, checks of literals and a limit of steps.
+
+upstream: pkg/cel/compiler/env.go, pkg/cel/policies/*/compiler/compiler.go,
+pkg/image/verification/evaluator/compiler.go
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.environment import Environment, Library, environment
+from kyvsim.cel.kubernetes import typed_fields
+from kyvsim.cel.kyverno import (
+    CERTIFICATES,
+    CLUSTER_GENERATOR,
+    CLUSTER_RESOURCES,
+    EVERYWHERE,
+    NAMESPACED_GENERATOR,
+    NAMESPACED_RESOURCES,
+    USERS,
+)
+from kyvsim.cel.kyverno.random import random_library
+from kyvsim.cel.kyverno.time import time_library
+from kyvsim.cel.kyverno.users import SERVICE_ACCOUNT, SERVICE_ACCOUNT_FIELDS
+from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
+from kyvsim.cel.libraries.authorizer import AUTHORIZATION
+from kyvsim.cel.libraries.lists import TWO_VARIABLES
+from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
+from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
+from kyvsim.model.ports import Clock, Entropy
+
+VARIABLES = "kyverno.variables"
+_EXCEPTION = "libs.Exception"
+
+
+class PolicyEnvironment(NamedTuple):
+    """What a policy kind knows beside what all of them know."""
+
+    stored: bool
+    """Whether it stands on the API server's environment."""
+    libraries: tuple[Library, ...] = (USERS, CERTIFICATES)
+    exceptions: bool = True
+    mixes_types: bool = False
+    """Whether the parts of a list or map literal may differ in type."""
+    variables: tuple[tuple[str, CelType], ...] = ()
+    lenient: bool = True
+    """Whether `orValue` takes what is not optional."""
+    generates: bool = False
+
+
+KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
+    {
+        "ValidatingPolicy": PolicyEnvironment(stored=True),
+        "MutatingPolicy": PolicyEnvironment(stored=True),
+        "GeneratingPolicy": PolicyEnvironment(
+            stored=False, libraries=(CERTIFICATES,), mixes_types=True, generates=True
+        ),
+        "DeletingPolicy": PolicyEnvironment(stored=False, libraries=(CERTIFICATES,)),
+        "ImageValidatingPolicy": PolicyEnvironment(
+            stored=True,
+            libraries=(USERS,),
+            exceptions=False,
+            variables=(
+                ("images", map_of(STRING, list_of(STRING))),
+                ("attestors", map_of(STRING, DYN)),
+                ("attestations", map_of(STRING, STRING)),
+            ),
+            lenient=False,
+        ),
+    }
+)
+"""By the kind of the policy, without `Namespaced` before it."""
+
+
+def kyverno_environment(kind: str, clock: Clock, entropy: Entropy) -> Environment:
+    """Return the environment of a kind, `ValidatingPolicy` or `NamespacedValidatingPolicy` say.
+
+    Its variables are in no order that matters: give values by name, with `ordered`.
+    """
+    cluster_kind = kind.removeprefix("Namespaced")
+    namespaced = kind != cluster_kind
+    own = KINDS[cluster_kind]
+    found = environment(_libraries(own, namespaced=namespaced, clock=clock, entropy=entropy))
+    fields = {
+        **typed_fields(),
+        VARIABLES: {},
+        SERVICE_ACCOUNT: SERVICE_ACCOUNT_FIELDS,
+        _EXCEPTION: {"allowedImages": list_of(STRING), "allowedValues": list_of(STRING)},
+    }
+    request = "kubernetes.AdmissionRequest"
+    fields[request] = {**fields[request], "object": DYN, "oldObject": DYN}
+    return found._replace(
+        variables=(*_variables(own), *found.variables),
+        fields=MappingProxyType(fields),
+        checks_literals=own.stored,
+        checks_mixtures=not own.mixes_types,
+        folds=own.stored,
+    )
+
+
+def _libraries(
+    own: PolicyEnvironment, *, namespaced: bool, clock: Clock, entropy: Entropy
+) -> tuple[Library, ...]:
+    bare = {TWO_VARIABLES.name, AUTHORIZATION.name}
+    left_out = set() if own.stored else bare
+    if not own.lenient:
+        left_out.add(LENIENT_OR_VALUE.name)
+    base = (one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out)
+    generator = NAMESPACED_GENERATOR if namespaced else CLUSTER_GENERATOR
+    return (
+        *base,
+        *EVERYWHERE,
+        random_library(entropy),
+        time_library(clock),
+        NAMESPACED_RESOURCES if namespaced else CLUSTER_RESOURCES,
+        *own.libraries,
+        *((generator,) if own.generates else ()),
+    )
+
+
+def _variables(own: PolicyEnvironment) -> tuple[tuple[str, CelType], ...]:
+    exceptions = (("exceptions", struct(_EXCEPTION)),) if own.exceptions else ()
+    return (
+        ("object", types.DYN),
+        ("oldObject", types.DYN),
+        ("request", struct("kubernetes.AdmissionRequest")),
+        ("namespaceObject", struct("kubernetes.Namespace")),
+        ("variables", struct(VARIABLES)),
+        *exceptions,
+        *own.variables,
+    )
+
+
+def ordered(env: Environment, values: Mapping[str, Any]) -> list[Any]:
+    """Return the values of an environment's variables in its order; None where one is not given."""
+    return [values.get(name) for name, _ in env.variables]

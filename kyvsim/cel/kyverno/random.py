@@ -1,0 +1,32 @@
+"""Random texts.
+
+Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; without a pattern there are
+eight digits and small letters.
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.signature import function, way
+from kyvsim.go.random_text import make_random
+from kyvsim.kube.regexes import RegexError
+from kyvsim.model.ports import Entropy
+
+_ANY = "[0-9a-z]{8}"
+
+
+def random_library(entropy: Entropy) -> Library:
+    """Return the functions that draw from `entropy`."""
+
+    def random(pattern: str = _ANY) -> str:
+        try:
+            return make_random(pattern, entropy.below)
+        except RegexError as error:
+            raise CelError(str(error)) from None
+
+    def functions() -> Iterator[Function]:
+        for name in ("random", "random.random"):
+            yield function(name, way("(string) -> string", random), way("() -> string", random))
+
+    return Library("random", tuple(functions()))

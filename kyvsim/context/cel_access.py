@@ -1,0 +1,59 @@
+"""What CEL expressions read of the world: objects, images, shared data, answers of services.
+
+upstream: pkg/cel/libs/fake_context.go, with the objects given in place of a fake cluster's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kyvsim.cel.kyverno.http import HttpAccess
+from kyvsim.cel.kyverno.image_data import ImageDataAccess
+from kyvsim.cel.kyverno.json import JsonCodec
+from kyvsim.cel.kyverno.resources import ResourceAccess
+from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.kube.objects import Json, labels
+from kyvsim.model.ports import ClusterView
+
+
+def resource_access(cluster: ClusterView, namespace: str = "") -> ResourceAccess:
+    """Return the value of `resource`: reads answered by the objects of a cluster."""
+
+    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+        return cluster.get(api_version, _kind(cluster, api_version, resource), within, name)
+
+    def listed(
+        api_version: str, resource: str, within: str, wanted: Mapping[str, str]
+    ) -> Sequence[Any]:
+        kind = _kind(cluster, api_version, resource)
+        if not cluster.list(api_version, kind, ""):
+            raise LookupError(f"{resource} resource not found")
+        found = cluster.list(api_version, kind, within)
+        return [one for one in found if wanted.items() <= labels(one).items()]
+
+    return ResourceAccess(get, listed, namespace)
+
+
+def _kind(cluster: ClusterView, api_version: str, resource: str) -> str:
+    if api_version.count("/") > 1:
+        raise LookupError(f"unexpected GroupVersion string: {api_version}")
+    return cluster.kind_of(api_version, resource)
+
+
+def image_access(images: Iterable[Json]) -> ImageDataAccess:
+    """Return the value of `image`: answers for the references that `images` name."""
+    known = {str(one.get("image")): one for one in images}
+    return ImageDataAccess(known.get)
+
+
+def no_services() -> HttpAccess:
+    """Return the value of `http` where no answer is given."""
+
+    def answer(method: str, url: str) -> Any:
+        raise LookupError(f"{method} {url}: kyvsim works offline")
+
+    return HttpAccess(answer)
+
+
+def constants() -> dict[str, Any]:
+    """Return the values that are the same in every evaluation, by the names of variables."""
+    return {"json": JsonCodec(), "yaml": YamlCodec(), "mylib_version": ""}

@@ -1,0 +1,41 @@
+"""Context files of Kyverno's command line: objects of a cluster, and data of images.
+
+Codes: KV090 a document of another kind.
+"""
+
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.load.documents import AS_WRITTEN, read_documents
+from kyvsim.model.diagnostic import Diagnostic, Severity
+
+
+class ContextData(NamedTuple):
+    """What a context file gives."""
+
+    resources: tuple[Json, ...] = ()
+    images: tuple[Json, ...] = ()
+
+
+def read_context_file(path: str) -> tuple[ContextData, tuple[Diagnostic, ...]]:
+    """Return the data of a file of kind Context; none where no file is named."""
+    if not path:
+        return ContextData(), ()
+    documents, remarks = read_documents((path,), None, AS_WRITTEN)
+    said = list(remarks)
+    resources: list[Json] = []
+    images: list[Json] = []
+    for document in documents:
+        if text_field(document.data, "kind") != "Context":
+            message = "a context file holds a document of kind `Context`"
+            said.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
+            continue
+        spec = document.data.get("spec")
+        resources += _objects(spec, "resources")
+        images += _objects(spec, "images")
+    return ContextData(tuple(resources), tuple(images)), tuple(said)
+
+
+def _objects(spec: Json, name: str) -> list[Json]:
+    found = spec.get(name) if spec.__class__ is dict else None
+    return [one for one in found or () if one.__class__ is dict]
