@@ -48,7 +48,7 @@ def function(names: tuple[str, ...]) -> None:
 @click.argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
-    texts = [*expressions, *map(_read, file)]
+    texts = [*expressions, *map(read_text, file)]
     try:
         for text in texts or [_prompted("a jmespath expression")]:
             write_out([f"# {text}\n{show_tree(text)}\n"])
@@ -71,12 +71,12 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     """Evaluate queries on an input; what is missing is read from standard input."""
     env = system_environment()
     if options["batch"]:
-        return _batch(_read(options["batch"]), env)
-    texts = [*queries, *map(_read, query)]
+        return _batch(read_text(options["batch"]), env)
+    texts = [*queries, *map(read_text, query)]
     source = options["source"]
     if not texts and not source:
         raise click.UsageError("at least one query or input object is required")
-    data = _data(_read(source)) if source else None
+    data = _data(read_text(source)) if source else None
     if not texts:
         texts = [_prompted("a jmespath expression")]
     if data is None:
@@ -130,7 +130,8 @@ def _batch_answers(lines: Iterable[str], env: Environment) -> Iterator[str]:
             yield '{"error":"a line must be an object with the text `expr`"}\n'
 
 
-def _read(name: str) -> str:
+def read_text(name: str) -> str:
+    """Return the text of a file, `-` for standard input; raises ClickException."""
     try:
         raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         return raw.decode()
@@ -143,7 +144,7 @@ def _read(name: str) -> str:
 
 def _prompted(what: str) -> str:
     write_out([f"Reading from terminal input.\nEnter {what} and hit Ctrl+D.\n"])
-    return _read("-")
+    return read_text("-")
 
 
 def _data(text: str) -> Json:

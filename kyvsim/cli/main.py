@@ -16,6 +16,7 @@ from kyvsim.cli.streams import OutputError, abandon_stdout, say
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "apply": "Apply policies to resources and show what they do.",
+        "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
         "chainsaw": "Run chainsaw tests on a simulated cluster.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",

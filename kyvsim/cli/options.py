@@ -51,9 +51,13 @@ def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--strict", is_flag=True, help=text)(function)
 
 
-def list_option(*names: str, help: str) -> Decorator:  # noqa: A002 — click's word
-    """Return an option that may repeat and that splits its values at commas, as a tuple."""
-    return click.option(*names, multiple=True, callback=_split, help=help)
+def list_option(
+    *names: str,
+    help: str,  # noqa: A002 — click's word
+    split: bool = True,
+) -> Decorator:
+    """Return an option that may repeat, as a tuple; it splits its values at commas, or not."""
+    return click.option(*names, multiple=True, callback=_split if split else None, help=help)
 
 
 def time_option(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:

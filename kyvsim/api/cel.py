@@ -1,0 +1,139 @@
+"""CEL expressions as Kyverno's policy kinds use them: checked, evaluated, and their functions."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kyvsim.api.inputs import objects_of
+from kyvsim.api.system import system_environment
+from kyvsim.cel import BudgetError, CelError, Program, compile_expression
+from kyvsim.cel.environment import Environment, Overload
+from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
+from kyvsim.cel.kyverno.global_context import GlobalContextAccess
+from kyvsim.cel.kyverno.json import show_json
+from kyvsim.cel.values import type_name
+from kyvsim.context.cel_access import constants, image_access, no_services, resource_access
+from kyvsim.engine import GivenObjects
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.load.context_file import read_context_file
+from kyvsim.load.resources import load_resources
+from kyvsim.model.diagnostic import Diagnostic
+
+EXPRESSION_KINDS = tuple(name for kind in KINDS for name in (kind, f"Namespaced{kind}"))
+
+
+class CelInputs(NamedTuple):
+    """What an expression is evaluated on; paths are as for `apply`."""
+
+    kind: str = "ValidatingPolicy"
+    resource: str = ""
+    context_file: str = ""
+    namespace: str = "default"
+    """Of the policy, where its kind is namespaced."""
+    now: datetime | None = None
+
+
+class CelSession(NamedTuple):
+    """An environment, and the values of its variables."""
+
+    environment: Environment
+    values: tuple[Any, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class CelValue(NamedTuple):
+    """The value of an expression."""
+
+    type: str
+    text: str
+    """As JSON, the way Kyverno's `json.marshal` writes it."""
+
+
+def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
+    """Return the environment of a policy kind with the values that the inputs give."""
+    system = system_environment(inputs.now)
+    env = kyverno_environment(inputs.kind, system.clock, system.entropy)
+    documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
+    context, further = read_context_file(inputs.context_file)
+    obj = documents[0].data if documents else None
+    namespace = inputs.namespace if inputs.kind.startswith("Namespaced") else ""
+    cluster = GivenObjects((*objects_of(documents), *context.resources))
+    values = {
+        **constants(),
+        "object": obj,
+        "oldObject": {},
+        "namespaceObject": None,
+        "request": None if obj is None else _request(obj),
+        "variables": {},
+        "exceptions": {"allowedImages": [], "allowedValues": []},
+        "images": {},
+        "attestors": {},
+        "attestations": {},
+        "resource": resource_access(cluster, namespace),
+        "image": image_access(context.images),
+        "http": no_services(),
+        "globalContext": GlobalContextAccess(lambda *_: None),
+    }
+    return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
+
+
+def _request(obj: Json) -> dict[str, Json]:
+    """Return the request that creates an object."""
+    key = object_key(obj)
+    group, version = split_api_version(key.api_version)
+    kind = {"group": group, "version": version, "kind": key.kind}
+    resource = {"group": group, "version": version, "resource": plural(group, key.kind)}
+    return {
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": text_field(metadata(obj), "name"),
+        "namespace": key.namespace,
+        "operation": "CREATE",
+        "userInfo": {},
+        "object": obj,
+        "oldObject": None,
+        "dryRun": False,
+        "options": None,
+    }
+
+
+def compile_cel(text: str, session: CelSession) -> Program:
+    """Return the program of an expression; raises CompileError."""
+    return compile_expression(text, session.environment)
+
+
+def evaluate_cel(program: Program, session: CelSession) -> CelValue:
+    """Return the value of an expression; raises CelError with the reason why it has none."""
+    try:
+        found = program.evaluate(session.values)
+    except BudgetError as error:
+        raise CelError(str(error)) from None
+    return CelValue(type_name(found), show_json(found))
+
+
+def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield every function of a policy kind with the ways to call it, by name."""
+    system = system_environment()
+    functions = kyverno_environment(kind, system.clock, system.entropy).functions
+    for name in sorted(functions, key=str.lower):
+        if name[0].isalpha() and "@" not in name and not name.startswith("__"):
+            ways = dict.fromkeys(_signature(name, one) for one in functions[name].overloads)
+            yield name, tuple(ways)
+
+
+def _signature(name: str, way: Overload) -> str:
+    arguments = [str(one) for one in way.arguments]
+    if not way.member:
+        return f"{name}({', '.join(arguments)}) -> {way.result}"
+    return f"{arguments[0]}.{name}({', '.join(arguments[1:])}) -> {way.result}"
+
+
+def variables(kind: str) -> Mapping[str, str]:
+    """Return the variables of a policy kind, with their types."""
+    system = system_environment()
+    env = kyverno_environment(kind, system.clock, system.entropy)
+    return {name: str(found) for name, found in env.variables}

@@ -1,0 +1,159 @@
+"""`kyvsim cel`: CEL expressions as Kyverno's policy kinds use them."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from kyvsim.api.cel import (
+    EXPRESSION_KINDS,
+    CelInputs,
+    CelSession,
+    compile_cel,
+    evaluate_cel,
+    open_cel,
+    signatures,
+    variables,
+)
+from kyvsim.cel import CelError, CompileError
+from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.jp import read_text
+from kyvsim.cli.options import list_option, time_option
+from kyvsim.cli.streams import say, write_out
+from kyvsim.kube.go_text import to_json
+from kyvsim.model.diagnostic import Severity
+from kyvsim.report.style import safe_line
+
+
+@click.group()
+def cel() -> None:
+    """Work with CEL expressions as Kyverno's policy kinds use them."""
+
+
+command = cel
+_kind = click.option(
+    "--kind",
+    type=click.Choice(EXPRESSION_KINDS),
+    default=EXPRESSION_KINDS[0],
+    show_default=True,
+    metavar="KIND",
+    help="The policy kind whose names the expression may use: Validating-, Mutating-, Generating-, "
+    "Deleting- or ImageValidatingPolicy, or one of these with Namespaced before it.",
+)
+_expressions = list_option("-e", "--expression", help="An expression.", split=False)
+_arguments = click.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
+
+
+@cel.command(short_help="Compile expressions and show their types.")
+@_expressions
+@_kind
+@_arguments
+def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) -> int:
+    """Compile expressions and show their types, or what is wrong with them and where."""
+    session = open_cel(CelInputs(kind))
+    status = OK
+    for text in _texts(arguments, expression):
+        try:
+            write_out([f"# {text}\n{compile_cel(text, session).type}\n"])
+        except CompileError as error:
+            say(f"error: {error.listing or error}")
+            status = UNUSABLE
+    return status
+
+
+@cel.command(name="eval", short_help="Evaluate expressions on an object.")
+@_expressions
+@_kind
+@click.option("-r", "--resource", default="", help="The file of `object`; - for standard input.")
+@click.option("--context-file", default="", help="Objects and image data to read.")
+@click.option("--namespace", default="default", show_default=True, help="Namespace of the policy.")
+@click.option(
+    "--now", callback=time_option, help="The current time (RFC 3339); the machine's by default."
+)
+@click.option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
+@_arguments
+def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
+    """Evaluate expressions on an object and show their types and values.
+
+    Numbers of the object are doubles, as in Kyverno's command line. Values are shown as JSON.
+    """
+    inputs = CelInputs(
+        kind=options["kind"],
+        resource=options["resource"],
+        context_file=options["context_file"],
+        namespace=options["namespace"],
+        now=options["now"],
+    )
+    batch = options["batch"]
+    texts = () if batch else _texts(arguments, expression)
+    if batch == "-" and inputs.resource == "-":
+        raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
+    session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
+    for remark in session.diagnostics:
+        say(safe_line(str(remark)))
+    if any(one.severity is Severity.ERROR for one in session.diagnostics):
+        return UNUSABLE
+    if batch:
+        write_out(_batch(read_text(batch).split("\n"), session))
+        return OK
+    return max((_answer(text, session) for text in texts), default=OK)
+
+
+def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, ...]:
+    texts = (*options, *arguments)
+    if not texts:
+        raise click.UsageError("no expression given: pass it as an argument or with -e")
+    return texts
+
+
+def _answer(text: str, session: CelSession) -> int:
+    try:
+        found = evaluate_cel(compile_cel(text, session), session)
+    except CompileError as error:
+        say(f"error: {error.listing or error}")
+        return UNUSABLE
+    except CelError as error:
+        say(f"error: {text}: {error}")
+        return FAILED
+    write_out([f"# {text}\n{found.type} {found.text}\n"])
+    return OK
+
+
+def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
+    """Yield `{"type": …, "value": …}` or `{"error": …}` for each line, in order."""
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            text = json.loads(line)["expr"]
+            found = evaluate_cel(compile_cel(text, session), session)
+            yield f'{{"type":{to_json(found.type)},"value":{found.text}}}\n'
+        except CompileError as error:
+            yield f'{{"error":{to_json(error.listing or str(error))}}}\n'
+        except CelError as error:
+            yield f'{{"error":{to_json(str(error))}}}\n'
+        except (KeyError, TypeError, AttributeError, ValueError):
+            yield '{"error":"a line must be an object with the text `expr`"}\n'
+
+
+@cel.command()
+@_kind
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def functions(names: tuple[str, ...], kind: str) -> int:
+    """Show the variables and functions that a policy kind knows."""
+    known = dict(signatures(kind))
+    unknown = [name for name in names if name not in known]
+    if not names:
+        write_out(f"{name}: {found}\n" for name, found in variables(kind).items())
+    write_out(f"{way}\n" for name in names or known for way in known.get(name, ()))
+    for name in unknown:
+        say(f"error: {kind} has no function `{name}`{_near(name, known)}")
+    return UNUSABLE if unknown else OK
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
+
+    near = get_close_matches(name, known, n=1)
+    return f": did you mean `{near[0]}`?" if near else ""
