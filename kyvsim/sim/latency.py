@@ -6,6 +6,8 @@ NOTICE = 0.001
 """From a write to the controllers that watch for it."""
 POLICY_READY = 0.1
 """From a policy's creation to its place in the admission controller's cache."""
+POLICY_CHANGED = 0.02
+"""From a change of a policy that acts to its new form in the cache: its webhooks are there."""
 UPDATE_REQUEST = 0.01
 """From a webhook's answer to the UpdateRequest that it wants."""
 PICK_UP = 0.002

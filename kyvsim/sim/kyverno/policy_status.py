@@ -13,7 +13,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
 from kyvsim.sim.kyverno.typed_rules import written_rule
 from kyvsim.sim.kyverno.users import ADMISSION
-from kyvsim.sim.latency import NOTICE, POLICY_READY
+from kyvsim.sim.latency import NOTICE, POLICY_CHANGED, POLICY_READY
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
@@ -52,7 +52,9 @@ class PolicyStatusController:
             if change.new is None:
                 scheduler.after(NOTICE, _ACTOR, lambda: self._drop(change.old))
             elif change.old is None or _spec(change.old) != _spec(change.new):
-                scheduler.after(POLICY_READY, _ACTOR, lambda: self._reconcile(key))
+                acts = self._cache.get(policy_key(change.subject)) is not None
+                delay = POLICY_CHANGED if acts else POLICY_READY
+                scheduler.after(delay, _ACTOR, lambda: self._reconcile(key))
 
     def _reconcile(self, key: ObjectKey) -> None:
         obj = self._parts.store.get(*key)

@@ -34,6 +34,18 @@ def test_readiness_that_stays_keeps_its_time(put, cluster, cluster_policy, statu
     assert status()["conditions"][0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
 
 
+def test_change_of_a_policy_that_acts_counts_before_a_new_policy_would(
+    put, cluster, cluster_policy, status, admin
+):
+    put(cluster_policy("p", DENY))
+    admin.update(cluster_policy("p", DENY, DENY))
+    cluster.parts.scheduler.advance(0.04)
+    assert status()["rulecount"]["validate"] == 2
+    admin.create({**cluster_policy("q", DENY)})
+    cluster.parts.scheduler.advance(0.04)
+    assert cluster.kyverno.cache.get("q") is None
+
+
 def test_derived_rules_are_listed_and_not_counted(put, cluster_policy, status):
     pattern = {"message": "m", "pattern": {"spec": {"hostPID": False}}}
     put(cluster_policy("p", {"validate": pattern}))
