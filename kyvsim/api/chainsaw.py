@@ -1,5 +1,6 @@
 """Chainsaw tests on simulated clusters: a fresh one for each."""
 
+import os
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +18,14 @@ from kyvsim.load.chainsaw import (
     read_script,
     read_tests,
 )
-from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport, ChainsawTest
+from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.model.chainsaw import (
+    WITHOUT_CONFIGURATION,
+    ChainsawConfiguration,
+    ChainsawOutcome,
+    ChainsawReport,
+    ChainsawTest,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.sim.cluster import open_cluster
 
@@ -38,39 +46,67 @@ class ChainsawRun(NamedTuple):
     """How many processes at once; 0 for as many as processors, if it is worth it."""
     timeline: bool = False
     """Whether the outcomes are to have their timelines."""
+    configuration: str = ""
+    """The file of the configuration; "" for the one that is found for each path."""
+
+
+class _Job(NamedTuple):
+    """A file of tests, and what holds for them."""
+
+    file: str
+    configuration: ChainsawConfiguration
 
 
 def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
     """Return what came of the tests, and what could not be read."""
-    files: list[str] = []
+    jobs: dict[str, _Job] = {}
     remarks: list[Diagnostic] = []
+    read: dict[str, ChainsawConfiguration | None] = {"": WITHOUT_CONFIGURATION}
     for path in run.paths:
-        found, problems = find_tests(path, run.file_name or _DEFAULT_NAME, deep=not run.file_name)
-        files += found
+        name = run.configuration or find_configuration(path)
+        if name not in read:
+            read[name], problems = read_configuration(name)
+            remarks += problems
+        configuration = read[name]
+        if configuration is None:
+            continue
+        found, problems = _find(path, run, configuration)
         remarks += problems
+        for file in found:
+            jobs.setdefault(file, _Job(file, configuration))
     outcomes: list[ChainsawOutcome] = []
-    for found_outcomes, problems in _run_all(tuple(dict.fromkeys(files)), run):
+    for found_outcomes, problems in _run_all(tuple(jobs.values()), run):
         outcomes += found_outcomes
         remarks += problems
     return ChainsawReport(tuple(outcomes), tuple(remarks))
 
 
-def _run_all(files: tuple[str, ...], run: ChainsawRun) -> Iterator[_OfFile]:
-    jobs = run.jobs or (processors() if len(files) > _FEW else 1)
-    if jobs == 1 or len(files) < 2:
-        for file in files:
-            yield run_file(file, timeline=run.timeline)
+def _find(
+    path: str, run: ChainsawRun, configuration: ChainsawConfiguration
+) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return the test files of a path, or why there are none."""
+    name = configuration.test_file or _DEFAULT_NAME
+    if not os.path.splitext(name)[1]:
+        name += ".yaml"
+    return find_tests(path, run.file_name or name, deep=not run.file_name)
+
+
+def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:
+    processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
+    if processes == 1 or len(jobs) < 2:
+        for job in jobs:
+            yield run_file(job, timeline=run.timeline)
         return
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
 
-    with ProcessPoolExecutor(min(jobs, len(files))) as pool:
+    with ProcessPoolExecutor(min(processes, len(jobs))) as pool:
         work = partial(run_file, timeline=run.timeline)
-        yield from pool.map(work, files, chunksize=2)
+        yield from pool.map(work, jobs, chunksize=2)
 
 
-def run_file(file: str, *, timeline: bool) -> _OfFile:
+def run_file(job: _Job, *, timeline: bool) -> _OfFile:
     """Return what came of the tests in a file, and what could not be read of it."""
-    tests, problems = read_tests(file)
+    tests, problems = read_tests(job.file, job.configuration)
     return tuple(run_one(test, timeline=timeline) for test in tests), problems
 
 

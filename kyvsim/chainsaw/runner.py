@@ -3,16 +3,18 @@
 Source of the order: chainsaw's documentation, "Test execution" and "Cleanup".
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
 from kyvsim.chainsaw.operations.delete import delete_one
 from kyvsim.chainsaw.session import Files, Scope, Session
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
+from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.sim.cluster import Cluster
 
 _NAMESPACE = ("v1", "Namespace", "")
@@ -37,65 +39,107 @@ class _Done(NamedTuple):
 def run_test(test: ChainsawTest, cluster: Cluster, files: Files) -> ChainsawOutcome:
     """Return what comes of a test on a fresh cluster."""
     session = Session(test, cluster, files)
-    outcome = ChainsawOutcome(test.name, test.location.file, "pass")
+    name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
+    outcome = ChainsawOutcome(name, test.location.file, "pass")
     if test.skip:
         return outcome._replace(result="unsupported", reason="the test says `skip: true`")
-    own = _open_namespace(session)
-    scope = _scope(session)
-    ending, done = _run_steps(scope)
-    seconds = session.parts.clock.elapsed
-    notes = _clean_up(scope, done, own=own)
-    events = tuple(session.parts.timeline.events)
-    outcome = outcome._replace(seconds=seconds, notes=notes, events=events)
+    ending, notes = _run(session)
+    outcome = outcome._replace(
+        seconds=session.finished, notes=notes, events=tuple(session.parts.timeline.events)
+    )
     if ending is None:
         return outcome
     return outcome._replace(result=ending.result, reason=ending.reason, location=ending.location)
 
 
-def _open_namespace(session: Session) -> bool:
-    """Make the namespace of a test; return whether it was not there."""
-    name = session.namespace or session.parts.identities.generated_name("chainsaw-")
-    session.namespace = name
-    if session.client.get(*_NAMESPACE, name) is not None:
-        return False
-    session.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return True
+def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
+    """Run a test and its clean-up; return what settled it, and what could not be undone."""
+    scope = _scope(session)
+    opened: list[ObjectKey] = []
+
+    def begin() -> Scope:
+        bound = scope.bind_all(session.test.bindings)
+        opened.extend(_open_namespace(bound))
+        return bound
+
+    ending, bound = _attempt(begin, "the test's beginning", session.test.location)
+    done: list[_Done] = []
+    if bound is not None:
+        ending = _run_steps(bound, done)
+    session.finished = session.parts.clock.elapsed
+    problems = _clean_up(session, done, opened)
+    if ending is None and problems:
+        ending = problems[0]
+    return ending, tuple(one.reason for one in problems)
+
+
+_Made = TypeVar("_Made")
+
+
+def _attempt(
+    make: Callable[[], _Made], name: str, location: Location
+) -> tuple[_Ending | None, _Made | None]:
+    """Return how something ended that did not succeed, or what it made."""
+    try:
+        return None, make()
+    except UnsupportedError as problem:
+        return _Ending("unsupported", f"{name}: {problem.message}", location), None
+    except FailedError as problem:
+        return _Ending("fail", f"{name}: {problem.message}", location), None
 
 
 def _scope(session: Session) -> Scope:
     test = session.test
+    session.namespace = test.namespace or session.parts.identities.generated_name("chainsaw-")
+    about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
     bindings: dict[str, Json] = {
         "namespace": session.namespace,
-        "test": {"id": 1, "metadata": dict(test.metadata)},
+        "test": about,
         "values": {},
         "client": None,
         "config": None,
     }
-    scope = Scope(session, bindings, test.timeouts, test.template)
-    return scope.bind_all(test.bindings)
+    return Scope(session, bindings, test.timeouts, test.template, test.propagation)
 
 
-def _run_steps(scope: Scope) -> tuple[_Ending | None, list[_Done]]:
-    done: list[_Done] = []
+def _open_namespace(scope: Scope) -> list[ObjectKey]:
+    """Make the namespace of a test; return what was not there before."""
+    session = scope.session
+    if session.client.get(*_NAMESPACE, session.namespace) is not None:
+        return []
+    plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": session.namespace}}
+    wanted = merge_patch(plain, scope.filled(session.test.namespace_template or {}))
+    response = session.client.create(wanted)
+    if response.error is not None:
+        raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
+    return [object_key(response.object)]
+
+
+def _run_steps(scope: Scope, done: list[_Done]) -> _Ending | None:
+    """Run the steps until one does not succeed, and add those that ran to `done`."""
     for number, step in enumerate(scope.session.test.steps, 1):
-        inner = _step_scope(scope, step, number)
         scope.session.created = []
-        ending = _run_step(inner, step, number)
-        done.append(_Done(step, inner, tuple(scope.session.created)))
+        name = step.name or f"step {number}"
+        begin = partial(_step_scope, scope, step, number)
+        ending, inner = _attempt(begin, name, scope.session.test.location)
+        if inner is not None:
+            ending = _run_step(inner, step, name)
+            done.append(_Done(step, inner, tuple(scope.session.created)))
         if ending is not None:
-            return ending, done
-    return None, done
+            return ending
+    return None
 
 
 def _step_scope(scope: Scope, step: ChainsawStep, number: int) -> Scope:
-    timeouts = scope.timeouts._replace(**step.timeouts)
-    template = scope.template if step.template is None else step.template
-    inner = scope._replace(timeouts=timeouts, template=template).bind("step", {"id": number})
-    return inner.bind_all(step.bindings)
+    inner = scope._replace(
+        timeouts=scope.timeouts._replace(**step.timeouts),
+        template=scope.template if step.template is None else step.template,
+        propagation=step.propagation or scope.propagation,
+    )
+    return inner.bind("step", {"id": number}).bind_all(step.bindings)
 
 
-def _run_step(scope: Scope, step: ChainsawStep, number: int) -> _Ending | None:
-    name = step.name or f"step {number}"
+def _run_step(scope: Scope, step: ChainsawStep, name: str) -> _Ending | None:
     ending = _run_block(scope, step.attempts, name)
     if ending is not None and ending.result == "fail":
         _run_block(scope, (*scope.session.test.catch, *step.catch), name)
@@ -108,17 +152,13 @@ def _run_block(scope: Scope, operations: Iterable[ChainsawOperation], name: str)
     first: _Ending | None = None
     for number, operation in enumerate(operations, 1):
         inner = scope.bind("operation", {"id": number})
-        try:
-            for bound, value in _answered(inner, operation).items():
-                scope = scope.bind(bound, value)
-        except UnsupportedError as problem:
-            told = f"{name}: {operation.kind}: {problem.message}"
-            return first or _Ending("unsupported", told, operation.location)
-        except FailedError as problem:
-            told = f"{name}: {operation.kind}: {problem.message}"
-            first = first or _Ending("fail", told, operation.location)
-            if not operation.continues:
-                return first
+        told = f"{name}: {operation.kind}"
+        ending, found = _attempt(partial(_answered, inner, operation), told, operation.location)
+        for bound, value in (found or {}).items():
+            scope = scope.bind(bound, value)
+        first = first or ending
+        if ending is not None and (ending.result == "unsupported" or not operation.continues):
+            return first
     return first
 
 
@@ -136,6 +176,8 @@ def _answered(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
 
 
 def _run_operation(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
+    if operation.foreign:
+        raise UnsupportedError(operation.foreign)
     for known in OPERATIONS:
         if known.name == operation.kind:
             inner = scope.bind_all(operation.bindings)
@@ -143,18 +185,25 @@ def _run_operation(scope: Scope, operation: ChainsawOperation) -> dict[str, Json
     raise UnsupportedError("this operation is not simulated")
 
 
-def _clean_up(scope: Scope, done: list[_Done], *, own: bool) -> tuple[str, ...]:
-    """Undo the steps, the last one first; return what could not be undone."""
-    notes: list[str] = []
-    session = scope.session
+def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> list[_Ending]:
+    """Undo the steps, the last one first; return what could not be undone.
+
+    A test whose clean-up fails has failed. Its namespace goes last, and nobody waits for that.
+    Source of the rules: chainsaw's documentation, "Cleanup".
+    """
+    test = session.test
+    session.wait(test.delay)
+    problems: list[_Ending] = []
     for one in reversed(done):
-        for key in reversed(one.created):
-            limit = one.scope.timeouts.cleanup
-            error = delete_one(one.scope, key, "Background", limit)
-            notes += [f"clean-up: {error}"] if error else []
+        keeps = test.keeps if one.step.keeps is None else one.step.keeps
+        for key in () if keeps else reversed(one.created):
+            error = delete_one(one.scope, key, one.scope.propagation, one.scope.timeouts.cleanup)
+            if error is not None:
+                problems.append(_Ending("fail", f"clean-up: {error}", test.location))
         session.created = []
         ending = _run_block(one.scope, one.step.cleanup, "clean-up")
-        notes += [ending.reason] if ending else []
-    if own:
-        session.client.delete(ObjectKey(*_NAMESPACE, session.namespace))
-    return tuple(notes)
+        problems += [ending] if ending else []
+    if not test.keeps:
+        for key in opened:
+            session.client.delete(key)
+    return problems

@@ -6,12 +6,11 @@ from typing import NamedTuple
 from kyvsim.chainsaw.checks import judge, outputs
 from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
+from kyvsim.chainsaw.grace import with_grace_period
 from kyvsim.chainsaw.objects import given_objects
 from kyvsim.chainsaw.session import Scope
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.sim.server import ApiResponse
-
-_TEMPORARY = frozenset({"Conflict", "Timeout", "TooManyRequests", "ServiceUnavailable"})
 
 
 class Sent(NamedTuple):
@@ -19,27 +18,27 @@ class Sent(NamedTuple):
 
     error: str | None
     object: Json
-    final: bool = False
-    """Whether no further attempt can end otherwise."""
+    unexpected: bool = False
+    """Whether it is an error whatever was expected: nothing was sent."""
 
 
 Send = Callable[[Scope, Json, bool], Sent]
 """Sends an object once; the last argument says whether it is a dry run."""
 
 
-def answered(response: ApiResponse, obj: Json, *, retried: bool = True) -> Sent:
+def answered(response: ApiResponse, obj: Json) -> Sent:
     """Return how an attempt ended by the server's answer."""
     if response.error is None:
         return Sent(None, response.object)
-    final = not retried and response.error.reason not in _TEMPORARY
-    return Sent(response.error.message, obj, final)
+    return Sent(response.error.message, obj)
 
 
 def send_all(scope: Scope, spec: Mapping[str, Json], send: Send) -> Mapping[str, Json]:
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
     found: dict[str, Json] = {}
     for obj in given_objects(scope, spec):
-        found.update(_send_one(scope, spec, obj, send))
+        ending = with_grace_period(obj, scope.session.test.grace_period)
+        found.update(_send_one(scope, spec, ending, send))
     return found
 
 
@@ -51,8 +50,9 @@ def _send_one(scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send) -> 
     def attempt() -> bool:
         nonlocal problem, sent
         sent = send(scope, obj, dry_run)
-        problem = judge(scope, spec, sent.object, sent.error)
-        return problem is None or sent.final
+        expected = {} if sent.unexpected else spec
+        problem = judge(scope, expected, sent.object, sent.error)
+        return problem is None
 
     scope.session.retry(attempt, timeout_of(scope, spec, scope.timeouts.apply))
     if problem is not None:

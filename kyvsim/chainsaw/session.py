@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_admission
 from kyvsim.chainsaw.templates import fill
@@ -17,6 +18,8 @@ from kyvsim.sim.server.client import ADMIN
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""
+REQUEST = 0.01
+"""Seconds that a request takes which nothing waits for before."""
 _LONGEST_WAIT = 1.0
 
 
@@ -42,6 +45,8 @@ class Session:
         self.client: Client = self.parts.client(ADMIN)
         self.ask: Ask = asker(Environment(self.parts.clock, self.parts.identities))
         self.namespace = test.namespace
+        self.finished = 0.0
+        """When the last step had ended, and clean-up began."""
         self.created: list[ObjectKey] = []
         """What the step that runs now has created, for its clean-up."""
 
@@ -67,7 +72,7 @@ class Session:
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Wait until something holds, at most for some seconds; return whether it does.
 
-        It is asked again when something was written.
+        It is asked again when something was written, and at the end.
         """
         store = self.parts.store
         seen = -1
@@ -79,18 +84,18 @@ class Session:
             seen = store.revision
             return done()
 
-        return self.parts.scheduler.run_until(asked, seconds)
+        return self.parts.scheduler.run_until(asked, seconds) or done()
 
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
         """Try until it works, at most for some seconds; return whether it did.
 
-        The first try comes after `POLL`; the waits between tries grow, for a failing try has no
-        other outcome for being made more often.
+        The first try comes after `POLL`, the last one at the end; the waits between tries grow,
+        for a failing try has no other outcome for being made more often.
         """
         end = self.parts.clock.elapsed + seconds
         wait = POLL
-        while self.parts.clock.elapsed + wait <= end + POLL:
-            self.wait(wait)
+        while (left := end - self.parts.clock.elapsed) > 0:
+            self.wait(min(wait, left))
             if attempt():
                 return True
             wait = min(wait * 1.5, _LONGEST_WAIT)
@@ -104,6 +109,8 @@ class Scope(NamedTuple):
     bindings: Bindings
     timeouts: Timeouts
     template: bool
+    propagation: str = "Background"
+    """What becomes of the dependents of what is deleted."""
 
     def bind(self, name: str, value: Json) -> "Scope":
         """Return the scope with one more binding."""
@@ -113,6 +120,8 @@ class Scope(NamedTuple):
         """Return the scope with further bindings; each may use those before it."""
         scope = self
         for one in bindings:
+            if one.compiler not in {"", "jp"}:
+                raise UnsupportedError(f"expressions of the language `{one.compiler}`")
             scope = scope.bind(str(scope.filled(one.name)), scope.filled(one.value))
         return scope
 

@@ -43,6 +43,14 @@ What cannot be simulated is told as unsupported and never counts as passed.
     help="What test files are called, looked for in each DIR itself only; "
     "without it: chainsaw-test.yaml in and below each DIR.",
 )
+@click.option(
+    "--config",
+    "configuration",
+    default="",
+    metavar="FILE",
+    help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
+    "else the nearest one in or above each DIR.",
+)
 @formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed tests only.")
 @click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
@@ -58,7 +66,13 @@ What cannot be simulated is told as unsupported and never counts as passed.
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    run = ChainsawRun(options["paths"], options["test_file"], options["jobs"], options["timeline"])
+    run = ChainsawRun(
+        options["paths"],
+        options["test_file"],
+        options["jobs"],
+        options["timeline"],
+        options["configuration"],
+    )
     report = run_chainsaw(run)
     for one in report.diagnostics:
         say(safe_line(str(one)))

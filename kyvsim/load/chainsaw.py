@@ -1,71 +1,41 @@
-"""Chainsaw tests and step templates: found in folders, read into the model.
+"""Chainsaw tests and step templates: found in folders, read strictly into the model.
 
-Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used.
+Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used,
+KV062 a test that would pass without a look.
 Source of the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
-from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.documents import parse_documents, read_documents
+from kyvsim.load.chainsaw_blocks import (
+    STEP_TEMPLATE,
+    TEST,
+    Reading,
+    UnusableError,
+    bindings_in,
+    foreign_in,
+    foreign_language,
+    operations_in,
+    reading_of,
+    seconds,
+    timeouts_in,
+)
+from kyvsim.load.documents import STRICT, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
+from kyvsim.load.policy import sniff
 from kyvsim.load.test_manifest import find_manifests
 from kyvsim.model.chainsaw import (
-    ChainsawBinding,
-    ChainsawOperation,
+    WITHOUT_CONFIGURATION,
+    ChainsawConfiguration,
     ChainsawStep,
     ChainsawTest,
-    Timeouts,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 
-_GROUP = "chainsaw.kyverno.io/"
-_TIMEOUTS = (
-    ("apply", "apply"),
-    ("assert", "check"),
-    ("cleanup", "cleanup"),
-    ("delete", "delete"),
-    ("error", "error"),
-    ("exec", "exec"),
-)
-_ABOUT_OPERATIONS = frozenset({"description", "continueOnError", "compiler"})
-
-
-class Problem(Exception):  # noqa: N818 — it is no fault of the program
-    """Why a document cannot be used, and where."""
-
-    def __init__(self, message: str, location: Location) -> None:
-        super().__init__(message)
-        self.message = message
-        self.location = location
-
-
-class _Reading(NamedTuple):
-    """What every part of a test is read with."""
-
-    document: Document
-    folder: str
-
-    def problem(self, message: str, path: Path) -> Problem:
-        return Problem(message, self.document.locate(path))
-
-    def mapping(self, data: Json, path: Path) -> Mapping[str, Json]:
-        if data.__class__ is not dict:
-            raise self.problem(f"`{_last(path)}` must be a mapping", path)
-        found: Mapping[str, Json] = data
-        return found
-
-    def listed(self, data: Json, path: Path) -> list[Json]:
-        if data is None:
-            return []
-        if data.__class__ is not list:
-            raise self.problem(f"`{_last(path)}` must be a list", path)
-        found: list[Json] = data
-        return found
+_BLOCKS = ("try", "catch", "finally", "cleanup")
 
 
 def find_tests(
@@ -85,17 +55,19 @@ def find_tests(
     return found, remarks
 
 
-def read_tests(file: str) -> tuple[tuple[ChainsawTest, ...], tuple[Diagnostic, ...]]:
-    """Return the tests of a file, and what cannot be read of it."""
-    documents, remarks = read_documents((file,))
+def read_tests(
+    file: str,
+    configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION,
+) -> tuple[tuple[ChainsawTest, ...], tuple[Diagnostic, ...]]:
+    """Return the tests of a file, one for each scenario, and what cannot be read of it."""
+    documents, remarks = read_documents((file,), None, STRICT)
     tests: list[ChainsawTest] = []
     problems = list(remarks)
     for document in documents:
         try:
-            tests.append(load_test(document))
-        except Problem as problem:
-            error = Diagnostic("KV061", Severity.ERROR, problem.message, problem.location)
-            problems.append(error)
+            tests += load_test(document, configuration)
+        except UnusableError as error:
+            problems += error.problems
     return tuple(tests), tuple(problems)
 
 
@@ -120,137 +92,119 @@ def read_script(path: str) -> str | None:
     return found.text if isinstance(found, Source) else None
 
 
-def load_test(document: Document) -> ChainsawTest:
-    """Return the test that a document holds; raise Problem where it is none."""
-    data = document.data
-    kind, version = text_field(data, "kind"), text_field(data, "apiVersion")
-    if kind != "Test" or not version.startswith(_GROUP):
-        text = f"a chainsaw Test is wanted here, this is `{kind or 'nothing'}` of `{version}`"
-        raise Problem(text, document.locate(("kind",)))
-    folder = os.path.dirname(document.file)
-    reading = _Reading(document, folder)
-    spec = reading.mapping(data.get("spec"), ("spec",))
-    steps = reading.listed(spec.get("steps"), ("spec", "steps"))
-    timeouts = Timeouts()._replace(**_timeouts(reading, spec, ("spec",)))
+def load_test(
+    document: Document, configuration: ChainsawConfiguration = WITHOUT_CONFIGURATION
+) -> tuple[ChainsawTest, ...]:
+    """Return the test that a document holds, or its scenarios; raise UnusableError for others."""
+    if sniff(document.data) != TEST:
+        kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
+        told = f"`{kind or 'nothing'}` of `{version}`"
+        text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is wanted here, this is {told}"
+        place = document.locate(("kind",))
+        raise UnusableError(Diagnostic("KV061", Severity.ERROR, text, place))
+    reading = reading_of(document)
+    test = _test(reading, configuration)
+    scenarios = reading.data["spec"].get("scenarios", ())
+    if not scenarios:
+        return (test,)
+    return tuple(
+        test._replace(scenario=number, bindings=(*bindings_in(one), *test.bindings))
+        for number, one in enumerate(scenarios, 1)
+    )
+
+
+def _test(reading: Reading, configuration: ChainsawConfiguration) -> ChainsawTest:
+    spec = reading.data["spec"]
+    if not spec["steps"]:
+        raise reading.problem("KV062", "a test without a step tests nothing", ("spec", "steps"))
+    foreign = configuration.foreign or foreign_in(spec)
+    template = spec.get("namespaceTemplate", configuration.namespace_template)
+    if template is not None:
+        foreign = foreign or foreign_language(text_field(spec, "namespaceTemplateCompiler"))
+    grace = spec.get("forceTerminationGracePeriod")
+    delay = spec.get("delayBeforeCleanup")
     return ChainsawTest(
-        name=text_field(metadata(data), "name"),
-        folder=folder,
-        namespace=text_field(spec, "namespace"),
-        template=spec.get("template") is not False,
+        name=text_field(metadata(reading.data), "name"),
+        folder=os.path.dirname(reading.document.file),
+        namespace=text_field(spec, "namespace") or configuration.namespace,
+        template=spec.get("template", configuration.template),
         skip=spec.get("skip") is True,
-        catch=_operations(reading, spec, ("spec", "catch")),
-        bindings=_bindings(reading, spec, ("spec", "bindings")),
-        timeouts=timeouts,
-        steps=tuple(
-            _step(reading, one, ("spec", "steps", place)) for place, one in enumerate(steps)
+        catch=(
+            *configuration.catch,
+            *operations_in(reading, spec, ("spec", "catch"), foreign),
         ),
-        metadata=metadata(data),
-        location=document.locate(()),
+        bindings=bindings_in(spec),
+        timeouts=configuration.timeouts._replace(**timeouts_in(spec)),
+        steps=tuple(_steps(reading, foreign)),
+        metadata=metadata(reading.data),
+        location=reading.document.locate(()),
+        namespace_template=template,
+        propagation=spec.get("deletionPropagationPolicy", configuration.propagation),
+        keeps=spec.get("skipDelete", configuration.keeps),
+        delay=configuration.delay if delay is None else seconds(delay),
+        grace_period=configuration.grace_period if grace is None else seconds(grace),
     )
 
 
-def _step(reading: _Reading, data: Json, path: Path) -> ChainsawStep:
-    given = reading.mapping(data, path)
-    template = given.get("template")
-    step = ChainsawStep(
+def _steps(reading: Reading, foreign: str) -> Iterator[ChainsawStep]:
+    for place, one in enumerate(reading.data["spec"]["steps"]):
+        path: Path = ("spec", "steps", place)
+        if "use" not in one and not any(one.get(block) for block in _BLOCKS):
+            raise reading.problem("KV062", "a step without an operation tests nothing", path)
+        step = _step(reading, one, path, foreign or foreign_in(one))
+        yield _used(reading, step, path, foreign) if "use" in one else step
+
+
+def _step(reading: Reading, given: Mapping[str, Json], path: Path, foreign: str) -> ChainsawStep:
+    blocks = (operations_in(reading, given, (*path, block), foreign) for block in _BLOCKS)
+    attempts, catch, final, cleanup = blocks
+    return ChainsawStep(
         name=text_field(given, "name"),
-        attempts=_operations(reading, given, (*path, "try")),
-        catch=_operations(reading, given, (*path, "catch")),
-        final=_operations(reading, given, (*path, "finally")),
-        cleanup=_operations(reading, given, (*path, "cleanup")),
-        bindings=_bindings(reading, given, (*path, "bindings")),
-        timeouts=_timeouts(reading, given, path),
-        template=template if template.__class__ is bool else None,
+        attempts=attempts,
+        catch=catch,
+        final=final,
+        cleanup=cleanup,
+        bindings=bindings_in(given),
+        timeouts=timeouts_in(given),
+        template=given.get("template"),
+        propagation=text_field(given, "deletionPropagationPolicy"),
+        keeps=given.get("skipDelete"),
     )
-    use = given.get("use")
-    return step if use is None else _used(reading, step, use, (*path, "use"))
 
 
-def _used(reading: _Reading, step: ChainsawStep, use: Json, path: Path) -> ChainsawStep:
+def _used(reading: Reading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
     """Return a step with the blocks of the template that it uses."""
-    name = text_field(reading.mapping(use, path), "template")
-    file = place_of(reading.folder, name)
-    documents, remarks = read_documents((file,))
+    given = reading.data["spec"]["steps"][path[-1]]
+    inner = _template(reading, given["use"]["template"], (*path, "use", "template"))
+    spec = inner.data["spec"]
+    added = _step(inner, spec, ("spec",), foreign or foreign_in(given))
+    bound = bindings_in(given["use"].get("with", {}))
+    named = {one.name for one in bound}
+    defaults = (one for one in added.bindings if one.name not in named)
+    return step._replace(
+        attempts=(*step.attempts, *added.attempts),
+        catch=(*step.catch, *added.catch),
+        final=(*step.final, *added.final),
+        cleanup=(*step.cleanup, *added.cleanup),
+        bindings=(*step.bindings, *bound, *defaults),
+    )
+
+
+def _template(reading: Reading, name: str, path: Path) -> Reading:
+    """Return the step template of a name; raise UnusableError where it cannot be used."""
+    folder = os.path.dirname(reading.document.file)
+    documents, remarks = read_documents((place_of(folder, name),), None, STRICT)
     for remark in remarks:
         if remark.severity is Severity.ERROR:
-            text = f"template `{name}`: {remark.message}"
-            raise Problem(text, reading.document.locate((*path, "template")))
-    document = documents[0]
-    if text_field(document.data, "kind") != "StepTemplate":
-        raise reading.problem(f"`{name}` is no StepTemplate", (*path, "template"))
-    inner = _Reading(document, reading.folder)
-    spec = inner.mapping(document.data.get("spec"), ("spec",))
-    given = use.get("with")
-    bound = () if given is None else _bindings(reading, given, (*path, "with", "bindings"))
-    named = {one.name for one in bound}
-    defaults = _bindings(inner, spec, ("spec", "bindings"))
-    return step._replace(
-        attempts=(*step.attempts, *_operations(inner, spec, ("spec", "try"))),
-        catch=(*step.catch, *_operations(inner, spec, ("spec", "catch"))),
-        final=(*step.final, *_operations(inner, spec, ("spec", "finally"))),
-        cleanup=(*step.cleanup, *_operations(inner, spec, ("spec", "cleanup"))),
-        bindings=(*step.bindings, *bound, *(one for one in defaults if one.name not in named)),
-    )
+            raise reading.problem("KV061", f"template `{name}`: {remark.message}", path)
+    if len(documents) != 1 or sniff(documents[0].data) != STEP_TEMPLATE:
+        raise reading.problem("KV061", f"`{name}` is no StepTemplate", path)
+    inner = reading_of(documents[0])
+    if not inner.data["spec"]["try"]:
+        raise inner.problem("KV062", "a step without an operation tests nothing", ("spec", "try"))
+    return inner
 
 
 def place_of(folder: str, name: str) -> str:
     """Return the path of a file that a test names; a slash at its beginning means nothing."""
     return os.path.normpath(os.path.join(folder, name.lstrip("/")))
-
-
-def _operations(
-    reading: _Reading, data: Mapping[str, Json], path: Path
-) -> tuple[ChainsawOperation, ...]:
-    entries = reading.listed(data.get(str(path[-1])), path)
-    return tuple(_operation(reading, one, (*path, place)) for place, one in enumerate(entries))
-
-
-def _operation(reading: _Reading, data: Json, path: Path) -> ChainsawOperation:
-    given = reading.mapping(data, path)
-    names = [name for name in given if name not in _ABOUT_OPERATIONS]
-    if len(names) != 1:
-        raise reading.problem("an operation has exactly one action", path)
-    name = names[0]
-    spec = reading.mapping(given[name] if given[name] is not None else {}, (*path, name))
-    return ChainsawOperation(
-        name,
-        spec,
-        reading.document.locate((*path, name)),
-        _bindings(reading, spec, (*path, name, "bindings")),
-        continues=given.get("continueOnError") is True,
-    )
-
-
-def _bindings(
-    reading: _Reading, data: Mapping[str, Json], path: Path
-) -> tuple[ChainsawBinding, ...]:
-    entries = reading.listed(data.get("bindings"), path)
-    found = []
-    for place, one in enumerate(entries):
-        given = reading.mapping(one, (*path, place))
-        found.append(ChainsawBinding(text_field(given, "name"), given.get("value")))
-    return tuple(found)
-
-
-def _timeouts(reading: _Reading, data: Mapping[str, Json], path: Path) -> dict[str, float]:
-    given = data.get("timeouts")
-    if given is None:
-        return {}
-    texts = reading.mapping(given, (*path, "timeouts"))
-    read = _duration_reader(reading, (*path, "timeouts"))
-    return {field: read(texts, name) for name, field in _TIMEOUTS if name in texts}
-
-
-def _duration_reader(reading: _Reading, path: Path) -> Callable[[Mapping[str, Json], str], float]:
-    def read(texts: Mapping[str, Json], name: str) -> float:
-        nanoseconds = parse_duration(str(texts[name]))
-        if nanoseconds is None:
-            raise reading.problem(f"`{texts[name]}` is no duration", (*path, name))
-        return nanoseconds / SECOND
-
-    return read
-
-
-def _last(path: Iterable[str | int]) -> str:
-    names = [str(one) for one in path if isinstance(one, str)]
-    return names[-1] if names else "the document"

@@ -29,6 +29,8 @@ class ChainsawBinding(NamedTuple):
 
     name: str
     value: Json
+    compiler: str = ""
+    """The language of its expressions, "" for the usual one."""
 
 
 class ChainsawOperation(NamedTuple):
@@ -41,6 +43,8 @@ class ChainsawOperation(NamedTuple):
     bindings: tuple[ChainsawBinding, ...] = ()
     continues: bool = False
     """Whether the block goes on after it failed."""
+    foreign: str = ""
+    """What it wants that no simulated cluster has: another cluster, another language."""
 
 
 class ChainsawStep(NamedTuple):
@@ -58,10 +62,39 @@ class ChainsawStep(NamedTuple):
     """Those that the step sets, by field of `Timeouts`."""
     template: bool | None = None
     """Whether scalars are evaluated; None where the step does not say."""
+    propagation: str = ""
+    """What becomes of the dependents of what it deletes, "" where it does not say."""
+    keeps: bool | None = None
+    """Whether what it created is left there; None where it does not say."""
+
+
+class ChainsawConfiguration(NamedTuple):
+    """What holds for all tests: a document of kind Configuration, or what is so without one."""
+
+    timeouts: Timeouts = Timeouts()
+    template: bool = True
+    namespace: str = ""
+    namespace_template: Json = None
+    """What a test's namespace has beside its name, None for nothing."""
+    catch: tuple[ChainsawOperation, ...] = ()
+    propagation: str = "Background"
+    keeps: bool = False
+    delay: float = 0.0
+    """Seconds between the end of a test and its clean-up."""
+    grace_period: float | None = None
+    """Seconds that Pods get to end, whatever their manifests say."""
+    test_file: str = ""
+    """What test files are called, "" for their usual name."""
+    foreign: str = ""
+    """What it wants that no simulated cluster has."""
+
+
+WITHOUT_CONFIGURATION = ChainsawConfiguration()
+"""What holds where nobody has configured anything."""
 
 
 class ChainsawTest(NamedTuple):
-    """One document of kind Test."""
+    """One document of kind Test, or one scenario of it, with what a configuration adds."""
 
     name: str
     folder: str
@@ -76,6 +109,13 @@ class ChainsawTest(NamedTuple):
     steps: tuple[ChainsawStep, ...]
     metadata: Mapping[str, Json]
     location: Location
+    scenario: int = 0
+    """Which of its scenarios this is, 0 where it has none."""
+    namespace_template: Json = None
+    propagation: str = "Background"
+    keeps: bool = False
+    delay: float = 0.0
+    grace_period: float | None = None
 
 
 class ChainsawOutcome(NamedTuple):

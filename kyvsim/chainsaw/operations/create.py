@@ -11,15 +11,15 @@ _EXISTS = "the resource already exists in the cluster"
 
 
 def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Create the objects; only what may pass by itself is tried again."""
+    """Create the objects, and try again until it works or time is up."""
     return sending.send_all(scope, spec, _create)
 
 
 def _create(scope: Scope, obj: Json, dry_run: bool) -> sending.Sent:
     key = object_key(obj)
     if key.name and scope.session.client.get(*key) is not None:
-        return sending.Sent(_EXISTS, obj, final=True)
-    return sending.answered(sending.create(scope, obj, dry_run), obj, retried=False)
+        return sending.Sent(_EXISTS, obj, unexpected=True)
+    return sending.answered(sending.create(scope, obj, dry_run), obj)
 
 
 OPERATION = Operation("create", run)

@@ -7,13 +7,13 @@ from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.objects import referred
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import REQUEST, Scope
 from kyvsim.kube.objects import Json, ObjectKey, metadata
 
 
 def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Delete what is named and there; what is not there is no mistake."""
-    propagation = str(spec.get("deletionPropagationPolicy") or "Background")
+    propagation = str(spec.get("deletionPropagationPolicy") or scope.propagation)
     limit = timeout_of(scope, spec, scope.timeouts.delete)
     for key in referred(scope, spec):
         before = scope.session.client.get(*key)
@@ -31,6 +31,7 @@ def delete_one(scope: Scope, key: ObjectKey, propagation: str, limit: float) -> 
     if before is None:
         return None
     response = session.client.delete(key, propagation)
+    session.wait(REQUEST)
     if response.error is not None:
         return None if response.error.reason == "NotFound" else response.error.message
 

@@ -4,22 +4,27 @@ import re
 from collections.abc import Mapping
 
 from kyvsim.chainsaw.checks import outputs, require
+from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations.protocol import Operation
 from kyvsim.chainsaw.session import Scope
 from kyvsim.chainsaw.shell.run import Shell, parsed
-from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Simple, Text
+from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Script, Simple, Text
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
 from kyvsim.chainsaw.world import World
 from kyvsim.kube.objects import Json, text_field
 
+_KILLED = -1
+"""Stands for the exit status of a program that was killed, which has none."""
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 def run_script(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
+    if spec.get("shell") or spec.get("shellArgs"):
+        raise UnsupportedError("another shell than sh")
     script = parsed(text_field(spec, "content"))
-    return _judged(scope, spec, _shell(scope, spec).run(script))
+    return _judged(scope, spec, _in_time(scope, spec, script))
 
 
 def run_command(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -29,7 +34,15 @@ def run_command(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     filled = [_filled(str(scope.filled(word)), variables) for word in words]
     command = Simple((), tuple((Text(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
-    return _judged(scope, spec, _shell(scope, spec).run(script))
+    return _judged(scope, spec, _in_time(scope, spec, script))
+
+
+def _in_time(scope: Scope, spec: Mapping[str, Json], script: Script) -> Result:
+    """Run a script; one that takes longer than it may is killed, and fails."""
+    clock = scope.session.parts.clock
+    end = clock.elapsed + timeout_of(scope, spec, scope.timeouts.exec)
+    result = _shell(scope, spec).run(script)
+    return result if clock.elapsed <= end else Result(_KILLED, result.printed)
 
 
 def _shell(scope: Scope, spec: Mapping[str, Json]) -> Shell:
@@ -58,6 +71,8 @@ def _filled(text: str, variables: Mapping[str, str]) -> str:
 def _judged(scope: Scope, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
     """Return the outputs, or raise FailedError: what `check` says, else the exit status."""
     error = f"exit status {result.status}" if result.status else None
+    if result.status == _KILLED:
+        error = "signal: killed"
     bound = scope.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
     bound = bound.bind("error", error)
     if spec.get("check") is not None:

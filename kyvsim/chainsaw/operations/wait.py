@@ -22,6 +22,8 @@ def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
         raise UnsupportedError("`selector`")
     wanted = in_namespace(scope, obj)
     limit = timeout_of(scope, spec, scope.timeouts.exec)
+    if "deletion" not in (given.get("for") or {}) and not candidates(scope, wanted):
+        raise FailedError("no matching resources found")
     if not scope.session.wait_until(_all(scope, wanted, met), limit):
         raise FailedError(f"timed out after {limit:g} s waiting for the condition")
     return {}

@@ -29,7 +29,8 @@ def read_test():
     def read(spec):
         lines = "".join(f"  {line}\n" for line in spec.strip("\n").split("\n"))
         (document,) = parse_documents(Source("chainsaw-test.yaml", HEAD + lines))
-        return load_test(document)
+        (test,) = load_test(document)
+        return test
 
     return read
 
@@ -73,5 +74,9 @@ def steps(run):
 @pytest.fixture
 def scope(read_test, cluster):
     """Return what operations stand in: a session in the namespace default."""
-    session = Session(read_test("namespace: default\nsteps: []"), cluster, files_of({}))
+    session = Session(
+        read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]"),
+        cluster,
+        files_of({}),
+    )
     return Scope(session, {"namespace": "default"}, Timeouts(), template=True)

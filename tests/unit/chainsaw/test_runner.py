@@ -218,7 +218,7 @@ steps:
 @pytest.mark.parametrize(
     ("operation", "told"),
     [
-        ("- proxy: {}", "this operation is not simulated"),
+        ("- proxy: {apiVersion: v1, kind: Pod}", "this operation is not simulated"),
         ("- script: {content: curl http://x}", "`curl`"),
         (
             "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: ValidatingPolicy}}",
@@ -237,7 +237,8 @@ def test_what_is_not_simulated_is_no_pass_and_no_failure(steps, operation, told)
 
 
 def test_failure_before_something_unsupported_counts(steps):
-    operations = "- assert: {resource: {'(`false`)': true}, timeout: 1s}\n- proxy: {}"
+    operations = "- assert: {resource: {'(`false`)': true}, timeout: 1s}\n"
+    operations += "- proxy: {apiVersion: v1, kind: Pod}"
     assert steps(operations).result == "fail"
 
 
@@ -275,4 +276,120 @@ def test_file_that_is_missing_fails_the_operation(steps):
 
 
 def test_test_that_is_to_be_skipped_is_no_pass(run):
-    assert run("skip: true\nsteps: []").result == "unsupported"
+    assert run("skip: true\nsteps: [{try: [{events: {}}]}]").result == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("cluster: far", "the cluster `far`, which is another one"),
+        ("compiler: cel", "expressions of the language `cel`"),
+        ("bindings: [{name: a, value: b, compiler: cel}]", "expressions of the language `cel`"),
+    ],
+)
+def test_what_a_test_wants_of_elsewhere_is_not_simulated(settings, told, run):
+    outcome = run(f"{settings}\nsteps: [{{try: [{{sleep: {{duration: 1s}}}}]}}]")
+    assert outcome.result == "unsupported"
+    assert told in outcome.reason
+
+
+def test_binding_that_cannot_be_evaluated_fails_the_test(run):
+    outcome = run("bindings: [{name: a, value: (x.)}]\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
+    assert outcome.result == "fail"
+    assert outcome.reason.startswith("the test's beginning: `x.`")
+
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec:
+  ttlSecondsAfterFinished: 0
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}
+"""
+
+
+def test_create_is_tried_again_until_time_is_up(steps):
+    outcome = steps("- create: {file: j.yaml}\n- create: {file: j.yaml}", j=JOB)
+    assert outcome.result == "pass", outcome.reason
+    assert 5 < outcome.seconds < 10
+
+
+def test_object_that_is_there_fails_create_whatever_was_expected(steps):
+    outcome = steps(
+        """
+- create: {file: a.yaml}
+- create: {file: a.yaml, timeout: 2s, expect: [{check: {($error != null): true}}]}
+""",
+        a=CM,
+    )
+    assert outcome.result == "fail"
+    assert outcome.reason == "one: create: the resource already exists in the cluster"
+    assert outcome.seconds >= 2
+
+
+def test_clean_up_that_is_refused_fails_the_test(steps):
+    finalized = CM.replace("{name: a}", "{name: a, finalizers: [x/y]}")
+    outcome = steps("- create: {file: a.yaml}", a=finalized)
+    assert outcome.result == "fail"
+    assert outcome.reason == "clean-up: ConfigMap `a` is still there after 30 s"
+
+
+@pytest.mark.parametrize("where", ["test", "step"])
+def test_what_is_to_be_kept_is_not_cleaned_up(where, run):
+    keeps = "skipDelete: true"
+    outcome = run(
+        f"""
+{keeps if where == "test" else "description: none"}
+steps:
+- name: one
+  {keeps if where == "step" else "description: none"}
+  try: [{{create: {{file: a.yaml}}}}]
+""",
+        a=CM.replace("{name: a}", "{name: a, finalizers: [x/y]}"),
+    )
+    assert outcome.result == "pass", outcome.reason
+    assert not any(
+        one.action == "delete" and one.object.kind == "ConfigMap" for one in outcome.events
+    )
+
+
+def test_script_that_takes_longer_than_it_may_is_killed(steps):
+    outcome = steps("- script: {content: sleep 10, timeout: 5s}")
+    assert (outcome.result, outcome.reason) == ("fail", "one: script: signal: killed")
+    assert steps("- script: {content: sleep 10, timeout: 15s}").result == "pass"
+
+
+def test_wait_for_a_condition_needs_an_object(steps):
+    wait = "{apiVersion: v1, kind: Pod, name: p, for: {condition: {name: Ready}}}"
+    outcome = steps(f"- wait: {wait}")
+    assert (outcome.result, outcome.reason) == ("fail", "one: wait: no matching resources found")
+
+
+def test_namespace_has_what_its_template_says(run):
+    outcome = run(
+        """
+namespaceTemplate: {metadata: {labels: {team: "(join('-', ['a', 'b']))"}}}
+steps:
+- try:
+  - assert: {resource: {apiVersion: v1, kind: Namespace, metadata: {labels: {team: a-b}}}}
+"""
+    )
+    assert outcome.result == "pass", outcome.reason
+
+
+def test_grace_period_is_set_in_what_a_test_writes(run):
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
+    outcome = run(
+        """
+forceTerminationGracePeriod: 7s
+steps:
+- try:
+  - create: {file: pod.yaml}
+  - assert:
+      resource:
+        {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {terminationGracePeriodSeconds: 7}}
+""",
+        pod=pod % "{name: c, image: nginx}",
+    )
+    assert outcome.result == "pass", outcome.reason

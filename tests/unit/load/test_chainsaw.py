@@ -30,13 +30,13 @@ def test_steps_and_operations_keep_their_order_and_places(read):
     timeouts: {error: 2s}
     try:
     - create: {file: a.yaml}
+      continueOnError: true
     - sleep: {duration: 1s}
       description: why
     catch:
     - events: {}
     finally:
     - delete: {file: a.yaml}
-      continueOnError: true
     cleanup:
     - script: {content: "true"}
 """)
@@ -45,8 +45,8 @@ def test_steps_and_operations_keep_their_order_and_places(read):
     assert (test.timeouts.apply, test.timeouts.check, test.timeouts.delete) == (60, 90, 120)
     (step,) = test.steps
     assert [one.kind for one in step.attempts] == ["create", "sleep"]
-    assert str(step.attempts[1].location).endswith("chainsaw-test.yaml:13:7")
-    assert ([one.kind for one in step.catch], step.final[0].continues) == (["events"], True)
+    assert str(step.attempts[1].location).endswith("chainsaw-test.yaml:14:7")
+    assert ([one.kind for one in step.catch], step.attempts[0].continues) == (["events"], True)
     assert (step.cleanup[0].kind, dict(step.timeouts)) == ("script", {"error": 2})
 
 
@@ -67,7 +67,10 @@ def test_step_template_gives_its_operations_and_default_bindings(read):
     assert not problems
     (step,) = test.steps
     assert step.attempts[0].spec == {"file": "($file)"}
-    assert [tuple(one) for one in step.bindings] == [("file", "a.yaml"), ("other", "kept")]
+    assert [(one.name, one.value) for one in step.bindings] == [
+        ("file", "a.yaml"),
+        ("other", "kept"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,33 +87,150 @@ def test_odd_paths_begin_at_the_folder_of_the_test(name, path):
 
 
 @pytest.mark.parametrize(
-    ("spec", "message", "line"),
+    ("spec", "code", "message", "line"),
     [
-        ("  steps: {a: b}\n", "`steps` must be a list", 6),
-        ("  steps:\n  - name: a\n    try: x\n", "`try` must be a list", 8),
-        ("  steps:\n  - try:\n    - 1\n", "`try` must be a mapping", 8),
+        ("  steps: {a: b}\n", "KV013", "`spec.steps` must be a list, not a mapping", 6),
         (
-            "  steps:\n  - try:\n    - {apply: {}, sleep: {}}\n",
-            "an operation has exactly one action",
+            "  steps:\n  - name: a\n    try: x\n",
+            "KV013",
+            "`spec.steps[0].try` must be a list, not text",
             8,
         ),
-        ("  steps: []\n  timeouts:\n    apply: soon\n", "`soon` is no duration", 8),
-        ("  steps:\n  - use:\n      template: gone.yaml\n", "template `gone.yaml`: ", 8),
-        ("  steps:\n  - use: {template: chainsaw-test.yaml}\n", "is no StepTemplate", 7),
+        (
+            "  steps:\n  - try:\n    - 1\n",
+            "KV013",
+            "`spec.steps[0].try[0]` must be a mapping, not a whole number",
+            8,
+        ),
+        (
+            "  steps:\n  - try:\n    - {apply: {file: a}, sleep: {duration: 1s}}\n",
+            "KV017",
+            "`spec.steps[0].try[0]` must have exactly one of `apply`, `assert`, ",
+            8,
+        ),
+        (
+            "  steps: [{try: [{events: {}}]}]\n  timeouts:\n    apply: soon\n",
+            "KV016",
+            "`spec.timeouts.apply`: `soon` does not fit ",
+            8,
+        ),
+        (
+            "  steps:\n  - use:\n      template: gone.yaml\n",
+            "KV061",
+            "template `gone.yaml`: ",
+            8,
+        ),
+        (
+            "  steps:\n  - use: {template: chainsaw-test.yaml}\n",
+            "KV061",
+            "is no StepTemplate",
+            7,
+        ),
+        (
+            "  steps:\n  - tryy:\n    - events: {}\n",
+            "KV012",
+            "unknown field `spec.steps[0].tryy`: did you mean `try`?",
+            7,
+        ),
+        (
+            "  steps:\n  - try:\n    - apply: {file: a, timeouts: 1s}\n",
+            "KV012",
+            "unknown field `spec.steps[0].try[0].apply.timeouts`: did you mean `timeout`?",
+            8,
+        ),
+        (
+            "  steps:\n  - try: [{delete: {}}]\n",
+            "KV017",
+            "`spec.steps[0].try[0].delete` must have exactly one of `file`, `ref`",
+            7,
+        ),
+        (
+            "  steps:\n  - try: [{sleep: {}}]\n",
+            "KV015",
+            "`spec.steps[0].try[0].sleep.duration` is required",
+            7,
+        ),
+        ("  {}\n", "KV015", "`spec.steps` is required", 5),
+        ("  steps: []\n", "KV062", "a test without a step tests nothing", 6),
+        (
+            "  steps:\n  - name: a\n",
+            "KV062",
+            "a step without an operation tests nothing",
+            7,
+        ),
+        (
+            "  steps:\n  - try: []\n",
+            "KV062",
+            "a step without an operation tests nothing",
+            7,
+        ),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(spec, message, line, read):
+def test_what_cannot_be_read_is_told_with_its_place(spec, code, message, line, read):
     tests, (problem,) = read(spec)
     assert not tests
     assert message in problem.message
-    assert (problem.code, problem.location.line) == ("KV061", line)
+    assert (problem.code, problem.location.line) == (code, line)
+
+
+def test_misspelt_step_is_told_with_the_step_that_is_missing(read):
+    tests, problems = read("  step: [{try: [{events: {}}]}]\n")
+    assert not tests
+    assert [one.message for one in problems] == [
+        "unknown field `spec.step`: did you mean `steps`?",
+        "`spec.steps` is required",
+    ]
+
+
+def test_step_template_is_read_as_strictly(read):
+    template = HEAD.format("StepTemplate") + "  try: [{sleep: {duratoin: 1s}}]\n"
+    tests, problems = read("  steps: [{use: {template: template.yaml}}]\n", template=template)
+    assert not tests
+    assert problems[0].message == (
+        "unknown field `spec.try[0].sleep.duratoin`: did you mean `duration`?"
+    )
+    assert str(problems[0].location).endswith("template.yaml:6:18")
+
+
+def test_key_that_stands_twice_is_an_error(read):
+    tests, (problem,) = read("  steps: [{try: [{events: {}}]}]\n  steps: []\n")
+    assert not tests
+    assert problem.code == "KV006"
+
+
+def test_each_scenario_is_a_test_with_its_bindings_before_those_of_the_test(read):
+    tests, problems = read("""\
+  bindings: [{name: both, value: ($one)}]
+  scenarios:
+  - bindings: [{name: one, value: a}]
+  - bindings: [{name: one, value: b}]
+  steps: [{try: [{events: {}}]}]
+""")
+    assert not problems
+    assert [one.scenario for one in tests] == [1, 2]
+    assert [one.bindings[0].value for one in tests] == ["a", "b"]
+    assert tests[1].bindings[1].name == "both"
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ("[{cluster: far, try: [{sleep: {duration: 1s}}]}]", "the cluster `far`"),
+        ("[{try: [{get: {apiVersion: v1, kind: Pod, cluster: far}}]}]", "the cluster `far`"),
+        ("[{try: [{compiler: cel, sleep: {duration: 1s}}]}]", "the language `cel`"),
+    ],
+)
+def test_operation_knows_what_no_simulated_cluster_has(steps, told, read):
+    (test,), _ = read(f"  steps: {steps}\n")
+    assert told in test.steps[0].attempts[0].foreign
 
 
 def test_document_of_another_kind_is_told(read):
     tests, (problem,) = read("  steps: []\n", kind="Scenario")
     assert not tests
     assert problem.message == (
-        "a chainsaw Test is wanted here, this is `Scenario` of `chainsaw.kyverno.io/v1alpha1`"
+        "a chainsaw Test of `chainsaw.kyverno.io/v1alpha1` is wanted here, "
+        "this is `Scenario` of `chainsaw.kyverno.io/v1alpha1`"
     )
 
 
