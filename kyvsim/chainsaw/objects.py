@@ -2,27 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.reach import is_served, require_simulated, require_written
 from kyvsim.chainsaw.session import Scope
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-
-_NOT_EVALUATED = (
-    ("policies.kyverno.io", ""),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-)
-"""Kinds whose objects do something that the simulation does not; "" for every kind."""
-
-
-def require_simulated(obj: Json) -> None:
-    """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
-    key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if (group, key.kind) in _NOT_EVALUATED or (group, "") in _NOT_EVALUATED:
-        raise UnsupportedError(f"objects of kind {key.kind} ({key.api_version}) are not evaluated")
 
 
 def given_objects(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:
@@ -44,7 +27,7 @@ def written_objects(scope: Scope, spec: Mapping[str, Json]) -> Sequence[Json]:
     for obj in found:
         if obj.__class__ is not dict:
             raise HardError("an object must be a mapping")
-        require_simulated(obj)
+        require_simulated(object_key(obj))
     return found
 
 
@@ -82,5 +65,10 @@ def referred(scope: Scope, spec: Mapping[str, Json]) -> list[ObjectKey]:
         meta = {name: ref[name] for name in names if ref.get(name)}
         kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
         named = [in_namespace(scope, {**kind, "metadata": meta})]
-        require_simulated(named[0])
+        require_simulated(object_key(named[0]))
+    store = scope.session.parts.store
+    for key in map(object_key, named):
+        require_written(key, store)
+        if not is_served(key, store):
+            raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
     return [object_key(one) for obj in named for one in candidates(scope, obj)]

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.kubectl.arguments import Invocation
 from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
+from kyvsim.chainsaw.reach import require_simulated, require_written
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.world import World
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
@@ -54,10 +55,24 @@ class Call(NamedTuple):
         return self.invocation.value("namespace") or "default"
 
     def kind(self, name: str) -> NamedKind:
-        """Return the kind of a name; raise KubectlError where there is none."""
+        """Return the kind of a name; raise KubectlError where there is none.
+
+        Raises UnsupportedError for one whose objects act in a cluster, and not here.
+        """
         found = kind_named(name, self.store)
         if found is None:
             raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
+        require_simulated(ObjectKey(*found, "", ""))
+        return found
+
+    def there(self, key: ObjectKey) -> Json | None:
+        """Return the object of a key, None where there is none.
+
+        Raises UnsupportedError where there is none because nobody here writes it.
+        """
+        found = self.client.get(*key)
+        if found is None:
+            require_written(key, self.store)
         return found
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:

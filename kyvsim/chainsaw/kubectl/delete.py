@@ -33,7 +33,7 @@ def run(call: Call) -> Result:
 
 
 def _delete(call: Call, key: ObjectKey) -> Result:
-    before = call.client.get(*key)
+    before = call.there(key)
     if before is None:
         if call.invocation.holds("ignore-not-found"):
             return Result()

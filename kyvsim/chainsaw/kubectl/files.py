@@ -1,8 +1,8 @@
 """The objects of `--filename`, each with the name of its file."""
 
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
-from kyvsim.chainsaw.objects import require_simulated
-from kyvsim.kube.objects import Json
+from kyvsim.chainsaw.reach import require_simulated
+from kyvsim.kube.objects import Json, object_key
 
 
 def from_files(call: Call) -> list[tuple[str, Json]]:
@@ -13,7 +13,7 @@ def from_files(call: Call) -> list[tuple[str, Json]]:
         if why:
             raise KubectlError(f"error: {why}")
         for obj in objects:
-            require_simulated(obj)
+            require_simulated(object_key(obj))
             found.append(("STDIN" if name == "-" else name, call.placed(obj)))
     if not found:
         raise KubectlError("error: must specify one of -f and -k")

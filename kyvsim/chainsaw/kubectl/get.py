@@ -7,6 +7,7 @@ from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects
 from kyvsim.chainsaw.kubectl.jsonpath import JsonPathError, print_jsonpath
 from kyvsim.chainsaw.kubectl.kinds import NamedKind, shown_kind
 from kyvsim.chainsaw.kubectl.selecting import chosen
+from kyvsim.chainsaw.kubectl.tables import print_table
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_block import folded_yaml
@@ -22,7 +23,7 @@ def run(call: Call) -> Result:
     for kind, name in named_objects(call, given.words):
         single = bool(name)
         key = call.key(kind, name)
-        objects = [call.client.get(*key)] if name else chosen(call, kind)
+        objects = [call.there(key)] if name else chosen(call, kind)
         there = [one for one in objects if one is not None]
         if name and not there and not given.holds("ignore-not-found"):
             printed.append(failure(errors.not_found(key, call.store.defined)))
@@ -63,7 +64,7 @@ def _shown(call: Call, shown: Json, found: list[Json]) -> str:
         return "".join(f"{_name(one)}\n" for one in found)
     if form == "jsonpath":
         return print_jsonpath(template, shown)
-    if form in {"", "wide"}:
+    if not form:
         return _table(call, found)
     raise UnsupportedError(f"`kubectl get --output {form}`")
 
@@ -74,12 +75,14 @@ def _name(obj: Json) -> str:
 
 
 def _table(call: Call, found: list[Json]) -> str:
-    """Return a line for each object; of its columns only the names are known here."""
-    everywhere = call.invocation.holds("all-namespaces")
-    rows = [
-        [*([object_key(one).namespace] if everywhere else []), object_key(one).name]
-        for one in found
-    ]
-    if not call.invocation.holds("no-headers"):
-        rows.insert(0, [*(["NAMESPACE"] if everywhere else []), "NAME"])
-    return "".join(f"{'   '.join(row)}\n" for row in rows)
+    """Return the table of the objects of one kind."""
+    given = call.invocation
+    if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
+        raise UnsupportedError("a table of several kinds of `kubectl get`")
+    return print_table(
+        found,
+        call.store,
+        call.world.scope.session.parts.clock.now(),
+        namespaces=given.holds("all-namespaces"),
+        headings=not given.holds("no-headers"),
+    )

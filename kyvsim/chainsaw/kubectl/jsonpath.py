@@ -75,11 +75,15 @@ def find(path: str, data: Json) -> list[Json]:
             raise JsonPathError(f"error parsing jsonpath {path}")
         at = step.end()
         if step["name"] is not None:
-            name = re.sub(r"\\(.)", r"\1", step["name"])
+            name = _unescaped(step["name"])
             found = [one for value in found for one in _member(value, name)]
         elif step["inner"] is not None:
             found = [one for value in found for one in _inner(value, step["inner"].strip())]
     return found
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\(.)", r"\1", name)
 
 
 def _member(value: Json, name: str) -> Iterator[Json]:
@@ -100,7 +104,7 @@ def _inner(value: Json, inner: str) -> Iterator[Json]:
     if inner == "*":
         yield from _every(value)
     elif inner[:1] in {"'", '"'}:
-        yield from _member(value, inner[1:-1])
+        yield from _member(value, _unescaped(inner[1:-1]))
     elif inner.startswith("?"):
         yield from _filtered(value, inner)
     elif value.__class__ is list:

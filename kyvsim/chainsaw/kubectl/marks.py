@@ -39,7 +39,7 @@ def _mark(call: Call, field: str, done: str) -> Result:
 
 def _mark_one(call: Call, key: ObjectKey, names: tuple[str, str], marks: list[str]) -> Result:
     field, done = names
-    now = call.client.get(*key)
+    now = call.there(key)
     if now is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     before = metadata(now).get(field) or {}

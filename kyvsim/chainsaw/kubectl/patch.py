@@ -18,7 +18,7 @@ def run(call: Call) -> Result:
     if len(named) != 1 or not named[0][1]:
         raise KubectlError("error: one resource name is required")
     key = call.key(*named[0])
-    now = call.client.get(*key)
+    now = call.there(key)
     if now is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     patched = _patched(call, now, _patch(call))

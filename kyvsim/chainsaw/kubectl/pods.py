@@ -63,7 +63,7 @@ def debug(call: Call) -> Result:
     if len(given.words) != 1 or not given.value("image"):
         raise UnsupportedError("`kubectl debug` of anything but one Pod")
     key = call.key(_POD, given.words[0].removeprefix("pod/").removeprefix("pods/"))
-    pod = call.client.get(*key)
+    pod = call.there(key)
     if pod is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     name = given.value("container") or f"debugger-{call.world.scope.session.suffix()}"
@@ -97,6 +97,6 @@ def evict(call: Call) -> Result:
 
 
 def _missing(call: Call, key: ObjectKey) -> Result | None:
-    if call.client.get(*key) is not None:
+    if call.there(key) is not None:
         return None
     return Result(1, (failure(errors.not_found(key, call.store.defined)),))

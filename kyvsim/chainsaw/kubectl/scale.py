@@ -25,7 +25,7 @@ def run(call: Call) -> Result:
 
 
 def _scale(call: Call, key: ObjectKey, replicas: int) -> Result:
-    now = call.client.get(*key)
+    now = call.there(key)
     if now is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     response = call.client.send(scale_request(now, replicas, call.user))

@@ -3,7 +3,8 @@
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call
 from kyvsim.chainsaw.kubectl.kinds import NamedKind
-from kyvsim.kube.objects import Json, labels
+from kyvsim.chainsaw.reach import require_written
+from kyvsim.kube.objects import Json, ObjectKey, labels
 
 
 def chosen(call: Call, kind: NamedKind) -> list[Json]:
@@ -11,11 +12,14 @@ def chosen(call: Call, kind: NamedKind) -> list[Json]:
     everywhere = call.invocation.holds("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
     wanted = [_equality(one) for one in call.invocation.values("selector")]
-    return [
+    found = [
         one
         for one in call.client.list(kind.api_version, kind.kind, namespace)
         if all((labels(one).get(key) == value) is same for key, value, same in wanted)
     ]
+    if not found:
+        require_written(ObjectKey(*kind, namespace, ""), call.store)
+    return found
 
 
 def _equality(text: str) -> tuple[str, str, bool]:

@@ -38,7 +38,7 @@ def run(call: Call) -> Result:
 
 def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
     deletes = condition == "delete"
-    if not deletes and call.client.get(*key) is None:
+    if not deletes and call.there(key) is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     limit = seconds_of(call.invocation.value("timeout", _DEFAULT))
     shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"

@@ -5,9 +5,10 @@ from functools import partial
 
 from kyvsim.chainsaw.assertion import Mismatch, check_tree
 from kyvsim.chainsaw.durations import timeout_of
-from kyvsim.chainsaw.ending import FailedError
+from kyvsim.chainsaw.ending import FailedError, HardError
 from kyvsim.chainsaw.objects import candidates, in_namespace, written_objects
 from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.reach import is_served, require_filled_in, require_written
 from kyvsim.chainsaw.session import POLL, Scope
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
@@ -18,7 +19,14 @@ def run_assert(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Wait until some object is as each tree says; raise FailedError where none is in time."""
     limit = timeout_of(scope, spec, scope.timeouts.check)
     for tree in _trees(scope, spec):
-        _wait(scope, limit, partial(_unmet, scope, tree))
+        _require_served(scope, tree)
+        try:
+            _wait(scope, limit, partial(_unmet, scope, tree))
+        except HardError:
+            raise
+        except FailedError:
+            _require_in_reach(scope, tree)
+            raise
     return {}
 
 
@@ -31,10 +39,30 @@ def run_error(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     limit = timeout_of(scope, spec, scope.timeouts.error)
     scheduler, clock = scope.session.parts.scheduler, scope.session.parts.clock
     for tree in _trees(scope, spec):
+        _require_served(scope, tree)
         end = clock.elapsed + limit
         scheduler.settle(limit, follow_ups=True)
         _wait(scope, end - clock.elapsed, partial(_met, scope, tree))
+        _require_in_reach(scope, tree)
     return {}
+
+
+def _require_served(scope: Scope, tree: Json) -> None:
+    """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
+    key = object_key(tree)
+    store = scope.session.parts.store
+    if key.kind and not is_served(key, store):
+        require_written(key, store)
+        raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+
+
+def _require_in_reach(scope: Scope, tree: Json) -> None:
+    """Raise UnsupportedError where what was found, or not, would be another thing in a cluster."""
+    if tree.get("kind"):
+        require_written(object_key(tree), scope.session.parts.store)
+    for one in _candidates(scope, tree):
+        if one is not None:
+            require_filled_in(one, _checked(scope, tree, one))
 
 
 def _trees(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:

@@ -26,7 +26,7 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.world import World
 
 _MOST_TURNS = 10_000
@@ -257,7 +257,7 @@ class Shell:
     def _file(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
         text = self.world.read(name)
         if text is None:
-            return complaint(f"sh: {name}: not found\n", 127)
+            raise UnsupportedError(f"the script `{name}`, which is not beside the test")
         child = Shell(self.world, self.variables)
         child.arguments = arguments
         return child.run(parsed(text), stdin)

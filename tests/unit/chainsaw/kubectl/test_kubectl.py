@@ -139,9 +139,73 @@ def test_get_formats(out):
     assert out("get cm a -o name") == "configmap/a\n"
     assert '"x": "1"' in out("get configmaps/a -o json")
     assert "kind: ConfigMap" in out("get ConfigMap a -o yaml")
-    assert out("get cm -l app=web --no-headers") == "a\n"
-    assert out("get cm -A -l app=web --no-headers") == "default   a\n"
+    assert out("get cm -l app=web --no-headers") == "a     1     1s\n"
+    assert out("get cm -A -l app=web --no-headers").startswith("default   a     1     ")
     assert out("get cm -l app!=web,app=web -o name") == ""
+
+
+def test_get_prints_the_columns_of_a_kind(out, scope):
+    message = "first line\nsecond line"
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "name": "web"},
+        "reason": "PolicyViolation",
+        "type": "Warning",
+        "message": message,
+        "eventTime": "2024-01-01T00:00:00.000000Z",
+    }
+    assert scope.session.client.create(event).ok
+    heading, row = out("get event").splitlines()
+    assert heading.split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+    assert row.split()[1:] == ["Warning", "PolicyViolation", "pod/web", "first", "line..."]
+    assert out("get ns default").splitlines()[0] == "NAME      STATUS   AGE"
+    assert out("get ns default --no-headers").split()[:2] == ["default", "Active"]
+
+
+def test_get_prints_the_columns_that_a_definition_says(out):
+    definition = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: paints.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Paint, plural: paints, singular: paint, listKind: PaintList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns:
+    - {name: Colour, type: string, jsonPath: .spec.colour}
+    - {name: Seldom, type: string, jsonPath: .spec.seldom, priority: 1}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+    paint = "{apiVersion: example.com/v1, kind: Paint, metadata: {name: p}, spec: {colour: red}}"
+    out("apply -f d.yaml", d=definition)
+    out("apply -f p.yaml", p=paint)
+    assert out("get paints") == "NAME   COLOUR\np      red\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("get svc", "the table of `kubectl get` for a Service"),
+        ("get svc -o wide", "`kubectl get --output wide`"),
+        ("get cm,svc", "a table of several kinds"),
+        ("get validatingwebhookconfigurations", "webhook configurations are not simulated"),
+        ("get lease -n kyverno", "written by nodes and controllers"),
+        ("patch deployment kyverno-admission-controller -n kyverno -p {}", "what is installed"),
+        ("get pods -n kyverno", "what is installed there is not simulated"),
+    ],
+)
+def test_what_no_table_or_cluster_here_has_is_not_simulated(line, told, k, out):
+    out("apply -f a.yaml", a=CM)
+    service = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}"
+    out("apply -f s.yaml", s=service)
+    with pytest.raises(UnsupportedError, match=told):
+        k(line)
 
 
 def test_patches_of_three_types(out):

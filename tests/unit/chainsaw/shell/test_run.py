@@ -62,10 +62,11 @@ STATUSES = [
     ("echo a | grep -q b", 1),
     ("if echo a | grep -q a; then exit 1; else exit 0; fi", 1),
     ("cat missing", 1),
-    ("./missing.sh", 127),
     ("[ 1 -eq 2 ]", 1),
 ]
 REFUSED = [
+    "./missing.sh",
+    "sh missing.sh",
     "curl http://example.com",
     "echo $HOME",
     "echo $((1 + 1))",

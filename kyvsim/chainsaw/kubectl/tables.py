@@ -1,0 +1,254 @@
+"""Tables as `kubectl get` prints them: columns by kind, and how they are set.
+
+Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custom kinds
+`additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.kubectl.ages import age
+from kyvsim.chainsaw.kubectl.jsonpath import find
+from kyvsim.chainsaw.kubectl.kyverno_columns import KYVERNO_COLUMNS
+from kyvsim.kube.discovery import is_builtin
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.sim.server import Store
+
+_LEAST_WIDTH = 6
+_GAP = 3
+_BREAKS = re.compile("[\f\n\r]")
+
+
+class Column(NamedTuple):
+    """A column: its heading, and what it shows of an object at a time."""
+
+    heading: str
+    show: Callable[[Json, datetime], str]
+
+
+def print_table(
+    objects: Sequence[Json], store: Store, now: datetime, *, namespaces: bool, headings: bool
+) -> str:
+    """Return the table of some objects of one kind.
+
+    Raises UnsupportedError for a kind whose columns are not known: a table without them would
+    pass for one in which something is missing.
+    """
+    key = object_key(objects[0])
+    columns = columns_of(key.api_version, key.kind, store)
+    if namespaces:
+        columns = (Column("NAMESPACE", lambda obj, _: object_key(obj).namespace), *columns)
+    rows = [[_cell(column.show(obj, now)) for column in columns] for obj in objects]
+    if headings:
+        rows.insert(0, [column.heading for column in columns])
+    return _set(rows)
+
+
+def _cell(text: str) -> str:
+    """Return a text as it fits into a line: what comes after its first line is left out."""
+    cut = _BREAKS.search(text)
+    return f"{text[: cut.start()]}..." if cut else text
+
+
+def _set(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
+    lines = (
+        "".join(
+            cell if place == len(row) - 1 else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def columns_of(api_version: str, kind: str, store: Store) -> tuple[Column, ...]:
+    """Return the columns of a kind; raise UnsupportedError where they are not known."""
+    group = split_api_version(api_version)[0]
+    if is_builtin(group, kind):
+        found = _COLUMNS.get((group, kind))
+        if found is None:
+            raise UnsupportedError(f"the table of `kubectl get` for a {kind}")
+        return found
+    own = KYVERNO_COLUMNS.get((group, kind))
+    if own is None:
+        own = _defined(api_version, kind, store)
+    return (_NAME, *(_custom(*one) for one in own))
+
+
+def _defined(api_version: str, kind: str, store: Store) -> tuple[tuple[str, str, str], ...]:
+    """Return heading, type and path of the columns that a definition in store gives a kind."""
+    group, version = split_api_version(api_version)
+    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+        spec = definition["spec"]
+        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) != (group, kind):
+            continue
+        for served in spec["versions"]:
+            if served["name"] == version and served.get("additionalPrinterColumns"):
+                return tuple(
+                    (one["name"].upper(), one["type"], one["jsonPath"])
+                    for one in served["additionalPrinterColumns"]
+                    if not one.get("priority")
+                )
+    return (("AGE", "date", ".metadata.creationTimestamp"),)
+
+
+def _custom(heading: str, kind: str, path: str) -> Column:
+    def show(obj: Json, now: datetime) -> str:
+        found = find(path, obj)
+        if not found or found[0] is None:
+            return ""
+        if kind == "date":
+            return age(str(found[0]), now)
+        return str(found[0]).lower() if found[0].__class__ is bool else str(found[0])
+
+    return Column(heading, show)
+
+
+def _created(obj: Json, _now: datetime) -> str:
+    return text_field(metadata(obj), "creationTimestamp")
+
+
+def _age(obj: Json, now: datetime) -> str:
+    return age(text_field(metadata(obj), "creationTimestamp"), now)
+
+
+def _field(*path: str, default: str = "") -> Callable[[Json, datetime], str]:
+    def show(obj: Json, _now: datetime) -> str:
+        value = obj
+        for name in path:
+            value = (value or {}).get(name)
+        return default if value is None else str(value)
+
+    return show
+
+
+def _ratio(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Json, datetime], str]:
+    above, below = _field(*ready, default="0"), _field(*wanted, default="0")
+    return lambda obj, now: f"{above(obj, now)}/{below(obj, now)}"
+
+
+def _entries(*names: str) -> Callable[[Json, datetime], str]:
+    return lambda obj, _now: str(sum(len(obj.get(name) or {}) for name in names))
+
+
+def _role(obj: Json, _now: datetime) -> str:
+    return f"{obj['roleRef']['kind']}/{obj['roleRef']['name']}"
+
+
+def _last_seen(obj: Json, now: datetime) -> str:
+    seen = obj.get("lastTimestamp") or obj.get("firstTimestamp") or obj.get("eventTime")
+    return age(str(seen or ""), now)
+
+
+def _about(obj: Json, _now: datetime) -> str:
+    involved = obj.get("involvedObject") or {}
+    kind, name = text_field(involved, "kind").lower(), text_field(involved, "name")
+    return f"{kind}/{name}" if name else kind
+
+
+def _message(obj: Json, _now: datetime) -> str:
+    return text_field(obj, "message").strip()
+
+
+def _selector(obj: Json, _now: datetime) -> str:
+    selector = (obj.get("spec") or {}).get("podSelector") or {}
+    if selector.get("matchExpressions"):
+        raise UnsupportedError("the table of `kubectl get` for selectors with expressions")
+    labels = selector.get("matchLabels") or {}
+    return ",".join(f"{name}={labels[name]}" for name in sorted(labels)) or "<none>"
+
+
+def _states(pod: Json) -> list[Json]:
+    if (pod.get("spec") or {}).get("initContainers"):
+        raise UnsupportedError("the table of `kubectl get` for Pods with init containers")
+    return (pod.get("status") or {}).get("containerStatuses") or []
+
+
+def _ready(obj: Json, _now: datetime) -> str:
+    return (
+        f"{sum(one.get('ready') is True for one in _states(obj))}/{len(obj['spec']['containers'])}"
+    )
+
+
+def _state(obj: Json, _now: datetime) -> str:
+    """Return what a Pod is doing, or why its first container that does not run is not."""
+    if metadata(obj).get("deletionTimestamp"):
+        return "Terminating"
+    status = obj.get("status") or {}
+    for one in _states(obj):
+        for name in ("waiting", "terminated"):
+            reason = text_field((one.get("state") or {}).get(name), "reason")
+            if reason:
+                return reason
+    return text_field(status, "reason") or text_field(status, "phase")
+
+
+def _restarts(obj: Json, _now: datetime) -> str:
+    return str(sum(one.get("restartCount") or 0 for one in _states(obj)))
+
+
+_NAME = Column("NAME", lambda obj, _: object_key(obj).name)
+_AGE = Column("AGE", _age)
+_CREATED = Column("CREATED AT", _created)
+_BOUND = (_NAME, Column("ROLE", _role), _AGE)
+_STATUS, _SPEC = "status", "spec"
+_EVENT = (
+    Column("LAST SEEN", _last_seen),
+    Column("TYPE", _field("type")),
+    Column("REASON", _field("reason")),
+    Column("OBJECT", _about),
+    Column("MESSAGE", _message),
+)
+_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
+    {
+        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _AGE),
+        ("", "Event"): _EVENT,
+        ("", "LimitRange"): (_NAME, _CREATED),
+        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _AGE),
+        ("", "Pod"): (
+            _NAME,
+            Column("READY", _ready),
+            Column("STATUS", _state),
+            Column("RESTARTS", _restarts),
+            _AGE,
+        ),
+        ("", "Secret"): (
+            _NAME,
+            Column("TYPE", _field("type")),
+            Column("DATA", _entries("data")),
+            _AGE,
+        ),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
+        ("apps", "Deployment"): (
+            _NAME,
+            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
+            Column("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
+            Column("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
+            _AGE,
+        ),
+        ("apps", "ReplicaSet"): (
+            _NAME,
+            Column("DESIRED", _field(_SPEC, "replicas", default="0")),
+            Column("CURRENT", _field(_STATUS, "replicas", default="0")),
+            Column("READY", _field(_STATUS, "readyReplicas", default="0")),
+            _AGE,
+        ),
+        ("apps", "StatefulSet"): (
+            _NAME,
+            Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
+            _AGE,
+        ),
+        ("networking.k8s.io", "NetworkPolicy"): (_NAME, Column("POD-SELECTOR", _selector), _AGE),
+        ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
+        ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),
+        ("rbac.authorization.k8s.io", "RoleBinding"): _BOUND,
+    }
+)
+"""The columns of Kubernetes' own kinds, by group and kind."""

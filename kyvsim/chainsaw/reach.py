@@ -1,0 +1,124 @@
+"""What a simulated cluster does not do, told where a test comes upon it.
+
+There are objects that act in a cluster, and here do nothing; objects that somebody writes in a
+cluster, and nobody here; and fields that controllers fill in there, and none here. What a test
+finds of them, or does not find, says nothing about a cluster.
+"""
+
+from types import MappingProxyType
+
+from kyvsim.chainsaw.assertion import Mismatch
+from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.kube.discovery import every_kind, is_builtin
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.sim.server import Store
+
+_EVERY = ""
+_WEBHOOKS = "webhook configurations are not simulated: Kyverno's are not written, others not called"
+_ACTING = MappingProxyType(
+    {
+        ("policies.kyverno.io", _EVERY): "",
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): "",
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): "",
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "",
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): "",
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
+        ("apiregistration.k8s.io", "APIService"): "",
+    }
+)
+"""Kinds whose objects do something that the simulation does not, and what to say of it."""
+_WRITTEN_ELSEWHERE = MappingProxyType(
+    {
+        ("", "Endpoints"): "the endpoints controller",
+        ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
+        ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
+        ("coordination.k8s.io", "Lease"): "nodes and controllers that elect a leader",
+        ("coordination.k8s.io", "LeaseCandidate"): "controllers that elect a leader",
+        ("discovery.k8s.io", "EndpointSlice"): "the endpoint slice controller",
+        ("events.k8s.io", "Event"): "whoever records events, which are v1 Events here",
+        ("flowcontrol.apiserver.k8s.io", _EVERY): "the API server",
+        ("metrics.k8s.io", _EVERY): "the metrics server",
+        ("openreports.io", _EVERY): "Kyverno, if it is installed for these reports",
+        ("storage.k8s.io", _EVERY): "the storage of a cluster",
+    }
+)
+"""Kinds that in a cluster somebody writes, and here nobody."""
+_INSTALLED = frozenset({"kyverno", "kube-system", "kube-node-lease"})
+"""Namespaces in which there is more in a cluster than here."""
+_OF_INSTALLATIONS = frozenset(
+    {
+        ("", "Endpoints"),
+        ("", "Pod"),
+        ("", "Secret"),
+        ("", "Service"),
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("batch", "CronJob"),
+        ("batch", "Job"),
+    }
+)
+_FILLED_IN = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "Node"),
+        ("", "Pod"),
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("batch", "CronJob"),
+        ("batch", "Job"),
+    }
+)
+"""Kinds of Kubernetes' own whose status is written here."""
+
+
+def require_simulated(key: ObjectKey) -> None:
+    """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
+    group = split_api_version(key.api_version)[0]
+    for kind in (key.kind, _EVERY):
+        told = _ACTING.get((group, kind))
+        if told is not None:
+            plain = f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
+            raise UnsupportedError(told or plain)
+
+
+def require_written(key: ObjectKey, store: Store) -> None:
+    """Raise UnsupportedError where an object is not there that in a cluster somebody writes.
+
+    Objects of its kind that a test has written itself are what they are in a cluster.
+    """
+    if key.name and store.get(*key) is not None:
+        return
+    if not key.name and store.list(key.api_version, key.kind, key.namespace):
+        return
+    group = split_api_version(key.api_version)[0]
+    name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
+    for kind in (key.kind, _EVERY):
+        writer = _WRITTEN_ELSEWHERE.get((group, kind))
+        if writer is not None:
+            raise UnsupportedError(f"{name}: written by {writer} in a cluster, by nobody here")
+    if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
+        text = (
+            f"{name} in the namespace `{key.namespace}`: what is installed there is not simulated"
+        )
+        raise UnsupportedError(text)
+
+
+def is_served(key: ObjectKey, store: Store) -> bool:
+    """Return whether an API server knows a kind; an operation on any other fails."""
+    group = split_api_version(key.api_version)[0]
+    return (group, key.kind) in every_kind(store.defined)
+
+
+def require_filled_in(obj: Json, problems: tuple[Mismatch, ...]) -> None:
+    """Raise UnsupportedError where what does not fit is a status that nobody writes here."""
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if not is_builtin(group, key.kind) or (group, key.kind) in _FILLED_IN:
+        return
+    if problems and all(one.path.partition(".")[0] == "status" for one in problems):
+        raise UnsupportedError(f"the status of a {key.kind}, which nobody writes here")

@@ -1,0 +1,58 @@
+"""What a simulated cluster does not have, and how a test comes to know it."""
+
+import pytest
+
+HOOKS = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, %s}"
+LEASE = "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: %s}}"
+SERVICE = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}"
+
+
+@pytest.mark.parametrize("kind", ["assert", "error"])
+@pytest.mark.parametrize(
+    ("resource", "told"),
+    [
+        (HOOKS % "metadata: {name: kyverno-resource-validating-webhook-cfg}", "webhook config"),
+        (LEASE % "kyverno", "Lease `kyverno`: written by nodes and controllers"),
+        (
+            "{apiVersion: openreports.io/v1alpha1, kind: Report}",
+            "objects of kind Report: written by Kyverno, if it is installed",
+        ),
+        (
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x, namespace: kyverno}}",
+            "what is installed there is not simulated",
+        ),
+    ],
+)
+def test_what_only_a_cluster_writes_settles_nothing(kind, resource, told, steps):
+    outcome = steps(f"- {kind}: {{timeout: 1s, resource: {resource}}}")
+    assert outcome.result == "unsupported"
+    assert told in outcome.reason
+
+
+def test_object_that_the_test_wrote_is_what_it_is(steps):
+    lease = LEASE % "mine"
+    outcome = steps(f"- create: {{resource: {lease}}}\n- assert: {{resource: {lease}}}")
+    assert outcome.result == "pass", outcome.reason
+
+
+def test_object_that_should_not_be_there_is_no_pass_where_only_a_cluster_writes_it(steps):
+    gone = SERVICE.replace("name: s", "name: s, namespace: kyverno")
+    assert steps(f"- error: {{resource: {gone}}}").result == "unsupported"
+    assert steps(f"- error: {{resource: {SERVICE}}}").result == "pass"
+
+
+@pytest.mark.parametrize("kind", ["assert", "error"])
+def test_kind_that_no_cluster_serves_fails_at_once(kind, steps):
+    outcome = steps(f"- {kind}: {{resource: {{apiVersion: v1, kind: Podd}}}}")
+    assert outcome.result == "fail"
+    assert 'no matches for kind "Podd" in version "v1"' in outcome.reason
+    assert outcome.seconds < 1
+
+
+def test_status_that_nobody_writes_here_settles_nothing(steps):
+    wanted = "{apiVersion: v1, kind: Service, metadata: {name: s}, status: {loadBalancer: {x: y}}}"
+    outcome = steps(
+        f"- create: {{resource: {SERVICE}}}\n- assert: {{timeout: 1s, resource: {wanted}}}"
+    )
+    assert outcome.result == "unsupported"
+    assert "the status of a Service, which nobody writes here" in outcome.reason
