@@ -16,6 +16,7 @@ Selector: TypeAlias = Callable[[Labels], bool]
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_PREFIX = 253
 _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
 
@@ -53,8 +54,13 @@ def _equals_test(key: str, value: str) -> Selector:
 
 def _wildcard_test(key: str, value: str) -> Selector:
     fits_key, fits_value = compile_wildcard(key), compile_wildcard(value)
+    # upstream puts the label into the selector, which is refused where the label is no legal one.
     return lambda labels: any(
-        fits_key(name) and text.__class__ is str and fits_value(text)
+        fits_key(name)
+        and text.__class__ is str
+        and fits_value(text)
+        and _is_key(name)
+        and _is_value(text)
         for name, text in labels.items()
     )
 
@@ -88,14 +94,27 @@ def _without_wildcards(text: str) -> str:
     return text.replace("*", "0").replace("?", "0")
 
 
-def _check_key(key: str) -> None:
+def _is_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > 253 or _PREFIX.fullmatch(prefix) is None):
+    return (not slash or _is_prefix(prefix)) and _NAME.fullmatch(name) is not None
+
+
+def _is_prefix(prefix: str) -> bool:
+    return len(prefix) <= _LONGEST_PREFIX and _PREFIX.fullmatch(prefix) is not None
+
+
+def _is_value(value: Json) -> bool:
+    return value.__class__ is str and (not value or _NAME.fullmatch(value) is not None)
+
+
+def _check_key(key: str) -> None:
+    prefix, slash, _ = key.rpartition("/")
+    if slash and not _is_prefix(prefix):
         raise SelectorError(f"key: Invalid value: {key!r}: prefix part must be a DNS subdomain")
-    if _NAME.fullmatch(name) is None:
+    if not _is_key(key):
         raise SelectorError(f"key: Invalid value: {key!r}: name part must be a label name")
 
 
 def _check_value(value: Json) -> None:
-    if value.__class__ is not str or (value and _NAME.fullmatch(value) is None):
+    if not _is_value(value):
         raise SelectorError(f"values: Invalid value: {value!r}: must be a label value")

@@ -54,6 +54,18 @@ def test_a_wildcard_needs_a_label_to_fit():
     assert selects({"matchLabels": {"a*": "*"}}, {}) is False
 
 
+@pytest.mark.parametrize("value", ["not legal!", "-a", "a-", "a/b", "x" * 64])
+def test_a_value_that_no_label_can_have_never_meets_a_wildcard(value):
+    assert selects({"matchLabels": {"app": "*"}}, {"app": value}) is False
+    assert selects({"matchLabels": {"app": "*"}}, {"app": "x" * 63}) is True
+
+
+@pytest.mark.parametrize("key", ["a b", "a" * 64, "Example.com/a", "/a"])
+def test_a_key_that_no_label_can_have_never_meets_a_wildcard(key):
+    assert selects({"matchLabels": {"*": "web"}}, {key: "web"}) is False
+    assert selects({"matchLabels": {"*": "web"}}, {key: "web", "app": "web"}) is True
+
+
 @pytest.mark.parametrize(
     "selector",
     [
