@@ -61,6 +61,7 @@ def _responses(
     cluster = GivenObjects(objects_of((*read.resources, *read.targets, *read.shared_data)))
     world = World(cluster, read.values)
     for document in read.resources:
+        world = world._replace(arriving=document.data)
         request = creation_of(document.data, read.user, read.values)
         response = evaluate(policies, request, world)
         if inputs.check_idempotent and response.object is not None:

@@ -42,6 +42,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         concerns=None,
         body=_compile_body(spec.get("conditions"), entries, options.environment, watch),
         tolerates_violations=False,
+        later=True,
         unmatched=_UNMATCHED,
     )
     if options.listener:

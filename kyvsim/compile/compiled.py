@@ -45,6 +45,8 @@ class CompiledRule(NamedTuple):
     """Whether an UPDATE may keep a violation that the old object had already."""
     properties: Template | None = None
     """What reports tell besides the message, where the rule says it."""
+    later: bool = False
+    """Whether it is looked at when the request's object is in the cluster already."""
     unmatched: Outcome | None = None
     """What is said of objects that it does not match."""
 

@@ -99,6 +99,7 @@ def _lower(
         properties=compile_template(data["reportProperties"], environment)
         if data.get("reportProperties")
         else None,
+        later=rule.generates or rule.mutates_existing,
     )
 
 

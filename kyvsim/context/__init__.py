@@ -2,5 +2,6 @@
 
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.request import request_context
+from kyvsim.context.variables import with_variables
 
-__all__ = ["SKIPPED", "EntryLoader", "JSONContext", "request_context"]
+__all__ = ["SKIPPED", "EntryLoader", "JSONContext", "request_context", "with_variables"]

@@ -31,14 +31,6 @@ class ApiPath(NamedTuple):
     """The subresource."""
 
 
-class Answer(NamedTuple):
-    """The body of an answer."""
-
-    body: Json
-    known: bool
-    """False for the empty list of a kind of which nothing was given."""
-
-
 def parse_path(path: str) -> ApiPath | None:
     """Return what a path without its query names, or None where it names no resource.
 
@@ -64,8 +56,8 @@ def parse_path(path: str) -> ApiPath | None:
     )
 
 
-def answer_get(url: str, cluster: ClusterView) -> Answer:
-    """Return the answer to a GET of a URL path with its query; raise `CallError`."""
+def answer_get(url: str, cluster: ClusterView) -> Json:
+    """Return what a GET of a URL path with its query is answered with; raise `CallError`."""
     path, _, query = url.partition("?")
     wanted = parse_path(path)
     if wanted is None:
@@ -76,7 +68,7 @@ def answer_get(url: str, cluster: ClusterView) -> Answer:
     return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
 
 
-def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Answer:
+def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:
     what = f"failed to get resource {wanted.api_version}/{kind}/{wanted.name}"
     if wanted.part not in _WHOLE_OBJECT:
         raise CallError(f'{what}: its subresource "{wanted.part}" is not among the objects given')
@@ -85,13 +77,13 @@ def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Answer:
         group = split_api_version(wanted.api_version)[0]
         resource = ".".join(filter(None, (wanted.resource, group)))
         raise CallError(f'{what}: {resource} "{wanted.name}" not found')
-    return Answer(found, known=True)
+    return found
 
 
-def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Answer:
-    everything = cluster.list(wanted.api_version, kind, "")
+def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Json:
+    revision = len(cluster.list(wanted.api_version, kind, "")) + 1
     items = list(cluster.list(wanted.api_version, kind, wanted.namespace))
-    metadata: dict[str, Json] = {"continue": "", "resourceVersion": str(len(everything) + 1)}
+    metadata: dict[str, Json] = {"continue": "", "resourceVersion": str(revision)}
     if query:
         try:
             options = parse_options(query, kind)
@@ -104,13 +96,12 @@ def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Answe
             metadata["continue"] = "more"
             metadata["remainingItemCount"] = float(len(items) - options.limit)
             items = items[: options.limit]
-    body = {
+    return {
         "apiVersion": wanted.api_version,
         "kind": f"{kind}List",
         "metadata": metadata,
         "items": items,
     }
-    return Answer(body, known=bool(everything))
 
 
 def list_of(api_version: str, resource: str, namespace: str, cluster: ClusterView) -> list[Json]:

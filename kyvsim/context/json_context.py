@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from kyvsim.context.variables import with_variables
+from kyvsim.context.variables import top_names, with_variables
 from kyvsim.kube.objects import Json
 from kyvsim.model.outside import Outside
 
@@ -53,17 +53,26 @@ class JSONContext:
         "_entries",
         "_entry_names",
         "_settled",
+        "_valued",
         "_variables",
         "deleting",
         "outside",
         "policy_namespace",
     )
 
-    def __init__(self, data: dict[str, Json], outside: Outside, *, deleting: bool) -> None:
+    def __init__(
+        self,
+        data: dict[str, Json],
+        outside: Outside,
+        *,
+        deleting: bool,
+        valued: frozenset[str] = frozenset(),
+    ) -> None:
         self._data = data
         self._entries: tuple[_LazyEntry, ...] = ()
         self._entry_names: frozenset[str] = frozenset()
         self._settled: set[_LazyEntry] = set()
+        self._valued = valued
         self._variables = _NOTHING
         self.outside = outside
         self.deleting = deleting
@@ -94,7 +103,7 @@ class JSONContext:
         self._entry_names = frozenset(entry.name for entry in entries)
 
     def _until(self, position: int) -> "JSONContext":
-        earlier = JSONContext(self._data, self.outside, deleting=self.deleting)
+        earlier = JSONContext(self._data, self.outside, deleting=self.deleting, valued=self._valued)
         earlier.policy_namespace = self.policy_namespace
         earlier._hold(self._entries[:position])
         earlier._settled = self._settled
@@ -108,13 +117,15 @@ class JSONContext:
     ) -> "JSONContext":
         """Return a context with further values and entries; this one stays as it is.
 
-        Dotted `variables` are merged in here, and again in every layer above.
+        Dotted `variables` are merged in here, and again in every layer above. They are what a user
+        gave: entries of their names need not ask anyone.
         """
         given = variables or self._variables
         data = {**self._data, **values}
-        added = JSONContext(
-            with_variables(data, given) if given else data, self.outside, deleting=self.deleting
-        )
+        if given:
+            data = with_variables(data, given)
+        valued = self._valued | top_names(variables) if variables else self._valued
+        added = JSONContext(data, self.outside, deleting=self.deleting, valued=valued)
         added.policy_namespace = self.policy_namespace
         added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
         added._settled = set(self._settled)
@@ -127,9 +138,15 @@ class JSONContext:
         inside.policy_namespace = namespace
         return inside
 
+    def asking(self, outside: Outside) -> "JSONContext":
+        """Return a context whose entries ask another world outside."""
+        elsewhere = self.layer(_NOTHING)
+        elsewhere.outside = outside
+        return elsewhere
+
     def holds(self, name: str) -> bool:
-        """Return whether a top-level name has a value already, without loading any entry."""
-        return name in self._data
+        """Return whether a user gave a value for a top-level name, or for something in it."""
+        return name in self._valued
 
     def with_object(self, obj: Json) -> "JSONContext":
         """Return a context in which `request.object` is another one."""

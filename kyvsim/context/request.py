@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kyvsim.context.images import load_images
 from kyvsim.context.json_context import JSONContext
-from kyvsim.context.variables import with_variables
+from kyvsim.context.variables import top_names, with_variables
 from kyvsim.kube.objects import Json
 from kyvsim.model.outside import Outside
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -26,7 +26,7 @@ def request_context(
     if variables:
         data = with_variables(data, variables)
     deleting = request.operation is Operation.DELETE
-    context = JSONContext(data, outside, deleting=deleting)
+    context = JSONContext(data, outside, deleting=deleting, valued=top_names(variables))
     subject = request.object
     return context.layer({}, (("images", lambda _: load_images(subject)),)) if subject else context
 

@@ -19,6 +19,11 @@ def split_name(name: str) -> tuple[str, ...]:
     return tuple(next(csv.reader([name], delimiter=".")))
 
 
+def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
+    """Return the top-level names that the variables stand in."""
+    return frozenset(split_name(name)[0] for name in variables)
+
+
 def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict[str, Json]:
     """Return `data` with the variables merged in; maps are merged, everything else is replaced."""
     for name, value in variables.items():

@@ -4,50 +4,83 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import groupby
 
-from kyvsim.kube.discovery import KindTable, crd_kinds, guessed_kind, kind_of_plural, plural
+from kyvsim.kube.discovery import (
+    KindTable,
+    crd_kinds,
+    guessed_kind,
+    is_builtin_group,
+    is_readable,
+    kind_of_plural,
+    plural,
+)
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kube.objects import Json, in_version, labels, object_key
 
-_DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 class GivenObjects:
-    """A `ClusterView` over a fixed collection of objects; of two with one name the first counts."""
+    """A `ClusterView` over a fixed collection of objects; of two with one name the first counts.
+
+    An object is one whatever version of its group it is asked for by, and comes back as that
+    version.
+    """
 
     def __init__(self, objects: Iterable[Json]) -> None:
-        self._by_key: dict[ObjectKey, Json] = {}
-        self._by_kind: dict[tuple[str, str], list[Json]] = {}
+        self._by_kind: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._kinds: dict[tuple[str, str], None] = {}
         self._listed: dict[tuple[str, str], dict[str, Sequence[Json]]] = {}
         for obj in objects:
-            key = object_key(obj)
-            if key not in self._by_key:
-                self._by_key[key] = obj
-                self._by_kind.setdefault((key.api_version, key.kind), []).append(obj)
+            api_version, kind, *place = object_key(obj)
+            some = self._by_kind.setdefault((split_api_version(api_version)[0], kind), {})
+            if some.setdefault((place[0], place[1]), obj) is obj:
+                self._kinds[api_version, kind] = None
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
-        return self._by_key.get(ObjectKey(api_version, kind, namespace, name))
+        group, version = split_api_version(api_version)
+        found = self._by_kind.get((group, kind), {}).get((namespace, name))
+        if found is None or not is_readable(group, version, kind, self._defined):
+            return None
+        return in_version(found, api_version)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
-        group = (api_version, kind)
-        listed = self._listed.get(group)
+        listed = self._listed.get((api_version, kind))
         if listed is None:
-            listed = self._listed[group] = _by_namespace(self._by_kind.get(group, ()))
+            listed = self._listed[api_version, kind] = self._by_namespace(api_version, kind)
         return listed.get(namespace, ())
 
+    def _by_namespace(self, api_version: str, kind: str) -> dict[str, Sequence[Json]]:
+        """Return objects by namespace and all of them under "", in the order in which APIs list."""
+        group, version = split_api_version(api_version)
+        some = self._by_kind.get((group, kind))
+        if not some or not is_readable(group, version, kind, self._defined):
+            return {}
+        ordered = sorted(some.items(), key=lambda item: item[0])
+        everything = [(place[0], in_version(obj, api_version)) for place, obj in ordered]
+        listed: dict[str, Sequence[Json]] = {
+            namespace: tuple(obj for _, obj in found)
+            for namespace, found in groupby(everything, key=lambda item: item[0])
+        }
+        return {**listed, "": tuple(obj for _, obj in everything)}
+
     def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that was given, in input order."""
-        return self._by_kind.keys()
+        """Return apiVersion and kind of everything as it was given, in input order."""
+        return self._kinds.keys()
 
     def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, or what the name suggests.
+        """Return the kind that paths call `name`, "" where there can be none.
 
-        There may be kinds that nobody gave an object of.
+        Outside of Kubernetes' own groups there may be kinds that nobody gave an object of: there
+        it is the kind that the name suggests.
         """
-        found = self._kind_by_plural.get((api_version, name))
-        known = found or kind_of_plural(split_api_version(api_version)[0], name, self._defined)
-        return known or guessed_kind(name)
+        group, version = split_api_version(api_version)
+        known = self._kind_by_plural.get((group, name))
+        kind = known or kind_of_plural(group, name, self._defined)
+        if not kind:
+            return "" if is_builtin_group(group) else guessed_kind(name)
+        return kind if is_readable(group, version, kind, self._defined) else ""
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return False: upstream's stand-in for a cluster says so of every kind.
@@ -59,25 +92,13 @@ class GivenObjects:
 
     @cached_property
     def _defined(self) -> KindTable:
-        return crd_kinds(self._by_kind.get(_DEFINITIONS, ()))
+        return crd_kinds(self._by_kind.get(_DEFINITIONS, {}).values())
 
     @cached_property
     def _kind_by_plural(self) -> dict[tuple[str, str], str]:
-        """Return the given kinds by apiVersion and plural, guessed where nobody defines it."""
-        return {
-            (api_version, plural(split_api_version(api_version)[0], kind, self._defined)): kind
-            for api_version, kind in self._by_kind
-        }
+        """Return the given kinds by group and plural, guessed where nobody defines it."""
+        return {(group, plural(group, kind, self._defined)): kind for group, kind in self._by_kind}
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a given Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))
-
-
-def _by_namespace(objects: Sequence[Json]) -> dict[str, Sequence[Json]]:
-    """Return objects by namespace and all of them under "", in the order in which an API lists."""
-    ordered = sorted(objects, key=lambda obj: object_key(obj)[2:])
-    listed: dict[str, Sequence[Json]] = {}
-    for namespace, some in groupby(ordered, key=lambda obj: object_key(obj).namespace):
-        listed[namespace] = tuple(some)
-    return {**listed, "": tuple(ordered)}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kyvsim.compile import CompiledRule, Step
-from kyvsim.context import JSONContext, request_context
+from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
 from kyvsim.engine.mocked_request import with_given_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
@@ -17,6 +17,7 @@ from kyvsim.rules.protocol import Outcome, skipped
 
 _APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")
+_OLD_OBJECT = "request.oldObject"
 _NOBODY = UserInfo(
     "kyverno:kyverno-invalid-controller",
     "kyverno:invaliduid",
@@ -97,16 +98,33 @@ def _passed_over(unchecked: tuple[str, ...]) -> str:
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
     """Return the request with the values given for it put in, or None where no object is left."""
     key = object_key(request.subject)
+    variables: Mapping[str, Json] = {}
     if world.values:
         variables = world.values.for_resource(policy, key.name)
         request = with_given_operation(request, variables)
-        scope = request_context(request, world.outside, variables)
+    outside = world.outside_before(_stored(request, variables, world))
+    scope = request_context(request, outside, variables)
+    if variables:
         request = _read_back(request, scope)
-    else:
-        scope = request_context(request, world.outside, {})
     subject = request.subject
     facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
     return RuleInput(request, facts, scope, request.object) if facts else None
+
+
+def _stored(request: AdmissionRequest, variables: Mapping[str, Json], world: World) -> Json | None:
+    """Return what a cluster has of the object that a request brings while it is admitted.
+
+    At CREATE it has nothing. A subresource is created of an object that is there.
+    """
+    if world.arriving is None or (
+        request.operation is Operation.CREATE and not request.subresource
+    ):
+        return None
+    given = {name: value for name, value in variables.items() if name.startswith(_OLD_OBJECT)}
+    if not given:
+        return world.arriving
+    changed = with_variables({"request": {"oldObject": request.old_object}}, given)
+    return changed["request"]["oldObject"]
 
 
 def _read_back(request: AdmissionRequest, scope: JSONContext) -> AdmissionRequest:
@@ -127,11 +145,14 @@ def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -
         variables = world.values.for_rule(policy, rule.rule.name)
         if variables:
             given = given._replace(scope=given.scope.layer({}, variables=variables))
+    if rule.later and world.arriving is not None:
+        given = given._replace(scope=given.scope.asking(world.outside))
     outcome = evaluate_rule(rule, given)
     if outcome is None or not keeps_old_violation(rule, given, outcome):
         return outcome
     before = _as_created(given.request)
-    old = open_request(before, world._replace(values=None), policy)
+    # The object is there, old as it is.
+    old = open_request(before, world._replace(values=None, arriving=None), policy)
     earlier = evaluate_rule(rule, _by_nobody(old)) if old else None
     return _TOLERATED if earlier and earlier.status is RuleStatus.FAIL else outcome
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kyvsim.engine.cluster_before import ClusterBefore
+from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
@@ -19,9 +21,18 @@ class World(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
+    arriving: Json | None = None
+    """The object of `cluster` that the request brings; None where no such object is there yet."""
 
     @property
     def outside(self) -> Outside:
         """What context entries and rules can ask."""
         mocks = self.values.mocks if self.values else NO_MOCKS
         return Outside(self.cluster, mocks, self.answers_calls, self.sources)
+
+    def outside_before(self, old: Json | None) -> Outside:
+        """Return what can be asked while the request is admitted: `old` is there, or nothing."""
+        outside = self.outside
+        if self.arriving is None:
+            return outside
+        return outside._replace(cluster=ClusterBefore(self.cluster, self.arriving, old))

@@ -1,4 +1,4 @@
-"""Known kinds: their plural names, and whether they live in namespaces.
+"""Known kinds: their plural names, their versions, and whether they live in namespaces.
 
 The table is package data (`builtin_kinds.json`), read on first use. Custom resource definitions
 extend it: every function takes the kinds that `crd_kinds` finds as `extra`.
@@ -18,6 +18,8 @@ class KindFacts(NamedTuple):
 
     plural: str
     namespaced: bool
+    versions: tuple[str, ...] = ()
+    """Those that are served; () where they are not known."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -25,15 +27,41 @@ KindTable = Mapping[tuple[str, str], KindFacts]
 
 NO_KINDS: KindTable = MappingProxyType({})
 
+_FORMER_VERSIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "admissionregistration.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "apiextensions.k8s.io": frozenset({"v1beta1"}),
+        "apiregistration.k8s.io": frozenset({"v1beta1"}),
+        "apps": frozenset({"v1beta1", "v1beta2"}),
+        "authentication.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "authorization.k8s.io": frozenset({"v1beta1"}),
+        "autoscaling": frozenset({"v2beta1", "v2beta2"}),
+        "batch": frozenset({"v1beta1", "v2alpha1"}),
+        "certificates.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "coordination.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "discovery.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "events.k8s.io": frozenset({"v1beta1"}),
+        "flowcontrol.apiserver.k8s.io": frozenset({"v1alpha1", "v1beta1", "v1beta2", "v1beta3"}),
+        "networking.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "node.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "policy": frozenset({"v1beta1"}),
+        "rbac.authorization.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "resource.k8s.io": frozenset({"v1alpha1", "v1alpha2", "v1alpha3"}),
+        "scheduling.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+        "storage.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
+    }
+)
+"""What releases of Kubernetes served besides the versions of the table, or serve where asked to."""
+
 
 @lru_cache(maxsize=1)
 def _builtin_kinds() -> KindTable:
     table = read_table(__file__, "builtin_kinds.json")
     return MappingProxyType(
         {
-            (group, kind): KindFacts(plural, bool(namespaced))
+            (group, kind): KindFacts(plural, bool(namespaced), tuple(versions) or ("v1",))
             for group, kinds in table.items()
-            for kind, (plural, namespaced) in kinds.items()
+            for kind, (plural, namespaced, *versions) in kinds.items()
         }
     )
 
@@ -57,6 +85,28 @@ def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
 def is_builtin(group: str, kind: str) -> bool:
     """Return whether a kind is one of Kubernetes' own."""
     return (group, kind) in _builtin_kinds()
+
+
+def is_builtin_group(group: str) -> bool:
+    """Return whether a group is one of Kubernetes' own."""
+    return any(group == known for known, _ in _builtin_kinds())
+
+
+def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple[str, ...]:
+    """Return the versions in which a kind is served, () where they are not known."""
+    facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
+    return facts.versions if facts else ()
+
+
+def is_readable(group: str, version: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
+    """Return whether some cluster serves a kind in a version; True where nothing is known of it.
+
+    Nobody says of which release a cluster is: versions that went with an older one count.
+    """
+    if is_builtin(group, kind) and version in _FORMER_VERSIONS.get(group, ()):
+        return True
+    versions = served_versions(group, kind, extra)
+    return not versions or version in versions
 
 
 def every_kind(extra: KindTable = NO_KINDS) -> KindTable:
@@ -124,6 +174,20 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
         kind = text_field(names, "kind")
         if kind:
             namespaced = text_field(spec, "scope") != "Cluster"
-            facts = KindFacts(text_field(names, "plural"), namespaced)
+            facts = KindFacts(text_field(names, "plural"), namespaced, _versions_of(spec))
             table[text_field(spec, "group"), kind] = facts
     return MappingProxyType(table)
+
+
+def _versions_of(spec: Json) -> tuple[str, ...]:
+    """Return the versions that a definition serves, () where it names none."""
+    listed = spec.get("versions")
+    if listed.__class__ is not list:
+        only = text_field(spec, "version")
+        return (only,) if only else ()
+    served = (
+        text_field(one, "name")
+        for one in listed
+        if one.__class__ is dict and one.get("served") is not False
+    )
+    return tuple(filter(None, served))

@@ -53,6 +53,14 @@ def _string_map(found: Json) -> dict[str, str]:
     return coerced if all(value.__class__ is str for value in coerced.values()) else {}
 
 
+def in_version(obj: Json, api_version: str) -> Json:
+    """Return `obj` as it is read under another version of its group; its fields stay as they are.
+
+    What the API server would convert is not.
+    """
+    return obj if obj["apiVersion"] == api_version else {**obj, "apiVersion": api_version}
+
+
 def object_key(obj: Json) -> ObjectKey:
     """Return the identity of `obj`; missing parts are empty texts."""
     meta = metadata(obj)

@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/clients/dclient/helpers.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
@@ -23,9 +23,7 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
     # Of a subresource the fake API upstream gives the whole object; so it is patched here.
     kind = (wanted.get("kind") or "").partition("/")[0]
     api_version, name = (wanted.get(key) or "" for key in ("apiVersion", "name"))
-    given = [
-        pair for pair in cluster.kinds() if matches(api_version, pair[0]) and matches(kind, pair[1])
-    ]
+    given = list(dict.fromkeys(_meant(api_version, kind, cluster.kinds())))
     if name and namespace and not has_wildcard(name + namespace):
         found = [cluster.get(*pair, namespace, name) for pair in given]
         if None in found or not found:
@@ -42,6 +40,24 @@ def find_targets(wanted: Mapping[str, Json], namespace: str, cluster: ClusterVie
         for obj in cluster.list(*pair, "")
         if _is_named(obj, namespace, name) and fits(labels(obj))
     ]
+
+
+def _meant(
+    api_version: str, kind: str, kinds: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Give apiVersion and kind of what a target means; objects are read in the version it names."""
+    group = split_api_version(api_version)[0]
+    for known in kinds:
+        if not matches(kind, known[1]):
+            continue
+        if matches(api_version, known[0]):
+            yield known
+        elif api_version and not has_wildcard(api_version) and _group(known) == group:
+            yield api_version, known[1]
+
+
+def _group(known: tuple[str, str]) -> str:
+    return split_api_version(known[0])[0]
 
 
 def _without_wildcards(selector: Mapping[str, Json]) -> Json:

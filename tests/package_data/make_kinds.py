@@ -1,5 +1,7 @@
 """Writes kyvsim/kube/builtin_kinds.json: group → kind → [plural, 1 where namespaced].
 
+After these stand the served versions, where they are others than v1 alone.
+
 The kinds are those of the schemas beside this checkout. `namespaced` is what the
 reference's command line assumes: it takes kinds that its own table lacks for namespaced ones.
 """
@@ -29,12 +31,15 @@ UNKNOWN_TO_REFERENCE = frozenset(
 
 def make_table(kinds):
     """Return the table for `kinds` of kubernetes.json."""
-    table = {}
+    table, versions = {}, {}
     for name, facts in kinds.items():
         api_version, _, kind = name.rpartition("/")
-        group = api_version.rpartition("/")[0]
+        group, _, version = api_version.rpartition("/")
         namespaced = facts["namespaced"] or (group, kind) in UNKNOWN_TO_REFERENCE
         table.setdefault(group, {})[kind] = [facts["plural"], int(namespaced)]
+        versions.setdefault((group, kind), []).append(version)
+    for (group, kind), served in versions.items():
+        table[group][kind] += sorted(served) if served != ["v1"] else []
     return table
 
 

@@ -10,7 +10,7 @@ from posixpath import normpath
 from typing import NamedTuple
 
 from kyvsim.context.access_review import can_review, review
-from kyvsim.context.cluster_api import Answer, CallError, answer_get, parse_path
+from kyvsim.context.cluster_api import CallError, answer_get, parse_path
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import (
@@ -74,6 +74,8 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
         try:
             filled = template.render(scope)
         except QueryError as error:
+            if scope.holds(name):
+                return SKIPPED
             raise QueryError(
                 "failed to fetch data for APICall: failed to substitute variables in context entry "
                 f"{name} {shown}: {error.message}"
@@ -135,22 +137,19 @@ def _mocked(mock: CallAnswer, entry: _Entry, filled: Mapping[str, Json]) -> Json
 
 
 def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONContext) -> Json:
-    """Return what the objects given answer; values given for the name stand in for no answer."""
+    """Return what the objects given answer, where the user gave no value."""
     _check_namespace(call.path, scope.policy_namespace)
-    valued = scope.holds(entry.name)
+    if scope.holds(entry.name):
+        return SKIPPED
     try:
-        answer = _answer(call, entry.name, scope)
+        body = _answer(call, entry.name, scope)
     except CallError as error:
-        if valued:
-            return SKIPPED
         if entry.default is not None:
             return entry.default
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    if valued and not answer.known:
-        return SKIPPED
-    if entry.default is not None and answer.body == entry.default:
-        return answer.body
-    return _queried(answer.body, entry, filled)
+    if entry.default is not None and body == entry.default:
+        return body
+    return _queried(body, entry, filled)
 
 
 def _queried(body: Json, entry: _Entry, filled: Mapping[str, Json]) -> Json:
@@ -187,7 +186,7 @@ def _check_namespace(path: str, namespace: str) -> None:
     raise QueryError(f"failed to fetch data for APICall: {problem}")
 
 
-def _answer(call: _Call, name: str, scope: JSONContext) -> Answer:
+def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
     if not call.path:
         raise CallError(
             f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
@@ -202,7 +201,7 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Answer:
         ) from error
 
 
-def _answer_of_api(call: _Call, cluster: ClusterView) -> Answer:
+def _answer_of_api(call: _Call, cluster: ClusterView) -> Json:
     if call.method == "GET":
         return answer_get(call.path, cluster)
     wanted = parse_path(call.path)
@@ -210,7 +209,7 @@ def _answer_of_api(call: _Call, cluster: ClusterView) -> Answer:
         raise CallError("kyvsim answers no such call")
     if not can_review(cluster):
         raise CallError("no RBAC objects are given to answer from")
-    return Answer(review(call.data, cluster, wanted.namespace), known=True)
+    return review(call.data, cluster, wanted.namespace)
 
 
 LOADER = ContextLoader("apiCall", _compile)

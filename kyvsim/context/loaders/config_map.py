@@ -20,6 +20,8 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
         try:
             wanted = template.value if template.constant else template.render(scope)
         except QueryError as error:
+            if scope.holds(name):
+                return SKIPPED
             raise QueryError(
                 f"failed to retrieve config map for context entry {name}: failed to substitute "
                 f"variables in context {name} configMap: {error.message}"
@@ -31,6 +33,8 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
                 f'configMap namespace "{namespace}" is different from policy namespace '
                 f'"{scope.policy_namespace}"'
             )
+        if scope.holds(name):
+            return SKIPPED
         found = scope.outside.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
             # Without a cluster the entry stays undefined, so that values can stand in for it.

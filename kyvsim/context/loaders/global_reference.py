@@ -30,9 +30,9 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
             return SKIPPED
         try:
             filled = template.render(scope)
-            found = _find(filled["name"], outside, environment)
-            if found is SKIPPED and scope.holds(name):
+            if scope.holds(name) and _key(filled["name"]) not in outside.mocks.global_data:
                 return SKIPPED
+            found = _find(filled["name"], outside, environment)
             return _queried(_present(found, filled["name"]), filled["jmesPath"], name, environment)
         except QueryError as error:
             raise QueryError(
@@ -42,9 +42,13 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
     return load
 
 
+def _key(name: str) -> str:
+    return name.partition(".")[0]
+
+
 def _present(found: Json, name: str) -> Json:
     if found is SKIPPED:
-        raise QueryError(f"failed to fetch entry key={name.partition('.')[0]}")
+        raise QueryError(f"failed to fetch entry key={_key(name)}")
     return found
 
 
@@ -101,7 +105,7 @@ def _kept(spec: Json, outside: Outside) -> Json:
     if mock is not None and mock.good:
         return mock.body
     try:
-        return answer_get(path, outside.cluster).body if path and mock is None else SKIPPED
+        return answer_get(path, outside.cluster) if path and mock is None else SKIPPED
     except CallError:
         return SKIPPED
 

@@ -1,18 +1,18 @@
 """The kinds that a cluster serves, as policies name them.
 
-Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go. Versions of
-Kubernetes' own groups are those of Kubernetes 1.35.
+Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 """
 
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import every_kind, is_builtin
+from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, text_field
 from kyvsim.kube.wildcard import matches
 from kyvsim.sim.server import Store
 
-_FURTHER_VERSIONS = MappingProxyType({"autoscaling": ("v1", "v2")})
+_ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
+"""Those that a kind may have of which no versions are known."""
 _PARTS = MappingProxyType(
     {
         "Deployment": ("scale",),
@@ -73,26 +73,15 @@ def kind_key(text: str, store: Store) -> ObjectKey | None:
     for key in every_kind(store.defined):
         if key[1] != kind or not matches(group, key[0]):
             continue
-        for served in _versions(key, store):
+        for served in served_versions(*key, store.defined) or _ANY_VERSION:
             if matches(version, served):
                 return ObjectKey(f"{key[0]}/{served}" if key[0] else served, kind, "", "")
     return None
 
 
 def _serves(key: tuple[str, str], pattern: str, store: Store) -> bool:
-    return any(matches(pattern, version) for version in _versions(key, store))
-
-
-def _versions(key: tuple[str, str], store: Store) -> tuple[str, ...]:
-    group, kind = key
-    if is_builtin(group, kind):
-        return _FURTHER_VERSIONS.get(group, ("v1",))
-    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
-        spec = definition.get("spec") or {}
-        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == key:
-            served = [one for one in spec.get("versions") or () if one.get("served") is not False]
-            return tuple(str(one["name"]) for one in served) or ("v1",)
-    return ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
+    versions = served_versions(*key, store.defined) or _ANY_VERSION
+    return any(matches(pattern, version) for version in versions)
 
 
 def _parts(key: tuple[str, str], pattern: str, store: Store) -> list[str]:

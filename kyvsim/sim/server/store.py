@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, is_namespaced, kind_of_plural
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kube.objects import (
+    Json,
+    ObjectKey,
+    in_version,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -49,7 +57,7 @@ class Store:
         if self.read_keys is not None:
             self.read_keys.add(ObjectKey(group, kind, namespace, name))
         found = self._objects.get((group, kind), {}).get((namespace, name))
-        return _as_version(found, api_version)
+        return None if found is None else in_version(found, api_version)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
@@ -58,7 +66,7 @@ class Store:
             self.read_keys.add(ObjectKey(group, kind, namespace, ""))
         some = self._objects.get((group, kind), {})
         return [
-            _as_version(obj, api_version)
+            in_version(obj, api_version)
             for (place, _), obj in sorted(some.items(), key=lambda item: item[0])
             if not namespace or place == namespace
         ]
@@ -135,9 +143,3 @@ class Store:
         self.changes.append(change)
         for watcher in self._watchers:
             watcher(change)
-
-
-def _as_version(obj: Json | None, api_version: str) -> Json | None:
-    if obj is None or obj["apiVersion"] == api_version:
-        return obj
-    return {**obj, "apiVersion": api_version}

@@ -94,6 +94,40 @@ def test_a_bad_policy_is_told_and_the_good_ones_go_on(write, inputs):
     assert len(heard(found)) == 1
 
 
+UNIQUE = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: unique}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [HorizontalPodAutoscaler]}}]}
+    context:
+    - name: others
+      apiCall:
+        urlPath: /apis/autoscaling/v1/namespaces/{{ request.namespace }}/horizontalpodautoscalers
+        jmesPath: items[].spec.scaleTargetRef.name
+    validate:
+      message: taken
+      deny:
+        conditions:
+          any: [{key: "{{ request.object.spec.scaleTargetRef.name }}", operator: AnyIn,
+                 value: "{{ others }}"}]
+"""
+SCALER = """{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler,
+metadata: {name: %s, namespace: shop}, spec: {scaleTargetRef: {name: %s}}}"""
+
+
+def test_a_policy_against_duplicates_denies_duplicates_and_nothing_else(write):
+    resources = write("r.yaml", SCALER % ("a", "web"), SCALER % ("b", "web"), SCALER % ("c", "x"))
+    found = heard(open_application(ApplyInputs((write("p.yaml", UNIQUE),), (resources,))))
+    assert [(name, status) for name, status, _ in found] == [
+        ("a", "fail"),
+        ("b", "fail"),
+        ("c", "pass"),
+    ]
+
+
 def test_values_and_settings_reach_the_rules(write, inputs):
     by_file = inputs._replace(values_file=write("v.yaml", VALUES))
     assert [status for _, status, _ in heard(open_application(by_file))] == ["pass"]

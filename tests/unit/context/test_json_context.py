@@ -107,5 +107,10 @@ def test_another_object_leaves_the_rest_of_the_request():
 def test_a_confined_context_stays_confined_in_its_layers():
     scope = context(a=1.0).confined("shop").layer({"b": 2.0})
     assert scope.policy_namespace == "shop"
-    assert scope.holds("a")
-    assert not scope.holds("c")
+
+
+def test_names_that_a_user_gave_values_for_are_known_in_every_layer():
+    scope = context(a=1.0).layer({}, variables={"b.c": 2.0}).layer({"d": 3.0})
+    assert scope.holds("b")
+    assert not scope.holds("a")
+    assert not scope.holds("d")

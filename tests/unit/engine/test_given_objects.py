@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.engine import GivenObjects
+from kyvsim.kube.discovery import plural
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def given(thing):
 
 def test_an_object_is_found_by_its_whole_identity(given):
     assert given.get("v1", "ConfigMap", "one", "a")["metadata"]["name"] == "a"
-    for other in (("v2", "ConfigMap"), ("v1", "Secret")):
+    for other in (("v2", "ConfigMap"), ("v1", "Secret"), ("apps/v1", "ConfigMap")):
         assert given.get(*other, "one", "a") is None
     assert given.get("v1", "ConfigMap", "", "a") is None
 
@@ -31,6 +32,76 @@ def test_of_two_with_one_name_the_first_counts(thing):
     given = GivenObjects([first, second])
     assert given.get("v1", "ConfigMap", "shop", "a") is first
     assert list(given.list("v1", "ConfigMap", "")) == [first]
+
+
+SCALER = "HorizontalPodAutoscaler"
+
+
+@pytest.mark.parametrize(
+    ("given_as", "kind", "asked_as"),
+    [
+        ("autoscaling/v2", SCALER, "autoscaling/v1"),
+        ("autoscaling/v1", SCALER, "autoscaling/v2"),
+        ("autoscaling/v2", SCALER, "autoscaling/v2beta2"),
+        ("batch/v1", "CronJob", "batch/v1beta1"),
+        ("policy/v1", "PodDisruptionBudget", "policy/v1beta1"),
+        ("networking.k8s.io/v1beta1", "Ingress", "networking.k8s.io/v1"),
+        ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowcontrol.apiserver.k8s.io/v1beta3"),
+        ("x.io/v1", "Widget", "x.io/v2"),
+    ],
+)
+def test_an_object_is_read_under_every_version_of_its_group(thing, given_as, kind, asked_as):
+    obj = thing(kind, "a", api_version=given_as, spec={"x": "y"})
+    given = GivenObjects([obj])
+    assert given.get(given_as, kind, "shop", "a") is obj
+    read = {**obj, "apiVersion": asked_as}
+    assert given.get(asked_as, kind, "shop", "a") == read
+    assert list(given.list(asked_as, kind, "shop")) == [read]
+    assert given.kind_of(asked_as, plural(given_as.partition("/")[0], kind)) == kind
+
+
+@pytest.mark.parametrize(("group", "kind"), [("autoscaling", SCALER), ("batch", "CronJob")])
+def test_no_object_is_read_under_a_version_that_never_was(thing, group, kind):
+    given = GivenObjects([thing(kind, "a", api_version=f"{group}/v1")])
+    assert given.get(f"{group}/v9", kind, "shop", "a") is None
+    assert not given.list(f"{group}/v9", kind, "")
+    assert given.kind_of(f"{group}/v9", plural(group, kind)) == ""
+
+
+def test_a_definition_says_under_which_versions_objects_are_read(thing):
+    versions = [
+        {"name": "v1", "served": True},
+        {"name": "v1beta1"},
+        {"name": "v1alpha1", "served": False},
+    ]
+    spec = {"group": "x.io", "names": {"kind": "Ox", "plural": "oxen"}, "versions": versions}
+    definition = thing(
+        "CustomResourceDefinition",
+        "oxen.x.io",
+        "",
+        api_version="apiextensions.k8s.io/v1",
+        spec=spec,
+    )
+    given = GivenObjects([thing("Ox", "a", api_version="x.io/v1"), definition])
+    assert given.kind_of("x.io/v1beta1", "oxen") == "Ox"
+    assert given.get("x.io/v1beta1", "Ox", "shop", "a")["apiVersion"] == "x.io/v1beta1"
+    for version in ("v1alpha1", "v2"):
+        assert given.kind_of(f"x.io/{version}", "oxen") == ""
+        assert given.get(f"x.io/{version}", "Ox", "shop", "a") is None
+
+
+def test_one_name_in_two_versions_is_one_object(thing):
+    first = thing(SCALER, "a", api_version="autoscaling/v2")
+    given = GivenObjects([first, thing(SCALER, "a", api_version="autoscaling/v1")])
+    assert list(given.list("autoscaling/v2", SCALER, "")) == [first]
+    assert list(given.kinds()) == [("autoscaling/v2", SCALER)]
+
+
+def test_groups_of_kubernetes_have_no_other_plurals(thing):
+    given = GivenObjects([thing("Deployment", "a", api_version="apps/v1")])
+    assert given.kind_of("apps/v1", "deployment") == ""
+    assert given.kind_of("v1", "pod") == ""
+    assert given.kind_of("x.io/v1", "oxen") == "Oxen"
 
 
 def names(found):

@@ -185,3 +185,11 @@ def test_one_applied_rule_ends_the_policy_after_all_its_targets(run, policy, tri
     rules = [{**rule, "name": name} for name in ("one", "two")]
     response = run([policy(*rules, applyRules="One", background=False)], trigger, given=given)
     assert [one.rule.name for one in response.responses[0].results] == ["one"] * 3
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_targets_are_read_in_the_version_that_is_asked_for(patch, version):
+    target = {"apiVersion": f"networking.k8s.io/{version}", "kind": "NetworkPolicy"}
+    (result,) = patch({**target, "namespace": "shop", "name": "n"}).responses[0].results
+    assert result.status.value == "pass"
+    assert result.targets[0].object["apiVersion"] == f"networking.k8s.io/{version}"

@@ -93,13 +93,17 @@ spec:
 
 @pytest.fixture
 def compiled(tmp_path):
+    return compile_text(POLICIES, tmp_path)
+
+
+def compile_text(text, folder):
     from kyvsim.api.system import system_environment  # noqa: PLC0415 — what commands use
     from kyvsim.compile import CompileOptions, compile_policies  # noqa: PLC0415 — the same
     from kyvsim.load.documents import STRICT, read_documents  # noqa: PLC0415 — the same
     from kyvsim.load.policy import load_policies  # noqa: PLC0415 — the same
 
-    file = tmp_path / "p.yaml"
-    file.write_text(POLICIES)
+    file = folder / "p.yaml"
+    file.write_text(text)
     documents, _ = read_documents([str(file)], None, STRICT)
     policies, remarks = load_policies(documents)
     assert not remarks
@@ -123,6 +127,19 @@ def test_only_a_cluster_is_asked(compiled, in_cluster, expected):
     answers = observe(given, ()).triggers[""][ObjectKey("v1", "Pod", "default", "a")]
     (response,) = answers.responses["one"]
     assert {one.rule.name: one.status.value for one in response.results} == expected
+
+
+def test_what_is_created_is_not_in_the_cluster_of_its_own_run(tmp_path):
+    config = obj("ConfigMap", "config", data={"on": "y"})
+    policies = compile_text(POLICIES.replace("[Pod]", "[ConfigMap]"), tmp_path)
+    given = inputs([config], policies, in_cluster=True)
+    seen = observe(given, ["UPDATE"]).triggers
+    key = object_key(config)
+    status = {
+        operation: [one.status.value for one in answers[key].responses["one"][0].results]
+        for operation, answers in seen.items()
+    }
+    assert status == {"": ["error"], "UPDATE": ["pass"]}
 
 
 def test_each_operation_has_a_run_and_the_default_one_too(compiled):

@@ -93,18 +93,34 @@ def test_a_default_stands_in_for_a_failed_call_and_is_not_queried(call):
     assert found == {"a": 1}
 
 
-def test_values_stand_in_for_what_nobody_gave(call):
-    given = Values(global_values={"got": {"items": ["v"]}})
+VALUES = (
+    Values(global_values={"got": {"items": ["v"]}}),
+    Values(global_values={"got.items": ["v"]}),
+    Values(resource_values={("p", "web"): {"got": {"items": ["v"]}}}),
+    Values(rule_values={("p", "r"): {"got": {"items": ["v"]}}}),
+)
+
+
+@pytest.mark.parametrize("given", VALUES)
+def test_a_value_that_a_user_wrote_wins(call, given):
     assert call(given, urlPath="/api/v1/secrets") == {"items": ["v"]}
     assert call(given, urlPath=f"{MAPS}/no", default="d") == {"items": ["v"]}
     assert call(given, service={"url": "http://x.io"}) == {"items": ["v"]}
-    # What is given wins, an empty list of it too.
-    assert call(given, urlPath=MAPS, jmesPath="items[].data.k") == ["1", "2"]
-    assert call(given, urlPath="/api/v1/namespaces/no/configmaps", jmesPath="[kind, items]") == [
-        "ConfigMapList",
-        [],
-    ]
+    assert call(given, urlPath=MAPS, jmesPath="items[].data.k") == {"items": ["v"]}
+    assert call(given, urlPath="/api/v1/{{request.object.no}}") == {"items": ["v"]}
+
+
+def test_a_kind_of_which_nothing_is_given_has_an_empty_list(call):
     assert call(urlPath="/api/v1/secrets", jmesPath="[kind, items]") == ["SecretList", []]
+
+
+def test_a_value_that_an_option_set_wins(call):
+    assert call(Values(overrides={"got": "v"}), urlPath=MAPS) == "v"
+
+
+def test_a_value_for_another_name_is_none_for_the_entry(call):
+    given = Values(global_values={"other.got": "v", "request.got": "v"})
+    assert call(given, urlPath=MAPS, jmesPath="items[].data.k") == ["1", "2"]
 
 
 def test_mocks_answer_first(call, mocked):

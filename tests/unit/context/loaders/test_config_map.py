@@ -7,6 +7,7 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import QueryError
 from kyvsim.model.outside import Outside
+from kyvsim.model.values import Values
 
 
 @pytest.fixture
@@ -51,6 +52,21 @@ def test_the_namespace_is_the_one_that_is_named_or_the_policy_s_or_default(
 def test_a_map_that_is_not_given_is_left_to_values(ask):
     assert ask({"name": "d"}) is None
     assert ask({"name": "d"}, v={"data": {"a": "3"}}) == {"data": {"a": "3"}}
+
+
+def test_a_value_that_a_user_wrote_wins(rule, run, verdicts, pod, thing):
+    body = rule(configMap={"name": "m", "namespace": "{{ request.namespace }}"})
+    body["validate"]["deny"]["conditions"]["all"][0]["key"] = "{{ got.data.k }}"
+    body["validate"]["message"] = "got {{ got.data.k }}"
+    given = [thing("ConfigMap", "m", data={"k": "stored"})]
+
+    def asked(values):
+        ((_, _, message),) = verdicts(run(body, pod(), given=given, values=values))
+        return message
+
+    assert asked(None) == "got stored"
+    assert asked(Values(global_values={"got.data.k": "written"})) == "got written"
+    assert asked(Values(rule_values={("p", "r"): {"got.data": {"k": "mine"}}})) == "got mine"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def test_values_and_mocks_stand_in_for_global_data(refer, mocked):
     valued = Values(global_values={"got": {"v": "w"}})
     assert refer(valued, name="no") == {"v": "w"}
     assert refer(valued, given=[], name="no") == {"v": "w"}
+    assert refer(valued, name="maps") == {"v": "w"}
     data = GlobalData({"a": {"b": [1.0]}}, "a", (("first", "b[0]"),))
     mocks = mocked((("", "https://x.io"), 200, {"s": "t"}), no=data, plain=GlobalData([{"p": "q"}]))
     assert refer(mocks, name="no") == {"first": 1}
