@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.source import Location
 
 
@@ -23,7 +24,7 @@ class TimelineEvent(NamedTuple):
     outcome: str
     """How it ended in one word: `done`, `denied`, `failed`, `skipped`, `waiting` …"""
     message: str = ""
-    """Why, or what it was done for."""
+    """What it was done for, or what was said of it; its obstacles say why it failed."""
     cause: int | None = None
     """The number of the event that led to it."""
     before: Json = None
@@ -32,6 +33,17 @@ class TimelineEvent(NamedTuple):
     """The object after; None where it is gone or is not told."""
     policies: tuple[str, ...] = ()
     """The policies on whose account it was done, as `policy/rule` or `policy`."""
+    obstacles: tuple[Obstacle, ...] = ()
+    """What kept it from coming about, wholly or in part."""
+    given_up: bool = False
+    """Whether it is not tried again although it failed."""
+
+    @property
+    def told(self) -> str:
+        """All that is to be said of it: its message, what stood in the way, and if it ends so."""
+        why = "; ".join(dict.fromkeys(one.message for one in self.obstacles))
+        end = "it is given up" if self.given_up else ""
+        return "; ".join(filter(None, (": ".join(filter(None, (self.message, why))), end)))
 
 
 class HazardLevel(StrEnum):

@@ -38,6 +38,6 @@ def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
     for event in outcome.events:
         key = event.object
         name = "/".join(filter(None, (key.namespace, key.name)))
-        message = f": {event.message}" if event.message else ""
+        message = f": {event.told}" if event.told else ""
         told = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
         yield safe_line(f"{event.time:8.3f}  {told}")

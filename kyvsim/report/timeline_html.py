@@ -134,9 +134,7 @@ def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, no
     )
     under = "".join(_under(event, cause))
     body = f"<details><summary>{head}</summary>{under}</details>" if under else head
-    message = (
-        f'<div class="message">{html_text(event.message.strip())}</div>' if event.message else ""
-    )
+    message = f'<div class="message">{html_text(event.told.strip())}</div>' if event.told else ""
     # A card may be as wide as two lanes where there is room to its right.
     span = min(2, count - lane)
     place = f'style="--lane: {lane + 2}; --span: {span}"'

@@ -31,10 +31,10 @@ def _ending(usual: Simulation, ending: Ending) -> Iterator[str]:
 
 
 def _event(event: TimelineEvent) -> str:
-    told = f'<div class="message">{html_text(event.message.strip())}</div>'
+    told = f'<div class="message">{html_text(event.told.strip())}</div>'
     tag = f' <span class="tag">{html_text(event.outcome)}</span>'
     return (
         f'<li><span class="mono soft">{time_text(event.time)}</span> {html_text(event.actor)} '
         f"{html_text(event.action)} <b>{html_text(title_of(event.object))}</b>"
-        f"{'' if event.outcome == 'done' else tag}{told if event.message else ''}</li>\n"
+        f"{'' if event.outcome == 'done' else tag}{told if event.told else ''}</li>\n"
     )

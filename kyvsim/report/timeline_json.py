@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.simulation import Expectation, Hazard, Interleavings, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report.endings import differences
@@ -59,10 +60,21 @@ def _event(event: TimelineEvent) -> Json:
         "action": event.action,
         "object": _key(event.object),
         "outcome": event.outcome,
-        "message": event.message,
+        "message": event.told,
         "number": event.number,
         "cause": event.cause,
         "policies": list(event.policies),
+        "obstacles": [_obstacle(one) for one in event.obstacles],
+        "givenUp": event.given_up,
+    }
+
+
+def _obstacle(obstacle: Obstacle) -> Json:
+    return {
+        "reason": obstacle.reason.value,
+        "message": obstacle.message,
+        "object": _key(obstacle.object) if obstacle.object else None,
+        "rules": list(obstacle.rules),
     }
 
 

@@ -41,8 +41,8 @@ def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:
     name = title_of(event.object).partition(" ")[2]
     text = f"{time_text(event.time)} {event.action} {name}{outcome}"
     yield f"  {actor}{arrow}{kind}: {_escaped(text)}\n"
-    if event.message:
-        yield f"  Note right of {kind}: {_broken(_shortened(event.message))}\n"
+    if event.told:
+        yield f"  Note right of {kind}: {_broken(_shortened(event.told))}\n"
 
 
 def _shortened(text: str) -> str:

@@ -58,7 +58,7 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
         if ready is not None:
             yield ready
         elif event.number in work.shown:
-            yield event._replace(message=work.messages.get(event.number, event.message))
+            yield work.shorter.get(event.number, event)
         elif not _is_noise(event) and event.number not in work.hidden:
             yield _without_common_warning(event)
 

@@ -87,7 +87,7 @@ def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Itera
         ]
         cells.append(row[-1].ljust(_TITLE))
         yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), look)
-        for line in _wrapped(event.message, look.width - len(_UNDER)):
+        for line in _wrapped(event.told, look.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.model.simulation import Simulation, TimelineEvent
 
 _WORK = "UpdateRequest"
+_FAILED = frozenset({"denied", "failed"})
 
 
 class Work(NamedTuple):
@@ -14,8 +15,8 @@ class Work(NamedTuple):
     shown: frozenset[int]
     hidden: frozenset[int]
     """Failed writes that are told once already."""
-    messages: Mapping[int, str]
-    """Shorter messages, by the number of the event."""
+    shorter: Mapping[int, TimelineEvent]
+    """Events that say less, since others have said it, by number."""
 
 
 def telling_work(simulation: Simulation) -> Work:
@@ -32,38 +33,30 @@ def telling_work(simulation: Simulation) -> Work:
             writes.setdefault(event.cause, []).append(event)
     shown: set[int] = {one.number for one in simulation.events if one.outcome == "skipped"}
     hidden: set[int] = set()
-    messages: dict[int, str] = {}
+    shorter: dict[int, TimelineEvent] = {}
     for some in attempts.values():
-        if some[-1].outcome == "done" and not _note(some[-1]):
+        if some[-1].outcome == "done" and not some[-1].obstacles:
             continue
-        told = _told(some, writes, messages)
+        told = _told(some, writes, shorter)
         shown |= told
         failed = (one for attempt in some for one in writes.get(attempt.number, ()))
-        hidden |= {one.number for one in failed if one.outcome == "failed"} - told
-    return Work(frozenset(shown), frozenset(hidden), messages)
+        hidden |= {one.number for one in failed if one.outcome in _FAILED} - told
+    return Work(frozenset(shown), frozenset(hidden), shorter)
 
 
 def _told(
     attempts: Sequence[TimelineEvent],
     writes: Mapping[int, Sequence[TimelineEvent]],
-    messages: dict[int, str],
+    shorter: dict[int, TimelineEvent],
 ) -> set[int]:
-    """Return the events to tell of one UpdateRequest, and put shorter messages down."""
+    """Return the events to tell of one UpdateRequest, and put down those that say less."""
     first, last = attempts[0], attempts[-1]
     told = {first.number, last.number, *(one.cause for one in attempts if one.cause is not None)}
-    failed = [one for one in writes.get(first.number, ()) if one.outcome == "failed"]
+    failed = [one for one in writes.get(first.number, ()) if one.outcome in _FAILED]
     if failed:
         told.add(failed[0].number)
-        messages[first.number] = _head(first)
-    if last is not first and _note(last).startswith(_note(first)):
-        ending = _note(last).removeprefix(_note(first)).lstrip("; ")
-        messages[last.number] = "; ".join(filter(None, (f"{_head(last)}: fails alike", ending)))
+        shorter[first.number] = first._replace(obstacles=())
+    if last is not first and last.obstacles == first.obstacles:
+        message = f"{last.message}: fails alike"
+        shorter[last.number] = last._replace(message=message, obstacles=())
     return told
-
-
-def _head(event: TimelineEvent) -> str:
-    return event.message.partition(": ")[0]
-
-
-def _note(event: TimelineEvent) -> str:
-    return event.message.partition(": ")[2]

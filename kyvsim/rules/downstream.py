@@ -19,6 +19,10 @@ class GenerateError(Exception):
     """A downstream that cannot be made."""
 
 
+class SourceMissingError(GenerateError):
+    """A copy of an object that is not there."""
+
+
 class Target(NamedTuple):
     """The identity that a generate rule gives its downstream."""
 

@@ -11,9 +11,10 @@ from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.rules.downstream import GenerateError, with_owner_labels
+from kyvsim.rules.downstream import GenerateError, SourceMissingError, with_owner_labels
 from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
@@ -33,6 +34,8 @@ class Wish(NamedTuple):
     """Why there is nothing to want."""
     place: str = ""
     """Which element of which loop had the problem, as upstream tells it."""
+    reason: Reason = Reason.OTHER
+    """What kind of problem it is."""
 
 
 Wishes = Callable[[JSONContext], Iterable[Wish]]
@@ -80,8 +83,10 @@ def compile_wishes(context: RuleContext) -> Wishes:
 def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
     try:
         return Wish(tuple(make()))
+    except SourceMissingError as error:
+        return Wish(problem=str(error), place=place, reason=Reason.SOURCE_MISSING)
     except (ConditionError, GenerateError, QueryError) as error:
-        return Wish(problem=str(error), place=place)
+        return Wish(problem=str(error), place=place, reason=Reason.NO_VALUE)
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
@@ -95,7 +100,8 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
         try:
             values = list_of(scope)
         except QueryError as error:
-            yield Wish(problem=str(error), place=f"failed to evaluate {number} foreach list")
+            place = f"failed to evaluate {number} foreach list"
+            yield Wish(problem=str(error), place=place, reason=Reason.LIST_FAILED)
             return
         for element in elements_of(scope, enumerate(values)):
             inside = element.scope

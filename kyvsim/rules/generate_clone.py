@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import ClusterView
-from kyvsim.rules.downstream import GenerateError, from_source, target_of
+from kyvsim.rules.downstream import SourceMissingError, from_source, target_of
 
 
 def clone_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
@@ -16,5 +16,5 @@ def clone_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
     source = cluster.get(target.api_version, target.kind, namespace, name)
     if source is None:
         place = target._replace(namespace=namespace, name=name)
-        raise GenerateError(f"source resource {place} not found")
+        raise SourceMissingError(f"source resource {place} not found")
     yield from_source(source, target)

@@ -18,6 +18,7 @@ from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
+from kyvsim.sim.reports.admission_notes import AdmissionNotes
 from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal
 from kyvsim.sim.server.identity import Identities
@@ -64,7 +65,7 @@ def open_cluster(
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
     ]
-    server.observers.append(record_requests(timeline))
+    server.observers.append(record_requests(timeline, AdmissionNotes(admission, store).take))
     status = PolicyStatusController(parts, cache)
     kyverno = Kyverno(
         parts,

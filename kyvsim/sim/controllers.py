@@ -13,13 +13,11 @@ from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
 from kyvsim.sim.cleanup.ttl_controller import start_ttl
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.reports.admission_events import start_admission_events
-from kyvsim.sim.reports.admission_notes import start_admission_notes
 from kyvsim.sim.reports.admission_reports import start_admission_reports
 from kyvsim.sim.reports.background_scan import start_scans
 
 CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_admission_events,
-    start_admission_notes,
     start_admission_reports,
     start_scans,
     start_admission_triggers,

@@ -9,7 +9,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
-from kyvsim.sim.server import ApiServer, Client, Store
+from kyvsim.sim.server import ApiServer, Client, Purpose, Store
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.time import Scheduler, VirtualClock
 from kyvsim.sim.timeline import Timeline
@@ -50,6 +50,6 @@ class Parts(NamedTuple):
     readers: Readers
     settings: Settings
 
-    def client(self, user: UserInfo) -> Client:
-        """Return the API as a user sees it."""
-        return Client(self.server, user)
+    def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
+        """Return the API as a user sees it, whose requests are told to be for a purpose."""
+        return Client(self.server, user, purpose)

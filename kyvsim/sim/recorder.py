@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.sim.server import ApiRequest, ApiResponse
+from kyvsim.sim.reports.admission_notes import Note
+from kyvsim.sim.server import ApiRequest, ApiResponse, Purpose
 from kyvsim.sim.timeline import Timeline
 
 _ACTIONS = MappingProxyType(
@@ -28,33 +30,66 @@ _ACTORS = MappingProxyType(
         "system:serviceaccount:kyverno:kyverno-reports-controller": "reports",
     }
 )
+_NONE = Purpose("")
 _CONTROLLERS = "system:serviceaccount:kube-system:"
 _NODES = "system:node:"
 _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 
-def record_requests(timeline: Timeline) -> Callable[[ApiRequest, ApiResponse, Json], None]:
-    """Return an observer that adds every request that was answered."""
+def record_requests(
+    timeline: Timeline, noted: Callable[[ApiRequest], Note]
+) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+    """Return an observer that adds every request that was answered.
+
+    `noted` gives what rules made of a request, once.
+    """
 
     def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
+        note = noted(request)
         if _is_bookkeeping(request, response):
             return
+        purpose = request.purpose or _NONE
         action = _ACTIONS[request.operation]
         if request.subresource:
             action = f"{action} {request.subresource}"
+        action = purpose.action or action
         obj = response.object if response.object is not None else request.object
         key = object_key(obj) if obj is not None and not request.key.name else request.key
-        outcome = "done" if response.changed else "unchanged"
-        message = "; ".join(one for one in response.warnings if _DEPRECATED not in one)
-        if response.error is not None:
-            outcome = "denied" if response.error.reason == "BadRequest" else "failed"
-            message = response.error.message
-        actor = actor_of(request.user)
-        event = timeline.record(actor, action, key, outcome=outcome, message=message)
+        obstacles = _obstacles(key, response, note)
+        event = timeline.record(
+            actor_of(request.user),
+            action,
+            key,
+            outcome=_outcome(response),
+            message=purpose.message if obstacles else _said(purpose, response, note),
+        )
         gone = request.operation is Operation.DELETE
-        timeline.amend(event, before=old, after=None if gone else response.object)
+        told = note.denied_by if obstacles else ()
+        rules = purpose.rules or told or note.changed_by
+        after = None if gone else response.object
+        timeline.amend(event, before=old, after=after, policies=rules, obstacles=obstacles)
 
     return observe
+
+
+def _outcome(response: ApiResponse) -> str:
+    if response.error is None:
+        return "done" if response.changed else "unchanged"
+    return "denied" if response.error.why is Reason.DENIED else "failed"
+
+
+def _obstacles(key: ObjectKey, response: ApiResponse, note: Note) -> tuple[Obstacle, ...]:
+    error = response.error
+    if error is None:
+        return ()
+    return (Obstacle(error.why, error.message, key, rules=note.denied_by),)
+
+
+def _said(purpose: Purpose, response: ApiResponse, note: Note) -> str:
+    """Return what a granted request was for, what it was warned of, and what it fails."""
+    told = [one for one in response.warnings if _DEPRECATED not in one]
+    audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""
+    return "; ".join(filter(None, (purpose.message, *told, audited)))
 
 
 def _is_bookkeeping(request: ApiRequest, response: ApiResponse) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.sim.time import VirtualClock
 
@@ -18,7 +19,13 @@ class Timeline:
         """What the step that runs now follows from, if that is known."""
 
     def record(
-        self, actor: str, action: str, key: ObjectKey, *, outcome: str = "done", message: str = ""
+        self,
+        actor: str,
+        action: str,
+        key: ObjectKey,
+        *,
+        outcome: str = "done",
+        message: str = "",
     ) -> TimelineEvent:
         """Add an event that happens now, and return it."""
         event = TimelineEvent(
@@ -43,19 +50,6 @@ class Timeline:
         finally:
             self.cause = before
 
-    def retell(
-        self, event: TimelineEvent, *, action: str = "", outcome: str = "", message: str = ""
-    ) -> TimelineEvent:
-        """Say better what an event was, and return it as it is now."""
-        now = self.events[event.number]
-        told = now._replace(
-            action=action or now.action,
-            outcome=outcome or now.outcome,
-            message=message or now.message,
-        )
-        self.events[event.number] = told
-        return told
-
     def amend(
         self,
         event: TimelineEvent,
@@ -63,12 +57,23 @@ class Timeline:
         before: Json = None,
         after: Json = None,
         policies: tuple[str, ...] = (),
+        obstacles: tuple[Obstacle, ...] = (),
     ) -> TimelineEvent:
-        """Add objects and policies to an event, and return it as it is now."""
+        """Add objects, policies and obstacles to an event, and return it as it is now."""
         fuller = event._replace(
             before=before if before is not None else event.before,
             after=after if after is not None else event.after,
             policies=policies or event.policies,
+            obstacles=obstacles or event.obstacles,
         )
         self.events[event.number] = fuller
         return fuller
+
+    def settle(
+        self, event: TimelineEvent, *, obstacles: tuple[Obstacle, ...], failed: bool, given_up: bool
+    ) -> TimelineEvent:
+        """Say how an event ended that others followed from meanwhile, and return it so."""
+        outcome = "failed" if failed else event.outcome
+        ended = event._replace(outcome=outcome, obstacles=obstacles, given_up=given_up)
+        self.events[event.number] = ended
+        return ended

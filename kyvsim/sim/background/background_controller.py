@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
-from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.attempt import Attempt, told
 from kyvsim.sim.background.generate import attempt_generate
 from kyvsim.sim.background.mutate_existing import attempt_mutation
 from kyvsim.sim.background.update_requests import (
@@ -86,37 +86,36 @@ def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
     spec = obj["spec"]
     timeline = kyverno.parts.timeline
     made = (one.number for one in timeline.events if one.object == object_key(obj))
-    with timeline.following(next(made, None)):
-        event = timeline.record("background", "attempt", object_key(obj))
     number = int(_status(obj).get("retryCount") or 0) + 1
     message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
-    timeline.retell(event, message=message)
-    return timeline.amend(timeline.events[event.number], policies=rules_of(spec))
+    with timeline.following(next(made, None)):
+        event = timeline.record("background", "attempt", object_key(obj), message=message)
+    return timeline.amend(event, policies=rules_of(spec))
 
 
 def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno) -> None:
     parts = kyverno.parts
     client = parts.client(BACKGROUND)
-    told = "; ".join(attempt.problems) or attempt.note
-    if told:
-        outcome = "failed" if attempt.problems else "done"
-        parts.timeline.retell(event, outcome=outcome, message=f"{event.message}: {told}")
     status = _status(obj)
     retries = int(status.get("retryCount") or 0)
+    fails = bool(attempt.problems)
+    parts.timeline.settle(
+        event,
+        obstacles=(*attempt.problems, *attempt.notes),
+        failed=fails,
+        given_up=fails and retries >= _MOST_RETRIES,
+    )
     if not attempt.problems:
         settled = {**status, "state": COMPLETED, "message": ""}
         client.update({**obj, "status": settled}, "status")
     elif retries < _MOST_RETRIES:
         failed = {
             "state": FAILED,
-            "message": "; ".join(attempt.problems),
+            "message": told(attempt.problems),
             "retryCount": retries + 1,
         }
         client.update({**obj, "status": {**status, **failed}}, "status")
         return
-    else:
-        given_up = f"{event.message}: {told}; it is given up"
-        parts.timeline.retell(event, message=given_up)
     client.delete(object_key(obj))
 
 

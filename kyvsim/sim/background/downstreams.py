@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.rules.downstream import with_owner_labels
+from kyvsim.sim.background.attempt import obstacle_of
 from kyvsim.sim.background.ownership import LABEL, policy_labels, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
+from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.sim.server.authorizer import denial
 from kyvsim.sim.server.metadata import with_metadata
 
@@ -40,6 +42,10 @@ class Owner(NamedTuple):
         """The rule, as the timeline calls it."""
         return f"{self.policy.key}/{self.rule.name}"
 
+    def client(self, action: str, parts: Parts) -> Client:
+        """Return the API for requests that do something on account of the rule."""
+        return parts.client(BACKGROUND, Purpose(action, (self.name,)))
+
 
 class Realized(NamedTuple):
     """How it ended that an object was to be as a rule wants it."""
@@ -47,6 +53,8 @@ class Realized(NamedTuple):
     created: Json = None
     """The object, where it was not there before."""
     error: ApiError | None = None
+    key: ObjectKey | None = None
+    """What the error is about."""
 
 
 def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
@@ -54,24 +62,21 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
     key = object_key(wanted)
     refused = _read_refusal(wanted, parts)
     if refused is not None:
-        return Realized(error=refused)
+        return Realized(error=refused[1], key=refused[0])
     _mark_source(wanted, owner, parts)
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
     live = parts.store.get(*key)
     if live is None:
-        response = parts.client(BACKGROUND).create(owned)
-        _tell(parts, response, "generate", owner)
+        response = owner.client("generate", parts).create(owned)
         exists = response.error is not None and response.error.reason == "AlreadyExists"
-        return Realized(owned) if exists else Realized(response.object, response.error)
+        return Realized(owned) if exists else Realized(response.object, response.error, key)
     if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
         return Realized()
-    response = _update(owned, live, owner, parts)
-    _tell(parts, response, "synchronize", owner)
-    return Realized(error=response.error)
+    return Realized(error=_update(owned, live, owner, parts).error, key=key)
 
 
 def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
-    client = parts.client(BACKGROUND)
+    client = owner.client("synchronize", parts)
     if owner.policy.spec.get("useServerSideApply"):
         applied = merge_patch(live, owned)
         return client.send(
@@ -97,13 +102,13 @@ def _written(obj: Json) -> Json:
     return with_metadata(obj, unset)
 
 
-def _read_refusal(wanted: Json, parts: Parts) -> ApiError | None:
+def _read_refusal(wanted: Json, parts: Parts) -> tuple[ObjectKey, ApiError] | None:
     """Return why the source of a copy, or what is there already, cannot be read, or None."""
     source = _source_of(wanted, parts)
     for obj in (source, wanted) if source is not None else (wanted,):
         refused = denial(BACKGROUND, "get", object_key(obj), parts.store)
         if refused is not None:
-            return refused
+            return object_key(obj), refused
     return None
 
 
@@ -119,30 +124,19 @@ def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
     if source is None or _SOURCE in labels(source):
         return
     marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
-    response = parts.client(BACKGROUND).update(marked)
-    _tell(parts, response, "label source", owner)
+    owner.client("label source", parts).update(marked)
 
 
-def _tell(parts: Parts, response: ApiResponse, action: str, owner: Owner) -> None:
-    """Let the request that was made last appear as what it was for."""
-    event = parts.timeline.events[-1]
-    parts.timeline.amend(event, policies=(owner.name,))
-    if response.changed or response.error is not None:
-        parts.timeline.retell(event, action=action)
-
-
-def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[str]:
+def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[Obstacle]:
     """Delete objects that references name, and return why some are still there."""
     problems = []
-    client = parts.client(BACKGROUND)
+    client = parts.client(BACKGROUND, Purpose("delete downstream", rules))
     for one in references:
         fields = ("apiVersion", "kind", "namespace", "name")
-        response = client.delete(ObjectKey(*(text_field(one, field) for field in fields)))
-        event = parts.timeline.events[-1]
-        parts.timeline.amend(event, policies=rules)
-        parts.timeline.retell(event, action="delete downstream")
-        if response.error is not None and response.error.reason != "NotFound":
-            problems.append(response.error.message)
+        key = ObjectKey(*(text_field(one, field) for field in fields))
+        error = client.delete(key).error
+        if error is not None and error.reason != "NotFound":
+            problems.append(obstacle_of(error, key))
     return problems
 
 

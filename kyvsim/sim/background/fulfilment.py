@@ -3,43 +3,48 @@
 Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 """
 
-from kyvsim.kube.objects import Json
+from collections.abc import Sequence
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.rules.generate import Wish
 from kyvsim.rules.protocol import Outcome
-from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.attempt import Attempt, obstacle_of, within
 from kyvsim.sim.background.downstreams import Owner, realize
 from kyvsim.sim.kyverno.event_notes import background_succeeded, generated
 from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.server import ApiError
+
+_NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
 
 
-def fulfil(wishes: list[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
+def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
     """Write what is wanted; outside a loop, that something is not found is no failure."""
     loops = bool(owner.rule.data["generate"].get("foreach"))
-    problems: list[str] = []
+    problems: list[Obstacle] = []
     created: list[Json] = []
     for wish in wishes:
-        error = _fulfil_one(wish, owner, created, kyverno) if not wish.problem else None
         if wish.problem:
-            problems.append(": ".join(filter(None, (wish.place, wish.problem))))
-        elif error is not None and not loops and error.reason == "NotFound":
+            told = ": ".join(filter(None, (wish.place, wish.problem)))
+            problems.append(Obstacle(wish.reason, told))
+            continue
+        obstacle = _fulfil_one(wish, owner, created, kyverno)
+        if obstacle is not None and not loops and obstacle.reason in _NOT_FOUND:
             report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
-            return Attempt(note=f"nothing generated: {error.message}")
-        elif error is not None:
-            problems.append(error.message)
+            return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
+        problems += [obstacle] if obstacle is not None else []
     if not problems:
         _tell_success(created, owner, kyverno)
     return Attempt(tuple(problems))
 
 
-def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> ApiError | None:
+def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> Obstacle | None:
     """Write the objects of one wish until one fails; `created` grows by those that are new."""
     for obj in wish.objects:
         realized = realize(obj, owner, kyverno.parts)
         if realized.error is not None:
-            return realized.error
+            return obstacle_of(realized.error, realized.key or object_key(obj))
         created += [realized.created] if realized.created else []
     return None
 

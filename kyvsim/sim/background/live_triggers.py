@@ -4,15 +4,22 @@ Source of the rules and texts: upstream pkg/background/common/resource.go.
 """
 
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.sim.background.ownership import LABEL
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import Store, errors
 from kyvsim.sim.server.authorizer import denial
 
+_MISSING = Reason.TRIGGER_MISSING
+
 
 class TriggerError(Exception):
-    """A trigger that is not there, or still is where it should be gone."""
+    """A trigger that is not there, or still is where it should be gone, or cannot be read."""
+
+    def __init__(self, obstacle: Obstacle) -> None:
+        super().__init__(obstacle.message)
+        self.obstacle = obstacle
 
 
 def live_trigger(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
@@ -54,25 +61,29 @@ def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
         anywhere = ObjectKey(api_version, kind, namespace, "")
         refused = denial(BACKGROUND, "list", anywhere, store)
         if refused is not None:
-            raise TriggerError(f"failed to list trigger resources: {refused.message}")
+            text = f"failed to list trigger resources: {refused.message}"
+            raise TriggerError(Obstacle(refused.why, text, anywhere))
         for obj in store.list(api_version, kind, namespace):
             if metadata(obj).get("uid") == uid:
                 return obj
-        raise TriggerError(
+        text = (
             f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} not found "
             "in the cluster, the corresponding admission request may have been rejected by the "
             "API server"
         )
+        raise TriggerError(Obstacle(_MISSING, text, anywhere._replace(name=name), uid))
     if name:
         place = "" if kind == "Namespace" else namespace
         found = store.get(api_version, kind, place, name)
         if found is None:
-            missing = errors.not_found(ObjectKey(api_version, kind, place, name), store.defined)
-            raise TriggerError(f"resource {api_version}/{kind}/{place}/{name}: {missing.message}")
+            key = ObjectKey(api_version, kind, place, name)
+            missing = errors.not_found(key, store.defined)
+            text = f"resource {api_version}/{kind}/{place}/{name}: {missing.message}"
+            raise TriggerError(Obstacle(_MISSING, text, key))
         return found
     if request is not None:
         return request.subject
-    raise TriggerError("resource not found")
+    raise TriggerError(Obstacle(_MISSING, "resource not found"))
 
 
 def _deleted(trigger: Json, request: AdmissionRequest, store: Store) -> Json:
@@ -84,8 +95,9 @@ def _deleted(trigger: Json, request: AdmissionRequest, store: Store) -> Json:
     uid = text_field(metadata(old), "uid")
     same = live is not None and metadata(live).get("uid") == uid
     if same and not metadata(live).get("deletionTimestamp"):
-        raise TriggerError(
+        text = (
             f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} still exists "
             "in the cluster, the delete request may have been rejected by the API server"
         )
+        raise TriggerError(Obstacle(Reason.TRIGGER_STAYS, text, object_key(old), uid))
     return old

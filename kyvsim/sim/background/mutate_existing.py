@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from kyvsim.compile import CompiledPolicy, Step
 from kyvsim.engine import World, open_background, run_step
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
-from kyvsim.sim.background.attempt import Attempt
+from kyvsim.sim.background.attempt import Attempt, noted, obstacle_of, within
 from kyvsim.sim.background.live_triggers import TriggerError, created_trigger, find
 from kyvsim.sim.background.recorded_requests import request_of
 from kyvsim.sim.background.served_kinds import ServedKinds
@@ -19,7 +20,7 @@ from kyvsim.sim.kyverno.event_notes import background_failed, background_succeed
 from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import BACKGROUND
-from kyvsim.sim.server import ApiResponse
+from kyvsim.sim.server import ApiResponse, Purpose
 
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
@@ -35,12 +36,12 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     if policy is None or not any(
         _is_meant(one.name, spec) for one in rules if one.mutates_existing
     ):
-        return Attempt(note="the policy has no such rule any more")
+        return noted(Reason.RULE_GONE, "the policy has no such rule any more")
     request = request_of(spec.get("context"), kyverno.parts.store)
     try:
         trigger = _trigger(spec.get("resource") or {}, request, kyverno)
     except TriggerError as error:
-        return Attempt(note=f"failed to get trigger resource: {error}")
+        return Attempt(notes=tuple(within("failed to get trigger resource: ", [error.obstacle])))
     return Attempt(tuple(_mutate(policy, trigger, request, kyverno)))
 
 
@@ -59,7 +60,7 @@ def _trigger(trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno) 
 
 def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
-) -> Iterator[str]:
+) -> Iterator[Obstacle]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
     world = World(ServedKinds(kyverno.parts.store, policy.policy))
     given = open_background(policy.policy, trigger, request, world)
@@ -71,25 +72,28 @@ def _mutate(
     kyverno.reports.tell(trigger, [response])
     for result in response.results:
         if result.status in _FAILED:
-            yield (
+            text = (
                 f"failed to mutate existing resource, rule {result.rule.name}, "
                 f"response {result.status.value}: {result.message}"
             )
+            rule = f"{policy.policy.key}/{result.rule.name}"
+            yield Obstacle(Reason.RULE_FAILED, text, wanted_by=rule)
         elif result.status is RuleStatus.PASS:
             yield from _write_all(result, policy.policy, kyverno)
 
 
-def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[str]:
+def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[Obstacle]:
     """Write the targets of a rule, tell of each, and give what failed."""
     parts, source, rule = kyverno.parts, Source.MUTATE, result.rule.name
     for target in result.targets:
-        error = _write(target, f"{policy.key}/{rule}", kyverno).error
+        named = f"{policy.key}/{rule}"
+        error = _write(target, named, kyverno).error
         if error is None:
             told = background_succeeded(parts, source, policy, [target.object])
             kyverno.events.record(*told)
             continue
         kyverno.events.record(background_failed(parts, source, policy, error.message, rule=rule))
-        yield error.message
+        yield obstacle_of(error, object_key(target.object))._replace(wanted_by=named)
 
 
 def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
@@ -97,8 +101,4 @@ def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
     obj, part = target.object, target.subresource
     if part == "scale":
         obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
-    response = parts.client(BACKGROUND).update(obj, part)
-    event = parts.timeline.events[-1]
-    parts.timeline.amend(event, policies=(rule,))
-    parts.timeline.retell(event, action="mutate existing")
-    return response
+    return parts.client(BACKGROUND, Purpose("mutate existing", (rule,))).update(obj, part)

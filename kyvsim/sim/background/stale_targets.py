@@ -11,6 +11,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.sim.background.ownership import LABEL, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Purpose
 from kyvsim.sim.server.metadata import with_metadata
 
 _TARGET = ("apiVersion", "kind", "namespace", "name")
@@ -19,17 +20,14 @@ _OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", 
 
 def release_stale_targets(before: Policy, policy: Policy, parts: Parts) -> None:
     """Take the owner's labels from what rules generated whose target or source has changed."""
-    client = parts.client(BACKGROUND)
     for rule, kind in _stale_kinds(before, policy):
+        purpose = Purpose(
+            "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
+        )
         wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
         for obj in _of_kind(kind, wanted, parts):
             kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
-            client.update(with_metadata(obj, {"labels": kept}))
-            event = parts.timeline.events[-1]
-            parts.timeline.amend(event, policies=(f"{policy.key}/{rule}",))
-            parts.timeline.retell(
-                event, action="release", message="the rule generates another object now"
-            )
+            parts.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
 
 
 def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:

@@ -14,7 +14,7 @@ from kyvsim.sim.background.recorded_requests import recorded
 from kyvsim.sim.kyverno.configuration import settings_of
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import ApiResponse
+from kyvsim.sim.server import Purpose
 
 KIND = ("kyverno.io/v2", "UpdateRequest")
 GENERATE, MUTATE = "generate", "mutate"
@@ -78,8 +78,8 @@ def submit(work: Work, parts: Parts, user: UserInfo) -> None:
         )
         return
     client = parts.client(user)
-    created = client.create(_object(work))
-    _tell(work, parts, created)
+    obj = _object(work)
+    created = parts.client(user, _purpose(work, obj["spec"])).create(obj)
     if created.object is not None:
         status: dict[str, Json] = {"state": PENDING}
         if work.generated:
@@ -152,17 +152,11 @@ def _title(trigger: Json) -> str:
     return f"{trigger.get('kind')} {place}"
 
 
-def _tell(work: Work, parts: Parts, created: ApiResponse) -> None:
-    """Let the creation appear in the timeline as what it is for."""
-    event = parts.timeline.events[-1]
-    spec = _object(work)["spec"]
+def _purpose(work: Work, spec: Json) -> Purpose:
+    """Return what the creation of an UpdateRequest is for."""
     deletes = any(_deletions(work.contexts))
     what = "delete what was generated" if deletes else work.type
-    message = f"{what} for {triggers_of(spec)}"
-    if created.error is not None:
-        message = f"{message}: {created.error.message}"
-    told = parts.timeline.retell(event, action="update-request", message=message)
-    parts.timeline.amend(told, policies=rules_of(spec))
+    return Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
 
 
 def _deletions(contexts: Iterable[Json]) -> Iterator[bool]:

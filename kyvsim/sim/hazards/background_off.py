@@ -3,8 +3,15 @@
 from collections.abc import Iterator
 
 from kyvsim.compile import Model
+from kyvsim.compile.checks.user_variables import user_dependencies
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
+
+_RIGHT = "`background: true` is right under both"
+_REFUSED = (
+    "`background: true` would be refused, since the policy asks who makes a request: rules that do "
+    "so and rules that work in the background belong into two policies"
+)
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -21,10 +28,12 @@ def find(facts: Facts) -> Iterator[Hazard]:
             if gates
             else "this run follows Kyverno 1.19 (model kyverno-1.19): they work all the same"
         )
+        asks = any(True for _ in user_dependencies(policy))
+        advice = f"; {_REFUSED if asks else _RIGHT}"
         message = (
             f"`background: false` stands beside {names}: the code of Kyverno 1.19 does not ask it "
             "for generate and mutate existing rules, a report from the field says that it stops "
-            f"them; {here}; `background: true` is right under both"
+            f"them; {here}{advice}"
         )
         yield Hazard(
             "KH008",

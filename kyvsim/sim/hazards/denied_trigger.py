@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
-from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.hazards.facts import Facts, rules_of
 
-_GONE = "failed to fetch trigger resource"
+_OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
+_DELETION = ("act on a deletion", "the trigger still there", "still exists in the cluster")
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -17,33 +19,25 @@ def find(facts: Facts) -> Iterator[Hazard]:
         for policy in facts.policies()
         for rule in policy.rules
     }
-    for event in facts.failed_attempts(_GONE):
-        denial = _denial_of(event, facts)
-        if denial is None:
+    for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING, Reason.TRIGGER_STAYS):
+        request = facts.request_of(event)
+        if request is None or request.outcome != "denied" or not event.given_up:
             continue
-        for name in event.policies:
-            yield _hazard(facts, name, denial, rules)
-
-
-def _denial_of(event: TimelineEvent, facts: Facts) -> TimelineEvent | None:
-    """Return the denial of the request that led to an attempt, or None."""
-    at: TimelineEvent | None = event
-    while at is not None:
-        if at.outcome == "denied":
-            return at
-        at = None if at.cause is None else facts.events[at.cause]
-    return None
+        for name in rules_of(event, obstacle):
+            yield _hazard(facts, name, request, rules)
 
 
 def _hazard(
     facts: Facts, name: str, denial: TimelineEvent, rules: Mapping[str, tuple[Policy, Rule]]
 ) -> Hazard:
-    deniers = [one for one in denial.policies if one in rules]
+    named = dict.fromkeys(rule for one in denial.obstacles for rule in one.rules)
+    deniers = [one for one in named if one in rules]
     by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
+    subject, finds, log = _DELETION if denial.action == "delete" else _OBJECT
     message = (
-        f"`{name}` was to generate for an object that {by} denied: the UpdateRequest is written "
-        "before the verdict, finds no trigger in five attempts, and is dropped; nothing is lost, "
-        "and the controller's log says `trigger resource not found`"
+        f"`{name}` was to {subject} that {by} denied: the UpdateRequest is written before the "
+        f"verdict, finds {finds} in five attempts, and is dropped; nothing is lost, and the "
+        f"controller's log says `{log}`"
     )
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json, ObjectKey, labels
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
-from kyvsim.sim.hazards.facts import Facts, why
+from kyvsim.sim.hazards.facts import Facts
 
 _WRITES = frozenset({"generate", "synchronize"})
 _LABEL = "generate.kyverno.io/"
@@ -26,13 +27,13 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 def _invalid(facts: Facts) -> Iterator[Hazard]:
     told: set[tuple[ObjectKey, str]] = set()
-    for attempt in facts.failed_attempts(" is invalid: "):
+    for attempt, obstacle in facts.hindered(Reason.INVALID):
         tried = [
             one
             for one in facts.events
-            if one.cause == attempt.number and one.action in _WRITES and one.outcome == "failed"
+            if one.cause == attempt.number and obstacle.object == one.object and one.obstacles
         ]
-        text = f"the object is refused: {why(attempt)}"
+        text = f"the object is refused: {obstacle.message}"
         event = tried[0] if tried else attempt
         if (event.object, text) not in told:
             told.add((event.object, text))

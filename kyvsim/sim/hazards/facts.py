@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Document, Location
@@ -54,12 +55,36 @@ class Facts(NamedTuple):
                     return self.place(policy, rule)
         return None
 
-    def failed_attempts(self, *texts: str) -> Iterator[TimelineEvent]:
-        """Yield the last attempt at each UpdateRequest that ended with one of some texts."""
+    def hindered(self, *reasons: Reason) -> Iterator[tuple[TimelineEvent, Obstacle]]:
+        """Yield what stood in the way of the last attempt at each UpdateRequest, for some reasons.
+
+        Attempts that count as done are among them.
+        """
         last = {one.object: one for one in self.events if one.action == "attempt"}
         for event in last.values():
-            if any(text in event.message for text in texts):
-                yield event
+            for obstacle in event.obstacles:
+                if obstacle.reason in reasons:
+                    yield event, obstacle
+
+    def stored(self, uid: str) -> TimelineEvent | None:
+        """Return the event with which an object was first there, None where it never was."""
+        for event in self.events:
+            done = event.outcome == "done" and event.after is not None
+            if uid and done and metadata(event.after).get("uid") == uid:
+                return event
+        return None
+
+    def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
+        """Return the request that an attempt is made for, None where a policy made the work."""
+        told = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
+        return next(told, None)
+
+    def causes(self, event: TimelineEvent) -> Iterator[TimelineEvent]:
+        """Yield an event, what led to it, and so on."""
+        at: TimelineEvent | None = event
+        while at is not None:
+            yield at
+            at = None if at.cause is None else self.events[at.cause]
 
     def objects_by_uid(self) -> dict[str, Json]:
         """Return everything that ever was there, as it was last, by uid."""
@@ -69,6 +94,6 @@ class Facts(NamedTuple):
         return found
 
 
-def why(event: TimelineEvent) -> str:
-    """Return what an attempt ended with, without its number."""
-    return event.message.partition(": ")[2]
+def rules_of(event: TimelineEvent, obstacle: Obstacle) -> tuple[str, ...]:
+    """Return the rule that an obstacle was in the way of, or all that an event is about."""
+    return (obstacle.wanted_by,) if obstacle.wanted_by else event.policies

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.simulation import Hazard, HazardLevel
-from kyvsim.sim.hazards.facts import Facts, why
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.hazards.facts import Facts, rules_of
 
 _HINT = (
     "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-background-controller: "
@@ -14,12 +14,13 @@ _HINT = (
 
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield UpdateRequests that were given up for want of a permission."""
-    for event in facts.failed_attempts(f'User "{BACKGROUND.username}" cannot'):
+    for event, obstacle in facts.hindered(Reason.NO_RIGHT):
+        rules = rules_of(event, obstacle)
         yield Hazard(
             "KH007",
             HazardLevel.ERROR,
-            f"the background controller lacks a permission: {why(event)}; {_HINT}",
-            policies=event.policies,
+            f"the background controller lacks a permission: {obstacle.message}; {_HINT}",
+            policies=rules,
             events=(event.number,),
-            location=facts.place_of(event.policies[0]) if event.policies else None,
+            location=facts.place_of(rules[0]) if rules else None,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_block import folded_yaml
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.server import ApiError
 
@@ -17,7 +18,7 @@ _TOLD = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 def denial(webhook: str, message: str) -> ApiError:
     """Return a webhook's denial as the API server passes it on."""
     text = f'admission webhook "{webhook}" denied the request: {message}'
-    return ApiError(400, "BadRequest", text)
+    return ApiError(400, "BadRequest", text, why=Reason.DENIED)
 
 
 def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:

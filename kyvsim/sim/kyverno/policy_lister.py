@@ -6,9 +6,11 @@ admission.
 
 from collections.abc import Callable
 
-from kyvsim.compile import CompiledPolicy
+from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
+from kyvsim.rules.generate import Wishes, compile_wishes
+from kyvsim.rules.protocol import RuleContext
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
@@ -26,6 +28,8 @@ class PolicyLister:
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
+        self._wishes: dict[str, dict[str, Wishes]] = {}
+        """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Who is told of a policy that is new or has changed, with what it was before."""
         self.dropped: list[Callable[[Policy], None]] = []
@@ -44,6 +48,22 @@ class PolicyLister:
             self._compiled[key] = compiled
         return self._compiled[key]
 
+    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> Wishes:
+        """Return what says which objects a generate rule wants."""
+        known = self._wishes.setdefault(policy.policy.key, {})
+        if rule.rule.name not in known:
+            context = RuleContext(policy.policy, rule.rule, self._cache.environment)
+            known[rule.rule.name] = compile_wishes(context)
+        return known[rule.rule.name]
+
+    def _forget(self, key: str) -> None:
+        self._compiled.pop(key, None)
+        self._wishes.pop(key, None)
+
+    def _forget_all(self) -> None:
+        self._compiled.clear()
+        self._wishes.clear()
+
     def every(self) -> list[CompiledPolicy]:
         """Return all policies, compiled, by key."""
         found = (self.get(key) for key in sorted(self._policies))
@@ -52,7 +72,7 @@ class PolicyLister:
     def relist(self) -> None:
         """Forget all policies, and take up those that are stored as if they were new."""
         self._policies.clear()
-        self._compiled.clear()
+        self._forget_all()
         for api_version, kind in POLICY_KINDS:
             for obj in self._parts.store.list(api_version, kind, ""):
                 self._take(object_key(obj))
@@ -61,7 +81,7 @@ class PolicyLister:
         key = object_key(change.subject)
         after = self._parts.scheduler.after
         if key.kind == "PolicyException":
-            after(NOTICE, _ACTOR, self._compiled.clear)
+            after(NOTICE, _ACTOR, self._forget_all)
         elif key.kind in _KINDS and key.api_version.startswith("kyverno.io/"):
             if change.new is None:
                 after(NOTICE, _ACTOR, lambda: self._drop(policy_key(change.old)))
@@ -75,7 +95,7 @@ class PolicyLister:
             return
         before = self._policies.get(policy.key)
         self._policies[policy.key] = policy
-        self._compiled.pop(policy.key, None)
+        self._forget(policy.key)
         for listener in self.changed:
             listener(policy, before)
 
@@ -88,7 +108,7 @@ class PolicyLister:
         return policy if works or policy.key in self._policies else None
 
     def _drop(self, key: str) -> None:
-        self._compiled.pop(key, None)
+        self._forget(key)
         policy = self._policies.pop(key, None)
         if policy is not None:
             for listener in self.dropped:

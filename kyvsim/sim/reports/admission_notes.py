@@ -1,44 +1,62 @@
-"""Which policies changed or denied what a request brought, told with the request's event."""
+"""Which policies changed or denied what a request brought, for the event of the request."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
 from kyvsim.model.result import PolicyResponse, RuleStatus
-from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.server import ApiRequest, ApiResponse
+from kyvsim.sim.kyverno.admission import Admission, AdmissionController
+from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.server import ApiRequest, Store
 
+_ANY = frozenset(RuleStatus)
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-def start_admission_notes(kyverno: Kyverno) -> None:
-    """Let events of requests name the rules that made something of them."""
-    parts = kyverno.parts
-    open_notes: dict[int, tuple[ApiRequest, list[str], list[str]]] = {}
+class Note(NamedTuple):
+    """What rules made of one request, each as `policy/rule`."""
 
-    def note(admission: Admission) -> None:
-        request = admission.review.request
-        _, rules, failures = open_notes.setdefault(id(request), (request, [], []))
-        if admission.mutating and not admission.blocked:
-            rules += mutating_rules(admission.responses)
-        elif admission.blocked:
-            rules += _names(admission.responses, _FAILED)
+    changed_by: tuple[str, ...] = ()
+    denied_by: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Those that failed and did not hinder it."""
+
+
+class AdmissionNotes:
+    """What admission said of requests that are not answered yet."""
+
+    def __init__(self, admission: AdmissionController, store: Store) -> None:
+        self._store = store
+        self._open: dict[int, tuple[ApiRequest, Note]] = {}
+        admission.listeners.append(self._note)
+
+    def take(self, request: ApiRequest) -> Note:
+        """Return what was noted of a request that is answered now."""
+        return self._open.pop(id(request), (request, Note()))[1]
+
+    def _note(self, admission: Admission) -> None:
+        request, responses = admission.review.request, admission.responses
+        _, note = self._open.get(id(request), (request, Note()))
+        if admission.blocked:
+            note = note._replace(denied_by=_joined(note.denied_by, self._deniers(admission)))
+        elif admission.mutating:
+            note = note._replace(changed_by=_joined(note.changed_by, mutating_rules(responses)))
         else:
-            failures += _names(admission.responses, _FAILED)
+            note = note._replace(failed=_joined(note.failed, _names(responses, _FAILED)))
+        self._open[id(request)] = (request, note)
 
-    def tell(request: ApiRequest, response: ApiResponse, old: Json) -> None:
-        del old
-        _, rules, failures = open_notes.pop(id(request), (request, [], []))
-        event = parts.timeline.events[-1]
-        if response.error is None and failures:
-            audited = f"fails, and is let in: {', '.join(dict.fromkeys(failures))}"
-            message = "; ".join(filter(None, (event.message, audited)))
-            event = parts.timeline.retell(event, message=message)
-        if rules:
-            parts.timeline.amend(event, policies=tuple(dict.fromkeys(rules)))
+    def _deniers(self, admission: Admission) -> Iterator[str]:
+        """Yield the rules whose failure denies a request; a failed audit does not."""
+        place = admission.request.namespace
+        namespace = self._store.get("v1", "Namespace", "", place) if place else None
+        for response in admission.responses:
+            for name, result in zip(_names([response], _ANY), response.results, strict=True):
+                binds = admission.mutating or enforces(response.policy, result.rule, namespace)
+                if binds and result.status in _FAILED:
+                    yield name
 
-    kyverno.admission.listeners.append(note)
-    parts.server.observers.append(tell)
+
+def _joined(before: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *more)))
 
 
 def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:

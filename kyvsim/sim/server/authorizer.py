@@ -10,6 +10,7 @@ from kyvsim.context.access_review import review
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.request import ApiError, ApiRequest
@@ -49,7 +50,7 @@ def denial(
     why = (
         f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
     )
-    return errors.forbidden(key, store.defined, why)
+    return errors.forbidden(key, store.defined, why)._replace(why=Reason.NO_RIGHT)
 
 
 def refusal(request: ApiRequest, store: Store) -> ApiError | None:

@@ -6,7 +6,7 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.sim.server import errors
-from kyvsim.sim.server.request import ApiRequest, ApiResponse
+from kyvsim.sim.server.request import ApiRequest, ApiResponse, Purpose
 from kyvsim.sim.server.server import ApiServer
 
 ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:authenticated"))
@@ -14,10 +14,11 @@ ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:a
 
 
 class Client:
-    """Requests of one user, each taken its whole way in one step."""
+    """Requests of one user for one purpose, each taken its whole way in one step."""
 
-    def __init__(self, server: ApiServer, user: UserInfo) -> None:
+    def __init__(self, server: ApiServer, user: UserInfo, purpose: Purpose | None = None) -> None:
         self._server = server
+        self._purpose = purpose
         self.user = user
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
@@ -31,13 +32,13 @@ class Client:
     def create(self, obj: Json, *, dry_run: bool = False) -> ApiResponse:
         """Create an object."""
         request = ApiRequest(Operation.CREATE, object_key(obj), self.user, obj, dry_run=dry_run)
-        return self._server.perform(request)
+        return self.send(request)
 
     def update(self, obj: Json, subresource: str = "") -> ApiResponse:
         """Put an object in the place of the one that is there."""
         key = object_key(obj)
         request = ApiRequest(Operation.UPDATE, key, self.user, obj, subresource=subresource)
-        return self._server.perform(request)
+        return self.send(request)
 
     def merge(
         self, key: ObjectKey, patch: Json, subresource: str = "", *, dry_run: bool = False
@@ -50,13 +51,13 @@ class Client:
         request = ApiRequest(
             Operation.UPDATE, key, self.user, patched, subresource, dry_run, patch="merge"
         )
-        return self._server.perform(request)
+        return self.send(request)
 
     def delete(self, key: ObjectKey, propagation: str = "Background") -> ApiResponse:
         """Delete an object."""
         request = ApiRequest(Operation.DELETE, key, self.user, propagation=propagation)
-        return self._server.perform(request)
+        return self.send(request)
 
     def send(self, request: ApiRequest) -> ApiResponse:
-        """Send a request of another kind, in this user's name."""
-        return self._server.perform(request._replace(user=self.user))
+        """Send a request of any kind, in this user's name and for the client's purpose."""
+        return self._server.perform(request._replace(user=self.user, purpose=self._purpose))

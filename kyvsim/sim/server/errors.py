@@ -6,6 +6,7 @@ Source of the texts: k8s.io/apimachinery pkg/api/errors.
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.obstacle import Reason
 from kyvsim.sim.server.request import ApiError
 
 
@@ -17,13 +18,14 @@ def resource_name(key: ObjectKey, kinds: KindTable) -> str:
 
 def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
     """Return that an object is not there."""
-    return ApiError(404, "NotFound", f'{resource_name(key, kinds)} "{key.name}" not found')
+    text = f'{resource_name(key, kinds)} "{key.name}" not found'
+    return ApiError(404, "NotFound", text, why=Reason.NOT_FOUND)
 
 
 def already_exists(key: ObjectKey, kinds: KindTable) -> ApiError:
     """Return that an object is there already."""
     text = f'{resource_name(key, kinds)} "{key.name}" already exists'
-    return ApiError(409, "AlreadyExists", text)
+    return ApiError(409, "AlreadyExists", text, why=Reason.EXISTS)
 
 
 def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
@@ -33,7 +35,7 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
         "the object has been modified; please apply your changes to the latest version "
         "and try again"
     )
-    return ApiError(409, "Conflict", text)
+    return ApiError(409, "Conflict", text, why=Reason.CONFLICT)
 
 
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
@@ -47,10 +49,11 @@ def invalid(key: ObjectKey, why: str) -> ApiError:
     """Return that an object is not valid; `why` names fields and what is wrong with them."""
     group = split_api_version(key.api_version)[0]
     kind = ".".join(filter(None, (key.kind, group)))
-    return ApiError(422, "Invalid", f'{kind} "{key.name}" is invalid: {why}')
+    text = f'{kind} "{key.name}" is invalid: {why}'
+    return ApiError(422, "Invalid", text, why=Reason.INVALID)
 
 
 def no_match(key: ObjectKey) -> ApiError:
     """Return that a kind is not served."""
     text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'
-    return ApiError(404, "NoKindMatch", text)
+    return ApiError(404, "NoKindMatch", text, why=Reason.NO_KIND)

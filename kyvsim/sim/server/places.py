@@ -3,6 +3,7 @@
 from kyvsim.kube.discovery import is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.metadata import is_terminating
@@ -30,11 +31,11 @@ def _namespace_problem(key: ObjectKey, store: Store) -> ApiError | None:
     namespace = store.get("v1", "Namespace", "", key.namespace)
     if namespace is None:
         place = ObjectKey("v1", "Namespace", "", key.namespace)
-        return errors.not_found(place, store.defined)
+        return errors.not_found(place, store.defined)._replace(why=Reason.NO_NAMESPACE)
     if is_terminating(namespace):
         why = (
             f"unable to create new content in namespace {key.namespace} "
             "because it is being terminated"
         )
-        return errors.forbidden(key, store.defined, why)
+        return errors.forbidden(key, store.defined, why)._replace(why=Reason.NAMESPACE_GOES)
     return None

@@ -4,9 +4,20 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
+
+
+class Purpose(NamedTuple):
+    """What a client makes a request for, as the timeline tells it."""
+
+    action: str
+    """A verb in place of that of the request, "" for that one."""
+    rules: tuple[str, ...] = ()
+    """On whose account, as `policy/rule` or `policy`."""
+    message: str = ""
 
 
 class ApiRequest(NamedTuple):
@@ -24,6 +35,8 @@ class ApiRequest(NamedTuple):
     """Of a deletion: `Background`, `Foreground` or `Orphan`."""
     patch: str = ""
     """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
+    purpose: Purpose | None = None
+    """Nobody is asked about it: it is for the record."""
 
 
 class ApiError(NamedTuple):
@@ -35,6 +48,7 @@ class ApiError(NamedTuple):
     """Such as `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Invalid`, `BadRequest`."""
     message: str
     causes: tuple[Mapping[str, Json], ...] = ()
+    why: Reason = Reason.OTHER
 
 
 class ApiResponse(NamedTuple):

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report import timeline_html, timeline_json, timeline_mermaid, timeline_text
@@ -97,13 +98,14 @@ def test_a_policy_becomes_ready_once():
 
 
 def attempt(number, outcome="failed", note="no trigger", **fields):
-    message = f"attempt {number} of 5 for Pod web" + (f": {note}" if note else "")
+    obstacles = (Obstacle(Reason.OTHER, note),) if note else ()
     return {
         "actor": "background",
         "action": "attempt",
         "object": WORK,
         "outcome": outcome,
-        "message": message,
+        "message": f"attempt {number} of 5 for Pod web",
+        "obstacles": obstacles,
         "cause": 0,
         **fields,
     }
@@ -111,11 +113,11 @@ def attempt(number, outcome="failed", note="no trigger", **fields):
 
 def test_of_attempts_that_fail_the_first_and_last_are_told():
     work = {"object": WORK, "actor": "admission", "action": "update-request"}
-    last = attempt(3, note="no trigger; it is given up")
+    last = attempt(3, given_up=True)
     run = Simulation("s", told(work, attempt(1), attempt(2), last), ())
     shown = list(shown_events(run, every=False))
     assert [one.number for one in shown] == [0, 1, 3]
-    assert shown[-1].message == "attempt 3 of 5 for Pod web: fails alike; it is given up"
+    assert shown[-1].told == "attempt 3 of 5 for Pod web: fails alike; it is given up"
 
 
 def test_an_attempt_that_succeeds_is_told_by_what_it_does():

@@ -29,12 +29,15 @@ def run(documents):
     """Return what creates objects under policies, one after the other, and tells what came of it.
 
     A number among the steps is a time to wait; policies may be steps too. `without` are objects
-    that are deleted before.
+    that are deleted before, `gone` those that are deleted at the end.
     """
 
-    def simulate(policies, *steps, objects=(), without=(), **settings):
-        gone = [Step(Verb.DELETE, Location("steps"), objects=documents([one])) for one in without]
-        made = gone + [
+    def deletion(one):
+        return Step(Verb.DELETE, Location("steps"), objects=documents([one]))
+
+    def simulate(policies, *steps, objects=(), without=(), gone=(), **settings):
+        before, after = ([deletion(one) for one in some] for some in (without, gone))
+        made = [
             Step(Verb.WAIT, Location("steps"), seconds=one)
             if isinstance(one, float)
             else Step(Verb.CREATE, Location("steps"), objects=documents([one]), lenient=True)
@@ -45,7 +48,7 @@ def run(documents):
             settings=ScenarioSettings(**{"horizon": 20.0, **settings}),
             objects=documents(objects),
             policies=documents(policies),
-            steps=tuple(made),
+            steps=(*before, *made, *after),
         )
         simulation = play(scenario, readers())
         assert not simulation.diagnostics, simulation.diagnostics

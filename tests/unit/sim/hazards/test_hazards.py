@@ -161,6 +161,16 @@ def test_background_off_beside_a_generate_rule(hazards, generating, pod, model, 
     assert found == [("KH008", level, ("make/rule-0",), [])]
 
 
+def test_background_on_is_advised_only_where_it_would_be_taken(run, generating, pod):
+    policy = generating()
+    policy["spec"]["background"] = False
+    (hazard,) = run([policy], pod()).hazards
+    assert hazard.message.endswith("`background: true` is right under both")
+    policy["spec"]["rules"][0]["match"]["any"][0]["subjects"] = [{"kind": "User", "name": "a"}]
+    (hazard,) = run([policy], pod()).hazards
+    assert "`background: true` would be refused" in hazard.message
+
+
 def test_name_is_read_before_it_is_made(hazards, volumes, pod):
     nameless = pod()
     nameless["metadata"] = {"generateName": "p-", "namespace": "default"}
@@ -191,6 +201,20 @@ def test_attempts_are_used_up_before_the_object_is_stored(hazards, generating, p
     found = only(hazards([generating()], pod(), latency=slow), "KH013")
     assert found == [("KH013", "error", ("make/rule-0",), ["p"])]
     assert not only(hazards([generating()], pod()), "KH013")
+
+
+def test_a_trigger_that_goes_is_not_one_that_came_late(run, generating, obj):
+    policy = generating(name="made", namespace="{{ request.object.metadata.name }}")
+    policy["spec"]["rules"][0]["match"] = {"any": [{"resources": {"kinds": ["Namespace"]}}]}
+    shop = obj("Namespace", "shop")
+    found = run([policy], shop, 1.0, gone=[shop])
+    assert any(one.given_up for one in found.events)
+    assert "KH013" not in [one.code for one in found.hazards]
+
+
+def test_causes_of_hazards_are_no_texts():
+    for path in (ROOT / "kyvsim/sim/hazards").glob("*.py"):
+        assert not re.search(r"\b(event|attempt)\.(message|told)", path.read_text(encoding="utf-8"))
 
 
 def test_every_code_has_one_home_and_a_section():
