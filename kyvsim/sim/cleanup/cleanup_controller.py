@@ -12,6 +12,7 @@ from kyvsim.kube.cron import next_times
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
@@ -19,8 +20,8 @@ from kyvsim.sim.kyverno.event_notes import cleaned_up
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
-from kyvsim.sim.server import Change
-from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server import ApiError, Change, Purpose
+from kyvsim.sim.server.authorizer import denial
 
 _ACTOR = "cleanup"
 _KINDS = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
@@ -83,9 +84,20 @@ class _CleanupController:
         selectors = tuple(_selectors(policy))
         for api_version, kind in self._parts.store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            wanted = any(_selects(one, api_version, kind) for one in selectors)
-            if wanted and may(CLEANUP, "list", place, self._parts.store):
+            if not any(_selects(one, api_version, kind) for one in selectors):
+                continue
+            refused = denial(CLEANUP, "list", place, self._parts.store)
+            if refused is None:
                 yield place
+            else:
+                self._tell(policy, place, refused)
+
+    def _tell(self, policy: Policy, place: ObjectKey, refused: ApiError) -> None:
+        """Note that what a policy asks for may not be looked at; upstream only logs it."""
+        timeline = self._parts.timeline
+        event = timeline.record(_ACTOR, "list", place, outcome="failed")
+        why = (Obstacle(refused.why, refused.message, place),)
+        timeline.amend(event, policies=(policy.key,), obstacles=why)
 
     def _is_filtered(self, obj: Json) -> bool:
         key = object_key(obj)
@@ -102,7 +114,8 @@ class _CleanupController:
 
     def _delete(self, policy: Policy, obj: Json) -> None:
         propagation = str(policy.spec.get("deletionPropagationPolicy") or "Background")
-        response = self._parts.client(CLEANUP).delete(object_key(obj), propagation)
+        client = self._parts.client(CLEANUP, Purpose("", (policy.key,)))
+        response = client.delete(object_key(obj), propagation)
         error = response.error
         if error is None or error.code != _NOT_FOUND:
             why = error.message if error else ""

@@ -11,7 +11,7 @@ from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import Change
+from kyvsim.sim.server import Change, Purpose, Store
 from kyvsim.sim.server.authorizer import may
 from kyvsim.sim.server.metadata import is_terminating
 
@@ -57,8 +57,7 @@ class _TtlController:
         return named in self._followed
 
     def _try(self, key: ObjectKey) -> None:
-        anywhere = key._replace(namespace="", name="")
-        if all(may(CLEANUP, verb, anywhere, self._parts.store) for verb in _VERBS):
+        if not missing_verbs(key, self._parts.store):
             self._followed.add(_group_kind(key))
 
     def _look_later(self) -> None:
@@ -93,7 +92,14 @@ class _TtlController:
         if rest > 0:
             self._parts.scheduler.after(rest, _ACTOR, lambda: self._plan(key), timer=True)
         else:
-            self._parts.client(CLEANUP).delete(key, _propagation(obj))
+            purpose = Purpose("", message="its time to live is over")
+            self._parts.client(CLEANUP, purpose).delete(key, _propagation(obj))
+
+
+def missing_verbs(key: ObjectKey, store: Store) -> list[str]:
+    """Return what the controller may not do to a kind that it is to follow."""
+    anywhere = key._replace(namespace="", name="")
+    return [verb for verb in _VERBS if not may(CLEANUP, verb, anywhere, store)]
 
 
 def _propagation(obj: Json) -> str:

@@ -5,14 +5,21 @@ from collections.abc import Callable, Iterable
 from kyvsim.model.simulation import Hazard
 from kyvsim.sim.hazards import (
     background_off,
+    denied_downstream,
     denied_trigger,
     downstream_name,
     early_trigger,
+    failing_rule,
     generate_loop,
+    given_up,
+    hindered_cleanup,
+    lasting_lifetime,
+    lost_drift,
     lost_trigger,
     missing_namespace,
     missing_permission,
     missing_source,
+    mutation_loop,
     nameless_mutation,
     unmet_reference,
     unstable_mutation,
@@ -32,6 +39,13 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     missing_namespace.find,
     early_trigger.find,
     lost_trigger.find,
+    denied_downstream.find,
+    lost_drift.find,
+    mutation_loop.find,
+    hindered_cleanup.find,
+    lasting_lifetime.find,
+    failing_rule.find,
+    given_up.find,
 )
 """All that is looked for, in the order of their codes."""
 

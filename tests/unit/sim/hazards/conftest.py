@@ -29,14 +29,18 @@ def run(documents):
     """Return what creates objects under policies, one after the other, and tells what came of it.
 
     A number among the steps is a time to wait; policies may be steps too. `without` are objects
-    that are deleted before, `gone` those that are deleted at the end.
+    that are deleted before, `gone` those that are deleted
+    at the end, `update` is what is put in the place of an object there.
     """
 
     def deletion(one):
         return Step(Verb.DELETE, Location("steps"), objects=documents([one]))
 
-    def simulate(policies, *steps, objects=(), without=(), gone=(), **settings):
+    def simulate(policies, *steps, objects=(), without=(), gone=(), update=None, **settings):
         before, after = ([deletion(one) for one in some] for some in (without, gone))
+        changes = (
+            [Step(Verb.UPDATE, Location("steps"), objects=documents([update]))] if update else []
+        )
         made = [
             Step(Verb.WAIT, Location("steps"), seconds=one)
             if isinstance(one, float)
@@ -48,7 +52,7 @@ def run(documents):
             settings=ScenarioSettings(**{"horizon": 20.0, **settings}),
             objects=documents(objects),
             policies=documents(policies),
-            steps=(*before, *made, *after),
+            steps=(*before, *made, *after, *changes),
         )
         simulation = play(scenario, readers())
         assert not simulation.diagnostics, simulation.diagnostics

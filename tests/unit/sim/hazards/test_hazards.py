@@ -8,8 +8,6 @@ import pytest
 from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parents[4]
-CODES = [f"KH{number:03d}" for number in range(1, len(HAZARDS) + 2)]
-"""Those of one run, and that of runs which end otherwise."""
 
 
 @pytest.fixture
@@ -222,7 +220,8 @@ def test_every_code_has_one_home_and_a_section():
     for path in (ROOT / "kyvsim/sim").rglob("*.py"):
         for code in set(re.findall(r'"(KH\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
-    assert sorted(homes) == CODES
+    # Those of one run, and that of runs which end otherwise.
+    assert len(homes) == len(HAZARDS) + 1
     assert all(len(files) == 1 for files in homes.values())
     page = (ROOT / "docs/hazards.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (KH\d{3}) ", page, re.MULTILINE) == CODES
+    assert re.findall(r"^## (KH\d{3}) ", page, re.MULTILINE) == sorted(homes)
