@@ -112,7 +112,9 @@ def calls_of(tree):
 
 
 def first_sentence(docstring):
-    return " ".join(docstring.split("\n\n")[0].split()).rstrip(".")
+    """Return what a docstring says first, without the file of the reference that it is from."""
+    told = " ".join(docstring.split("\n\n")[0].split())
+    return re.split(r"\.? upstream: ", told)[0].rstrip(".")
 
 
 def about(code, path, tree):
@@ -126,15 +128,30 @@ def about(code, path, tree):
         told = re.search(rf"{code}:? ([^,.]*)[,.]", docstring)
         if told:
             return told[1]
-    one_check_a_file = (
-        path.parent.name in {"checks", "advice"} and path.name != "policy_settings.py"
-    )
-    return first_sentence(docstrings[0]) if one_check_a_file else ""
+    return first_sentence(docstrings[0]) if is_one_matter(path) else ""
+
+
+def is_one_matter(path):
+    """Return whether a file is about one matter, which its docstring names."""
+    return path.parent.name in {"checks", "advice"} and path.name != "policy_settings.py"
+
+
+def around(code, tree):
+    """Return what the first function with a code is about, or else its file."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    own = [
+        one
+        for one in functions
+        if any(is_code(node) and node.value == code for node in ast.walk(one))
+    ]
+    told = [ast.get_docstring(one) for one in own if ast.get_docstring(one)]
+    subject = first_sentence((told or [ast.get_docstring(tree) or ""])[0])
+    return re.sub(r"^(Return|Yield) (that )?", "", subject)
 
 
 def codes():
     """Return for each code what it is about, and its messages."""
-    found = {}
+    found, wheres = {}, {}
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         told = list(calls_of(tree))
@@ -142,8 +159,12 @@ def codes():
         for code, messages in told:
             subjects, texts = found.setdefault(code, ([], []))
             subject = about(code, path, tree)
+            wheres.setdefault(code, tree)
             subjects += [subject] if subject and subject not in subjects else []
             texts += [text for text in messages if text not in texts]
+    for code, (subjects, _) in found.items():
+        if not subjects:
+            subjects.append(around(code, wheres[code]))
     return dict(sorted(found.items()))
 
 
@@ -160,7 +181,7 @@ def quoted(message):
 
 def row(code, entry):
     subjects, messages = entry
-    said = "<br>".join(quoted(text) for text in messages)
+    said = "<br>".join(quoted(text) for text in messages) or "*varies*"
     return f"| {code} | {'; '.join(cell(text) for text in subjects)} | {said} |"
 
 

@@ -95,6 +95,13 @@ def test_every_code_of_a_diagnostic_is_in_its_page(request):
     check(path, GENERATED.sub(lambda _: made, text), request)
 
 
+def test_the_page_of_codes_has_no_empty_cells_and_no_paths_of_developers():
+    text = (ROOT / "docs/diagnostics.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| KV")]
+    assert rows
+    assert not [row for row in rows if re.search(r"\| +\|", row) or "upstream" in row]
+
+
 def commands_of(path):
     """Return the lines of a page's `sh` blocks that call kyvsim."""
     blocks = SHELL.findall(path.read_text(encoding="utf-8"))

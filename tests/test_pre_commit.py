@@ -59,6 +59,8 @@ def test_entries_of_hooks_run(hook):
         ("policies/pods.yaml", True),
         ("policy/a/b.yml", True),
         ("deploy/kyverno-policies/a.json", True),
+        ("deploy/kyverno/a.yaml", True),
+        ("deploy/kyverno.old/a.yaml", False),
         ("charts/app/values.yaml", False),
         ("policy.yaml", False),
         (".pre-commit-config.yaml", False),

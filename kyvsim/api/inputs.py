@@ -1,4 +1,8 @@
-"""What the commands are given, read from files."""
+"""What the commands are given, read from files.
+
+Codes: KV030 a file with none or several documents where one is wanted, KV035 data that only CEL
+policies make use of.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -41,7 +45,6 @@ class ApplyInputs(NamedTuple):
     """Which reading of `spec.background` to follow; a value of `kyvsim.compile.Model`."""
     exceptions_with_resources: bool = False
     exceptions_within_policies: bool = False
-    continue_on_fail: bool = False
     check_idempotent: bool = False
     """Whether to run the mutate rules a second time."""
     now: datetime | None = None

@@ -1,4 +1,7 @@
-"""`simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them."""
+"""`simulate`: policies, resources or a scenario → a simulated cluster → what becomes of them.
+
+Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses before it begins.
+"""
 
 import os
 from datetime import datetime

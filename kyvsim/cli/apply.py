@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.cli.apply_formats import DATA_FORMATS, check_formats, is_for_people, render
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
@@ -15,14 +16,13 @@ from kyvsim.cli.options import (
     refused_options,
     time_option,
 )
-from kyvsim.cli.streams import is_terminal, read_stdin, say, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.result import EngineResponse
-from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.course import Course
-from kyvsim.report.progress import with_progress
-from kyvsim.report.run import Look, Run, Terms
+from kyvsim.report.progress import waiting, with_progress
+from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
-from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.style import safe_line
 from kyvsim.report.summary import Tally
 
 if TYPE_CHECKING:
@@ -73,21 +73,22 @@ POLICY is a file, a folder or - for standard input.
     help="Take policy exceptions out of the policy files too.",
 )
 @click.option(
-    "--continue-on-fail", is_flag=True, help="Go on with the next resource after an error."
-)
-@click.option(
     "--model",
     type=click.Choice(_MODELS),
     default=_MODELS[0],
     show_default=True,
     help="Whose reading of the policies to follow.",
 )
-@click.option("-o", "--output", default="", help="File (.yaml) or folder for changed objects.")
+@click.option(
+    "-o",
+    "--output",
+    default="",
+    help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
+)
 @click.option(
     "--output-format",
-    type=click.Choice(("yaml", "json"), case_sensitive=False),
-    default="yaml",
-    help="json: one JSON document; with --policy-report the report's format.",
+    type=click.Choice(DATA_FORMATS, case_sensitive=False),
+    help="One document with everything; with --policy-report the report's format.",
 )
 @click.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
 @click.option("-t", "--table", is_flag=True, help="Print the results as a table.")
@@ -117,7 +118,6 @@ POLICY is a file, a folder or - for standard input.
 @click.option(
     "--warn-no-pass", is_flag=True, help="Exit with --warn-exit-code when nothing passed."
 )
-@click.option("-v", "--v", "verbosity", hidden=True, expose_value=False, help="Has no effect.")
 @refused_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -140,7 +140,8 @@ def _object_files(path: str) -> "ObjectFiles | None":
 
 
 def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
-    application = open_application(_inputs(options), _stdin(options))
+    with waiting("reading files", shown=is_terminal(sys.stderr)):
+        application = open_application(_inputs(options), _stdin(options))
     for entry in application.diagnostics:
         say(safe_line(str(entry)))
     responses = _watched(application, options)
@@ -148,13 +149,13 @@ def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
         responses = files.saving(responses)
     run, tally = _run_of(application, responses, options), Tally()
     lines = LineCount()
-    write_out(lines.watching(_render(run, tally, options)))
+    write_out(lines.watching(render(run, tally, options)))
     if files:
         say(f"wrote {files.commit()} to {safe_line(options['output'])}")
     ending = run_ending(run, tally)
-    if _is_for_people(options):
+    if is_for_people(options):
         remind(run.diagnostics, lines)
-    close(ending, on_stdout=_is_for_people(options))
+    close(ending, on_stdout=is_for_people(options))
     return ending.status
 
 
@@ -176,6 +177,10 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
         raise click.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
         )
+    check_formats(options, ctx)
+    if options["warn_no_pass"] and not options["warn_exit_code"]:
+        text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
+        raise click.UsageError(text, ctx)
     refuse_urls((*policies, *resources, *options["target_resource"]), ctx)
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
@@ -197,7 +202,6 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         model=options["model"],
         exceptions_with_resources=options["exceptions_with_resources"],
         exceptions_within_policies=options["exceptions_within_policies"],
-        continue_on_fail=options["continue_on_fail"],
         check_idempotent=options["check_idempotent"],
         now=options["now"],
     )
@@ -212,7 +216,7 @@ def _stdin(options: Mapping[str, Any]) -> bytes | None:
 
 def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
     """Return the responses, with a progress bar where one shows and disturbs nothing."""
-    silent = options["output_format"] == "json" or options["policy_report"] or options["table"]
+    silent = options["output_format"] or options["policy_report"] or options["table"]
     if is_terminal(sys.stderr) and (silent or not is_terminal(sys.stdout)):
         return with_progress(application.responses, application.resource_count, "applying")
     return application.responses
@@ -237,34 +241,3 @@ def _run_of(
         dated=options["now"] is not None,
         checks_idempotence=options["check_idempotent"],
     )
-
-
-def _is_for_people(options: Mapping[str, Any]) -> bool:
-    """Return whether standard output is a view for people, not a document for programs."""
-    machine = options["policy_report"] or options["output_format"] == "json"
-    return not (machine or (options["stdin"] and not options["table"]))
-
-
-def _render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
-    """Return the output in the format that the options choose."""
-    as_json = options["output_format"] == "json"
-    if options["policy_report"]:
-        render = policy_report.render_json if as_json else policy_report.render_yaml
-        return render(run, tally)
-    if as_json:
-        return json_document.render(run, tally)
-    look = Look(
-        colours=shows_colours(unwanted=options["remove_color"]),
-        detailed=options["detailed_results"],
-        diff=options["diff"],
-        objects=not options["output"],
-    )
-    if options["table"]:
-        return table.render(run, tally, look)
-    if options["stdin"]:
-        return manifests.render(run, tally, look._replace(colours=False), _say_all)
-    return text.render(run, tally, look)
-
-
-def _say_all(lines: str) -> None:
-    say(safe_text(lines.rstrip()))

@@ -23,11 +23,13 @@ from kyvsim.expr.show_tree import show_tree
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.report.style import safe_line
+from kyvsim.suite.spelling import likely
 
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
-@click.group()
+@click.group(context_settings={"max_content_width": 100})
 def jp() -> None:
     """Work with JMESPath expressions as policies use them."""
 
@@ -37,10 +39,14 @@ command = jp
 
 @jp.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-def function(names: tuple[str, ...]) -> None:
+def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]
     write_out(_described(record) for record in sorted(chosen, key=_signature))
+    unknown = [name for name in names if name not in FUNCTIONS]
+    for name in unknown:
+        say(f"error: there is no function `{safe_line(name)}`{likely(name, FUNCTIONS)}")
+    return UNUSABLE if unknown else OK
 
 
 @jp.command()
@@ -68,7 +74,7 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 @click.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
 @click.argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
-    """Evaluate queries on an input; what is missing is read from standard input."""
+    """Evaluate queries on an input; standard input has what is missing."""
     env = system_environment()
     if options["batch"]:
         return _batch(read_text(options["batch"]), env)

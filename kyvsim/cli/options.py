@@ -44,6 +44,12 @@ _LATER = (
 )
 """Flags of the reference's offline half that kyvsim does not have yet."""
 
+_NEEDLESS = (
+    (("--continue-on-fail",), True, "kyvsim always goes on after an error: leave it out"),
+    (("-v", "--v"), False, "kyvsim has no log to make longer: leave it out"),
+)
+"""Flags of the reference that would change nothing here."""
+
 
 def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --strict, which means the same for every command that has it."""
@@ -78,6 +84,8 @@ def time_option(ctx: click.Context, parameter: click.Parameter, value: str | Non
 def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that are known but can't be honoured, each with a word on why."""
     function = offline_options(*(names[-1] for names, _, _ in _ONLINE))(function)
+    for names, bare, reason in _NEEDLESS:
+        function = _refused(names, bare, f"{names[-1]}: {reason}")(function)
     for names, bare in _LATER:
         function = _refused(names, bare, f"{names[-1]} is not supported by kyvsim yet")(function)
     return function

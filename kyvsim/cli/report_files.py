@@ -25,7 +25,8 @@ def formats_option(known: Iterable[str]) -> Decorator:
         "--output-format",
         multiple=True,
         metavar="FORMAT[=FILE]",
-        help=f"One of {', '.join(known)}; with a file it goes there. May repeat.",
+        help=f"One of {', '.join(known)}; with a file it goes there. May repeat. "
+        "(Of apply, -o is another option: --output.)",
     )
 
 
@@ -63,7 +64,11 @@ def _format_and_file(
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
-        raise click.UsageError(f"{option} {value}: choose from {', '.join(known)}", ctx)
+        text = f"{option} {value}: choose from {', '.join(known)}"
+        is_path = "/" in value or value.endswith((".yaml", ".yml", ".json"))
+        if is_path and option == "--output-format":
+            text += "; a path follows the format, as in json=FILE (-o PATH is of kyvsim apply)"
+        raise click.UsageError(text, ctx)
     if separator and not path:
         raise click.UsageError(f"{option} {value}: there is no file after =", ctx)
     return name, path

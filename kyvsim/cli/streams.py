@@ -39,9 +39,15 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 def shows_colours(*, unwanted: bool) -> bool:
-    """Return whether to colour: on a terminal, unless an option or the environment says no."""
-    unwanted = unwanted or bool(os.environ.get("NO_COLOR"))
-    return is_terminal(sys.stdout) and not unwanted and os.environ.get("TERM") != "dumb"
+    """Return whether to colour: on a terminal, unless an option or the environment says no.
+
+    FORCE_COLOR asks for colours elsewhere too, as a CI log that shows them; NO_COLOR wins over it.
+    """
+    if unwanted or os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in {"", "0", "false"}:
+        return True
+    return is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb"
 
 
 def write_out(pieces: Iterable[str]) -> bool:

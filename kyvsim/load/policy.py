@@ -1,4 +1,9 @@
-"""Policies from documents: recognised, checked for shape, with defaults filled in."""
+"""Policies from documents: recognised, checked for shape, with defaults filled in.
+
+Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
+KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies, KV023 a
+policy without rules.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cache

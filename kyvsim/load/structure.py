@@ -6,6 +6,10 @@ A schema is a mapping with `type`, `properties`, `defaults` (values of missing p
 `maxLength`, `minimum`, `nullable` and `open` (unknown fields are kept); or with `either`, schemas
 of which that of the fitting type counts. In place of a schema may stand an index into the shared
 ones. The rules are those of the Kubernetes API server for custom resources.
+
+Codes: KV012 a field that does not exist, KV013 a value of another type, KV014 a text that is none
+of the choices, KV015 a field that is missing, KV016 a value out of its bounds, KV017 fields that do
+not go together or fit no form.
 """
 
 import re

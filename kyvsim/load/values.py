@@ -1,4 +1,8 @@
-"""Values files, and `--set` options."""
+"""Values files, and `--set` options.
+
+Codes: KV031 a file without apiVersion and kind, KV032 a subresource with a bad name, KV036 a
+`--set` option that counts for nothing.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

@@ -1,5 +1,7 @@
 """A progress bar for long work, on a terminal only."""
 
+import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from typing import TypeVar
@@ -22,6 +24,34 @@ def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item
     else:
         return
     yield from _with_bar(items, done, total, what)
+
+
+@contextlib.contextmanager
+def waiting(what: str, *, shown: bool) -> Iterator[None]:
+    """Show on standard error what is being done, where the work inside takes long."""
+    if not shown:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        lock = threading.Lock()
+        over = False
+
+        def begin() -> None:
+            from rich.console import Console  # noqa: PLC0415 — slow to import, rarely needed
+
+            with lock:
+                if not over:
+                    stack.enter_context(Console(stderr=True).status(f"{what} …"))
+
+        timer = threading.Timer(_PATIENCE, begin)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with lock:
+                over = True
 
 
 def _with_bar(items: Iterator[Item], done: int, total: int, what: str) -> Iterator[Item]:

@@ -65,6 +65,17 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
         (["apply", "p", "-r", "r", "--registry"], "kyvsim works offline: --registry"),
         (["apply", "https://github.com/x/y", "-r", "r"], "kyvsim works offline: fetch https"),
         (["apply", "p", "-r", "r", "--json", "x"], "--json is not supported by kyvsim yet"),
+        (["apply", "p", "-r", "r", "--continue-on-fail"], "always goes on after an error"),
+        (["apply", "p", "-r", "r", "-v", "4"], "kyvsim has no log to make longer"),
+        (["apply", "p", "-r", "r", "--warn-no-pass"], "give --warn-exit-code N too"),
+        (["apply", "p", "-r", "r", "-t", "-p"], "--policy-report and --table are formats of"),
+        (["apply", "p", "-r", "r", "-t", "-i"], "--table and --stdin are formats of their own"),
+        (["apply", "p", "-r", "r", "-t", "--output-format", "json"], "--output-format json are"),
+        (["apply", "p", "-r", "r", "-i", "--output-format", "yaml"], "--output-format yaml are"),
+        (["apply", "p", "-r", "r", "--diff", "--output-format", "json"], "--diff shortens"),
+        (["apply", "p", "-r", "r", "--diff", "-p"], "it does not go with --policy-report"),
+        (["apply", "p", "-r", "r", "--diff", "-i"], "it does not go with --stdin"),
+        (["test", "p", "-o", "report.json"], "-o PATH is of kyvsim apply"),
         (["apply", "p", "--resorce", "r"], "(Did you mean one of: '--resource'"),
         (["aply", "p"], "Did you mean 'apply'?"),
     ],
@@ -89,7 +100,6 @@ def test_bad_usage_is_explained(engine, kyvsim, arguments, message):
         (RuleStatus.WARN, ("--warn-exit-code", "3"), 3),
         (RuleStatus.FAIL, ("--audit-warn", "--warn-exit-code", "3"), 3),
         (RuleStatus.FAIL, ("--warn-exit-code", "3"), 1),
-        (RuleStatus.SKIP, ("--warn-no-pass",), 0),
         (RuleStatus.SKIP, ("--warn-no-pass", "--warn-exit-code", "4"), 4),
         (RuleStatus.PASS, ("--warn-no-pass", "--warn-exit-code", "4"), 0),
     ],
@@ -139,6 +149,13 @@ def test_json_is_all_that_standard_output_holds(engine, kyvsim, respond):
     assert status == 2
     assert found["summary"]["pass"] == 1
     assert found["diagnostics"][0]["code"] == "KV001"
+
+
+def test_yaml_has_what_json_has(engine, kyvsim, respond):
+    engine(respond(RuleStatus.PASS), diagnostics=[ERROR])
+    _, written, _ = kyvsim(*BASIC, "--output-format", "json")
+    engine(respond(RuleStatus.PASS), diagnostics=[ERROR])
+    assert yaml.safe_load(kyvsim(*BASIC, "--output-format", "yaml")[1]) == json.loads(written)
 
 
 def test_reports_come_in_yaml_and_json(engine, kyvsim, respond):

@@ -80,3 +80,14 @@ def test_function_shows_the_named_ones(run):
     out = run("function", "abs", "contains").stdout
     assert out.count("Name: ") == 2
     assert "Name: contains\n  Signature: contains(array|string, any) bool\n  Note:      " in out
+
+
+def test_a_function_that_is_not_there(run):
+    result = run("function", "trunc", "truncate")
+    assert result.return_value == 2
+    assert result.stdout.startswith("Name: truncate\n")
+    assert result.stderr == "error: there is no function `trunc`: did you mean `truncate`?\n"
+
+
+def test_the_help_is_whole(run):
+    assert "..." not in run("--help").stdout.replace("[ARGS]...", "")

@@ -1,3 +1,5 @@
+import time
+
 from kyvsim.report import progress
 
 
@@ -13,3 +15,17 @@ def test_long_work_shows_a_bar_on_standard_error(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == ""
     assert "applying" in err
+
+
+def test_a_long_wait_shows_and_a_short_one_does_not(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress.waiting("reading files", shown=True):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    with progress.waiting("reading files", shown=True):
+        time.sleep(0.5)
+    assert "reading files …" in capsys.readouterr().err
+    with progress.waiting("reading files", shown=False):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""

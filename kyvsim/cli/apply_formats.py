@@ -1,0 +1,67 @@
+"""What `kyvsim apply` writes to standard output: which options choose it, and which contradict."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from kyvsim.cli.streams import say, shows_colours
+from kyvsim.report import json_document, manifests, policy_report, table, text, yaml_document
+from kyvsim.report.run import Look, Run
+from kyvsim.report.style import safe_text
+from kyvsim.report.summary import Tally
+
+DATA_FORMATS = ("yaml", "json")
+_VIEWS = (
+    ("policy_report", "--policy-report"),
+    ("table", "--table"),
+    ("stdin", "--stdin"),
+)
+"""Options of which each is a format of its own, with their spelling."""
+
+
+def check_formats(options: Mapping[str, Any], ctx: click.Context) -> None:
+    """Raise UsageError where options ask for two formats at once."""
+    chosen = [spelled for name, spelled in _VIEWS if options[name]]
+    data = options["output_format"]
+    if data and not options["policy_report"]:
+        chosen.append(f"--output-format {data}")
+    if len(chosen) > 1:
+        text = f"{' and '.join(chosen)} are formats of their own: standard output holds one of them"
+        raise click.UsageError(text, ctx)
+    if options["diff"] and (chosen or data):
+        other = (chosen or [f"--output-format {data}"])[0]
+        text = f"--diff shortens the view for people: it does not go with {other}"
+        raise click.UsageError(text, ctx)
+
+
+def is_for_people(options: Mapping[str, Any]) -> bool:
+    """Return whether standard output is a view for people, not a document for programs."""
+    return not (options["policy_report"] or options["output_format"] or options["stdin"])
+
+
+def render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
+    """Return the output in the format that the options choose."""
+    data = options["output_format"]
+    if options["policy_report"]:
+        write = policy_report.render_json if data == "json" else policy_report.render_yaml
+        return write(run, tally)
+    if data == "json":
+        return json_document.render(run, tally)
+    if data == "yaml":
+        return yaml_document.render(run, tally)
+    look = Look(
+        colours=shows_colours(unwanted=options["remove_color"]),
+        detailed=options["detailed_results"],
+        diff=options["diff"],
+        objects=not options["output"],
+    )
+    if options["table"]:
+        return table.render(run, tally, look)
+    if options["stdin"]:
+        return manifests.render(run, tally, look._replace(colours=False), _say_all)
+    return text.render(run, tally, look)
+
+
+def _say_all(lines: str) -> None:
+    say(safe_text(lines.rstrip()))
