@@ -136,6 +136,7 @@ def test_every_advice_is_registered():
     """What a module offers to one policy is in ADVICE."""
     asked = {advice.__module__.rpartition(".")[2] for advice in ADVICE}
     asked |= {"remark", "documents"}  # what the others share; what is said of all documents
+    asked |= {"runs", "unknown_kinds", "empty_annotations", "named_nothing"}  # what runs tell too
     assert not modules("compile/advice").keys() - asked
     assert not only_once(ADVICE)
 
@@ -152,7 +153,7 @@ def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
     kinds = ("chainsaw", "coverage", "lint", "test", "timeline")
     tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
-    choosers = (PACKAGE / "cli/apply.py", *tables)
+    choosers = (PACKAGE / "cli/apply_formats.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
     formats = [
         name

@@ -1,14 +1,15 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet, compile_policies
+from kyvsim.compile.advice.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
@@ -30,6 +31,8 @@ class Application(NamedTuple):
     """Of the cleanup policies."""
     applied: bool = True
     """False where a file that every verdict depends on was refused: there are no responses."""
+    afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
+    """What is to be said when all responses are read, of so many resources that a rule matched."""
 
 
 def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Application:
@@ -43,16 +46,40 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     options = CompileOptions(environment, read.exceptions, Model(inputs.model))
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
+    given = _given(read, (*read.diagnostics, *refused))
     return Application(
         policies=sound,
         resource_count=len(read.resources),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=len(read.exceptions),
-        diagnostics=(*read.diagnostics, *refused),
+        diagnostics=(*read.diagnostics, *refused, *of_run(given)),
         schedules=schedules_of(sound, environment.clock.now()),
         responses=iter(()) if read.unusable else _responses(policies, read, inputs),
         applied=not read.unusable,
+        afterthoughts=lambda matched: _afterthoughts(matched, given, sound, inputs),
     )
+
+
+def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
+    others = objects_of((*read.targets, *read.shared_data))
+    return Given(
+        policies=read.policies,
+        resources=objects_of(read.resources),
+        others=(*others, *read.definitions),
+        exceptions=read.exceptions,
+        values=read.values,
+        sound=not any(one.severity is Severity.ERROR for one in said),
+    )
+
+
+def _afterthoughts(
+    matched: int, given: Given, sound: tuple[Policy, ...], inputs: ApplyInputs
+) -> tuple[Diagnostic, ...]:
+    """Return that no rule matched anything, unless an error about input says why."""
+    if matched or not (given.resources or given.sound):
+        return ()
+    paths = (str(getattr(one, "name", one)) for one in inputs.resources)
+    return tuple(nothing_matched(given._replace(policies=sound), paths))
 
 
 def _responses(

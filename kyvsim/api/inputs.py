@@ -65,6 +65,8 @@ class ReadInputs(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether a file that every verdict depends on could not be used."""
+    definitions: tuple[Json, ...] = ()
+    """What is given besides of custom resources."""
 
 
 def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
@@ -99,7 +101,16 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     unusable = any(one.severity is Severity.ERROR for one in (*asked, *said[before:]))
     said.extend(_read_context_file(inputs.context_file))
     return ReadInputs(
-        policies, resources, targets, shared, exceptions, values, user, tuple(said), unusable
+        policies,
+        resources,
+        targets,
+        shared,
+        exceptions,
+        values,
+        user,
+        tuple(said),
+        unusable,
+        tuple(definitions),
     )
 
 

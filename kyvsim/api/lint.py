@@ -2,14 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
+from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions
-from kyvsim.compile.advice.documents import deprecated_versions, duplicate_names
+from kyvsim.compile.advice.documents import (
+    deprecated_versions,
+    duplicate_names,
+    expired_exceptions,
+)
+from kyvsim.compile.advice.runs import of_policies
 from kyvsim.compile.lint import lint_policy
-from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.documents import AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.policy import load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 
@@ -17,19 +23,28 @@ _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
 
 
-def lint(paths: Iterable[str], stdin: bytes | None = None) -> Findings:
+def lint(
+    paths: Iterable[str], stdin: bytes | None = None, crd_paths: Iterable[str] = ()
+) -> Findings:
     """Return every remark about the policy documents that `paths` lead to, file by file.
 
-    `stdin` holds the bytes that the path `-` stands for. Documents of kinds that no CRD of Kyverno
+    `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
+    which kinds there are. Documents of kinds that no CRD of Kyverno
     describes are told as `apply` tells them.
     """
     documents, remarks = read_documents(paths, stdin, STRICT)
     options = CompileOptions(system_environment())
-    found = [*remarks]
+    definitions, problems = read_documents(crd_paths, None, AS_WRITTEN)
+    found = [*remarks, *problems]
     for document in documents:
         found += _remarks(document, options)
     known = tuple(one for one in documents if has_known_shape(one))
     found += [*deprecated_versions(known), *duplicate_names(known)]
+    found += expired_exceptions(known, options.environment.clock.now())
+    wrong = {one.location for one in found if one.severity is Severity.ERROR}
+    policies, _ = load_policies(documents)
+    objects = objects_of((*documents, *definitions))
+    found += [one for one in of_policies(policies, objects) if one.location not in wrong]
     return Findings(_in_order(found), len(known))
 
 

@@ -12,6 +12,7 @@ from kyvsim.load.stamps import stamp
 from kyvsim.load.test_manifest import find_manifests, read_manifests
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.wording import listed
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.coverage import Recorder, together
 from kyvsim.suite.run import Begin, observe
@@ -52,7 +53,15 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
     outcomes = tuple(chain.from_iterable(run_files(files, run)))
     points = (point for one in outcomes for point in one.points)
     coverage = together(points, os.path.realpath) if run.options.coverage else None
-    return SuiteOutcome(outcomes, said, coverage)
+    return SuiteOutcome(outcomes, (*said, *_nothing_selected(outcomes)), coverage)
+
+
+def _nothing_selected(outcomes: tuple[ManifestOutcome, ...]) -> Iterator[Diagnostic]:
+    """Yield KV074: a selector that chooses none of the rows."""
+    passed_over = [name for one in outcomes for name in one.passed_over]
+    if passed_over and not any(one.rows for one in outcomes):
+        text = f"--test-case-selector chooses no row: there are rows for {listed(passed_over)}"
+        yield Diagnostic("KV074", Severity.WARNING, text)
 
 
 def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -123,7 +132,7 @@ def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """
     file = manifest.document.file
     if manifest.rows:
-        return ManifestOutcome(file, (), ())
+        return ManifestOutcome(file, (), (), passed_over=tuple(row.policy for row in manifest.rows))
     recorder = Recorder(())
     if options.coverage:
         read_test(manifest, (), recorder.listen)

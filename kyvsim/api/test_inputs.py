@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.compile.advice.runs import Given, of_run
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
@@ -111,6 +112,9 @@ def read_test(
         values=values,
         user=user,
     )
+    others = (*targets, *params, *cluster, *definitions)
+    given = Given(policies, objects_of(resources), others, exceptions, values, _is_sound(reader))
+    reader.said += of_run(given)
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
     return ManifestInputs(
@@ -122,6 +126,10 @@ def read_test(
         unusable=unusable or bool(lost),
         stamps=tuple(reader.stamps),
     )
+
+
+def _is_sound(reader: _Reader) -> bool:
+    return not any(one.severity is Severity.ERROR for one in reader.said)
 
 
 def _name(document: Document) -> str:

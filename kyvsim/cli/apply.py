@@ -14,9 +14,11 @@ from kyvsim.cli.options import (
     list_option,
     refuse_urls,
     refused_options,
+    strict_option,
     time_option,
 )
 from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
+from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.course import Course
 from kyvsim.report.progress import waiting, with_progress
@@ -107,6 +109,7 @@ POLICY is a file, a folder or - for standard input.
     callback=time_option,
     help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
 )
+@strict_option
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @click.option(
@@ -142,6 +145,8 @@ def _object_files(path: str) -> "ObjectFiles | None":
 def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
     with waiting("reading files", shown=is_terminal(sys.stderr)):
         application = open_application(_inputs(options), _stdin(options))
+    if options["strict"]:
+        application = _strict(application)
     for entry in application.diagnostics:
         say(safe_line(str(entry)))
     responses = _watched(application, options)
@@ -152,11 +157,22 @@ def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
     write_out(lines.watching(render(run, tally, options)))
     if files:
         say(f"wrote {files.commit()} to {safe_line(options['output'])}")
+    for entry in run.last_remarks():
+        say(safe_line(str(entry)))
     ending = run_ending(run, tally)
     if is_for_people(options):
         remind(run.diagnostics, lines)
     close(ending, on_stdout=is_for_people(options))
     return ending.status
+
+
+def _strict(application: Application) -> Application:
+    """Return an application in which every warning is an error."""
+    later = application.afterthoughts
+    return application._replace(
+        diagnostics=strictly(application.diagnostics),
+        afterthoughts=lambda matched: strictly(later(matched)),
+    )
 
 
 def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
@@ -236,6 +252,7 @@ def _run_of(
         course=course,
         terms=Terms(options["warn_exit_code"], options["warn_no_pass"]),
         applied=application.applied,
+        afterthoughts=application.afterthoughts,
         audit_warn=options["audit_warn"],
         schedules=application.schedules,
         dated=options["now"] is not None,

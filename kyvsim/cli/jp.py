@@ -74,7 +74,7 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 @click.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
 @click.argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
-    """Evaluate queries on an input; standard input has what is missing."""
+    """Evaluate queries; stdin has what is missing."""
     env = system_environment()
     if options["batch"]:
         return _batch(read_text(options["batch"]), env)

@@ -1,13 +1,17 @@
 """`kyvsim lint`: everything that can be said of policies without resources."""
 
+import sys
+from typing import Any
+
 import click
 
 from kyvsim.api.lint import lint
-from kyvsim.cli.options import GoSpelledCommand, refuse_urls, strict_option
-from kyvsim.cli.streams import read_stdin, say, write_out
+from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, strict_option
+from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
 from kyvsim.report.lint_formats import FORMATS
+from kyvsim.report.progress import waiting
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 
@@ -33,17 +37,20 @@ PATH is a file, a folder or - for standard input.
     show_default=True,
     help="How the findings are printed.",
 )
+@list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
 @strict_option
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], output_format: str, strict: bool) -> int:
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
+    paths = options["paths"]
     if not paths:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
-    findings = lint(paths, read_stdin() if "-" in paths else None)
-    if strict:
+    with waiting("checking policies", shown=is_terminal(sys.stderr)):
+        findings = lint(paths, read_stdin() if "-" in paths else None, options["crd_path"])
+    if options["strict"]:
         findings = findings._replace(diagnostics=strictly(findings.diagnostics))
-    write_out(FORMATS[output_format](findings))
+    write_out(FORMATS[options["output_format"]](findings))
     say(str(findings))
     say(ending_line(findings.ending))
     return findings.ending.status

@@ -18,11 +18,12 @@ from kyvsim.cli.coverage import (
     write_coverage,
 )
 from kyvsim.cli.golden_files import write_updates
-from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options
+from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options, strict_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
 from kyvsim.cli.test_watch import FOR_PEOPLE, MACHINE, check_watch, watch
+from kyvsim.model.diagnostic import strictly
 from kyvsim.model.test_suite import Demands, SuiteOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.test_diff import diff_text
@@ -73,6 +74,7 @@ resource does not exist, or that never ran, fails.
 @formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed rows only.")
 @click.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
+@strict_option
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
 @click.option(
@@ -150,7 +152,13 @@ def _judged(
 ) -> SuiteOutcome:
     """Return an outcome with what the options ask of it."""
     demands = Demands(options["require_tests"], wish.threshold if wish else Decimal())
-    return outcome._replace(demands=demands)
+    return (_strict(outcome) if options["strict"] else outcome)._replace(demands=demands)
+
+
+def _strict(outcome: SuiteOutcome) -> SuiteOutcome:
+    """Return an outcome in which every warning is an error."""
+    manifests = (one._replace(diagnostics=strictly(one.diagnostics)) for one in outcome.manifests)
+    return outcome._replace(manifests=tuple(manifests), diagnostics=strictly(outcome.diagnostics))
 
 
 def _cover(outcome: SuiteOutcome, chosen: Chosen, wish: CoverageWish) -> None:
@@ -213,7 +221,8 @@ def _sight(options: Mapping[str, Any]) -> Sight:
 
 def _show_round(one: Round, run: SuiteRun, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
-    _say_remarks(one.fresh)
-    _say_if_none(one.whole, run)
-    _write_files(_judged(one.whole, options), chosen, options)
-    return not one.fresh.total or _show(one.fresh, chosen, options)
+    fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
+    _say_remarks(fresh)
+    _say_if_none(whole, run)
+    _write_files(whole, chosen, options)
+    return not fresh.total or _show(fresh, chosen, options)

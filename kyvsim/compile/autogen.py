@@ -28,7 +28,9 @@ _CONTROLLERS = MappingProxyType(
 )
 _CRON_JOB_SELECTOR = "batch/v1/CronJob"
 _SELECTORS = MappingProxyType({**_CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Pod": "v1/Pod"})
-_POD_KINDS = frozenset({"Pod", CRON_JOB, *_CONTROLLERS})
+POD_CONTROLLERS = frozenset({CRON_JOB, *_CONTROLLERS})
+"""The kinds for which rules are derived."""
+_POD_KINDS = frozenset({"Pod", *POD_CONTROLLERS})
 _MAX_NAME = 63
 _PREFIX = "autogen-"
 

@@ -13,7 +13,7 @@ from kyvsim.load.mocks import load_mocks
 from kyvsim.load.structure import Schema, check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
-from kyvsim.model.values import KindKey, Subresource, Values
+from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
 
 
 @cache
@@ -42,6 +42,8 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
         namespaces=_namespaces(data),
         subresources=subresources,
         mocks=mocks,
+        entries=tuple(_named(data)),
+        document=document,
     )
     return values, ()
 
@@ -83,6 +85,17 @@ def parse_settings(settings: Iterable[str]) -> tuple[Mapping[str, str], tuple[Di
 
 def _ignored(setting: str, reason: str) -> Diagnostic:
     return Diagnostic("KV036", Severity.WARNING, f"`--set {setting}` is ignored: {reason}")
+
+
+def _named(data: Json) -> Iterator[ValuesEntry]:
+    """Yield every name of a policy, and of a rule or resource below it."""
+    for index, policy in enumerate(data.get("policies", ())):
+        path = ("policies", index)
+        yield ValuesEntry("policy", policy["name"], policy["name"], (*path, "name"))
+        for member, kind in (("rules", "rule"), ("resources", "resource")):
+            for number, entry in enumerate(policy.get(member, ())):
+                place = (*path, member, number, "name")
+                yield ValuesEntry(kind, policy["name"], entry["name"], place)
 
 
 def _entries(data: Json, member: str) -> Iterator[tuple[str, Json]]:

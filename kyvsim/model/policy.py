@@ -6,6 +6,9 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Document, Path
 
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+"""What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
+
 
 class Rule(NamedTuple):
     """One rule of a policy, as written or as autogen derived it."""

@@ -108,6 +108,8 @@ class ManifestOutcome(NamedTuple):
     """What it depends on, as it was found before it was read: its file, and what that names."""
     points: tuple[Point, ...] = ()
     """What its policies have to reach, and what was reached; only found if asked for."""
+    passed_over: tuple[str, ...] = ()
+    """The policies of its rows where the selector chose none of them."""
 
 
 class Demands(NamedTuple):

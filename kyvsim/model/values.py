@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS, Mocks
+from kyvsim.model.source import Document, Path
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
@@ -28,6 +29,17 @@ class Subresource(NamedTuple):
     parent: KindKey
 
 
+class ValuesEntry(NamedTuple):
+    """A name in a values file that is to lead to something of the run."""
+
+    kind: str
+    """`policy`, `rule` or `resource`."""
+    policy: str
+    """The policy that it stands under."""
+    name: str
+    path: Path
+
+
 class Values(NamedTuple):
     """Everything a values file and `--set` options say."""
 
@@ -40,6 +52,10 @@ class Values(NamedTuple):
     """Namespace objects by name."""
     subresources: tuple[Subresource, ...] = ()
     mocks: Mocks = NO_MOCKS
+    entries: tuple[ValuesEntry, ...] = ()
+    """What the file names."""
+    document: Document | None = None
+    """The file."""
     overrides: Mapping[str, str] = MappingProxyType({})
     """What `--set` options say; they win over the file's global and resource values."""
 

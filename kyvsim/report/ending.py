@@ -31,14 +31,17 @@ def ending_json(ending: Ending) -> Json:
     }
 
 
-def input_facts(diagnostics: Iterable[Diagnostic]) -> Iterator[Fact]:
-    """Yield how many errors there are about inputs, and how many warnings."""
-    found = tuple(diagnostics)
-    errors = [one for one in found if one.severity is Severity.ERROR]
-    warnings = sum(one.severity is Severity.WARNING for one in found)
+def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
+    """Return how many errors there are about inputs, and where the first one is."""
+    errors = [one for one in diagnostics if one.severity is Severity.ERROR]
     text = f"{counted(len(errors), 'error')} in {_inputs(errors)} {_first(errors)}"
-    yield weighing("inputErrors", len(errors), text, Verdict.INCOMPLETE)
-    yield informing("warnings", warnings, counted(warnings, "warning"))
+    return weighing("inputErrors", len(errors), text, Verdict.INCOMPLETE)
+
+
+def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
+    """Return how many warnings there are about inputs."""
+    warnings = sum(one.severity is Severity.WARNING for one in diagnostics)
+    return informing("warnings", warnings, counted(warnings, "warning"))
 
 
 def informing(key: str, number: int, text: str) -> Fact:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.ending import input_facts
+from kyvsim.report.ending import error_fact, warning_fact
 from kyvsim.report.style import counted
 
 
@@ -30,7 +30,8 @@ class Findings(NamedTuple):
         text = f"{counted(self.policies, 'policy document')} checked"
         verdict = Verdict.PASSED if self.policies else Verdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
-        return Ending((*input_facts(self.diagnostics), checked))
+        remarks = self.diagnostics
+        return Ending((error_fact(remarks), checked, warning_fact(remarks)))
 
     def __str__(self) -> str:
         """Return the figures as one line."""

@@ -52,7 +52,7 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
         objects[key] = [to_json(entry) for entry in found]
     wanted = {"notIdempotent"} if run.checks_idempotence else set()
     objects |= {key: found for key, found in asides.items() if found or key in wanted}
-    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.diagnostics]
+    objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"

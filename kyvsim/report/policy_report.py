@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.report.object_yaml import scalar, to_yaml
 from kyvsim.report.run import Run
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, Tally, compile_rows
 
 _API_VERSION = "wgpolicyk8s.io/v1alpha2"
-_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
 
 
 def render_yaml(run: Run, tally: Tally) -> Iterator[str]:
@@ -109,7 +108,7 @@ def _about(policy: Policy) -> Json:
     known: dict[str, Json] = {"properties": {"process": process}}
     if category.__class__ is str and category:
         known["category"] = category
-    if severity in _SEVERITIES:
+    if severity in SEVERITIES:
         known["severity"] = severity
     return known
 

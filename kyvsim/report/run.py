@@ -1,6 +1,6 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic
@@ -38,8 +38,20 @@ class Run(NamedTuple):
     """Whether the responses say what changes an object again."""
     applied: bool = True
     """False where a file that every verdict depends on was refused, so that there is no verdict."""
+    afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
+    """What is to be said at the end, of so many resources that a rule matched."""
     left_out: int = 0
     """How many documents of folders were left out, being neither policies nor manifests."""
+
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """Return everything that is to be said of the inputs, once all responses are read."""
+        return (*self.diagnostics, *self.last_remarks())
+
+    def last_remarks(self) -> tuple[Diagnostic, ...]:
+        """Return what is to be said only now that all responses are read."""
+        if not self.applied:
+            return ()
+        return self.afterthoughts(self.resource_count - self.course.unmatched)
 
 
 class Look(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.ending import informing, input_facts, weighing
+from kyvsim.report.ending import error_fact, informing, warning_fact, weighing
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
 from kyvsim.report.summary import Summary, Tally
@@ -32,7 +32,8 @@ def counts_line(run: Run, summary: Summary) -> str:
 
 def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
     summary = tally.summary()
-    yield from input_facts(run.diagnostics)
+    remarks = run.remarks()
+    yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
     results = counted(sum(summary), "result")
     yield weighing("failed", summary.failed, f"{summary.failed} of {results} failed")
@@ -49,6 +50,7 @@ def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
     yield informing("unchecked", tally.unchecked, unchecked)
     left_out = f"{counted(run.left_out, 'document')} left out"
     yield informing("leftOut", run.left_out, left_out)
+    yield warning_fact(remarks)
 
 
 def _warned(run: Run, summary: Summary) -> Fact:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
-from kyvsim.report.ending import input_facts, weighing
+from kyvsim.report.ending import error_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 
 
@@ -55,11 +55,11 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 
 def suite_ending(outcome: SuiteOutcome) -> Ending:
     """Return how a run of tests ended."""
-    return Ending(tuple(_facts(outcome)))
+    remarks = tuple(every_diagnostic(outcome))
+    return Ending((error_fact(remarks), *_facts(outcome), warning_fact(remarks)))
 
 
 def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
-    yield from input_facts(every_diagnostic(outcome))
     missed = outcome.not_updated
     text = f"{counted(missed, 'file')} of expected objects not updated"
     yield weighing("notUpdated", missed, text, Verdict.INCOMPLETE)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.test_suite import ExpectedRow, ResourceSpec
+from kyvsim.model.wording import listed
 from kyvsim.suite.run import SuiteInputs, object_keys
 from kyvsim.suite.spelling import likely
 from kyvsim.suite.verdict import Verdict, names_rule
@@ -49,6 +50,8 @@ def nothing_meant(row: ExpectedRow, policies: PolicySet, refused: Mapping[str, s
         return Verdict(False, "Invalid policy", invalid)
     hint = likely(row.policy, (one.policy.key for one in policies.policies))
     hint = hint or likely(name, (one.policy.key for one in policies.policies))
+    known = listed(one.policy.key for one in policies.policies)
+    hint = hint or (f": there are {known}" if known else "")
     return Verdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
 
 

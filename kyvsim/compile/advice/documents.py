@@ -1,8 +1,12 @@
 """What is to be said of documents beside each other, policies or not."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from kyvsim.compile.advice.remark import warn
+from kyvsim.kube.duration import SECOND
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
@@ -39,3 +43,29 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
 def _identity(data: Json, name: str) -> tuple[str, ...]:
     group = split_api_version(text_field(data, "apiVersion"))[0]
     return group, text_field(data, "kind"), text_field(metadata(data), "namespace"), name
+
+
+def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
+    """KV219: an exception whose time is over, which only those of policies.kyverno.io have.
+
+    upstream: api/policies.kyverno.io/v1/policy_exception.go `IsExpired`
+    """
+    for document in documents:
+        group = split_api_version(text_field(document.data, "apiVersion"))[0]
+        if (group, text_field(document.data, "kind")) != ("policies.kyverno.io", "PolicyException"):
+            continue
+        spec = document.data.get("spec")
+        end = _time(spec.get("expiresAt") if spec.__class__ is dict else None)
+        if end is not None and end < now.timestamp():
+            text = f"the exception has expired: nothing is excepted since {spec['expiresAt']}"
+            yield warn(document, "KV219", text, ("spec", "expiresAt"))
+
+
+def _time(text: Json) -> float | None:
+    """Return the seconds since 1970 at which a time lies, None where a text is none."""
+    if text.__class__ is not str:
+        return None
+    try:
+        return parse_rfc3339(text).nanoseconds / SECOND
+    except TimeError:
+        return None

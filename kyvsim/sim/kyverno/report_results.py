@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 
 _STATUSES = tuple(status.value for status in RuleStatus)
-_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
 _EXCLUDED = "reports.kyverno.io/disabled"
 
 
@@ -62,7 +61,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
     }
     category = policy.annotations.get("policies.kyverno.io/category")
     severity = policy.annotations.get("policies.kyverno.io/severity")
-    about = {"category": category, "severity": severity if severity in _SEVERITIES else None}
+    about = {"category": category, "severity": severity if severity in SEVERITIES else None}
     entry |= {name: value for name, value in about.items() if value}
     return entry if message else {name: entry[name] for name in entry if name != "message"}
 

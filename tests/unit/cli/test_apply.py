@@ -117,7 +117,7 @@ def test_unusable_input_wins_and_the_rest_is_reported(engine, kyvsim, respond):
         "pass: 0, fail: 1, warn: 0, error: 0, skip: 0",
         (
             "INCOMPLETE: 1 error in 1 input (p.yaml:3:5 KV001) · 1 of 1 result failed · "
-            "1 warning · 1 resource · exit status 2"
+            "1 resource · 1 warning · exit status 2"
         ),
     ]
     assert err.splitlines() == [

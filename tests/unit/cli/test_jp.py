@@ -89,5 +89,6 @@ def test_a_function_that_is_not_there(run):
     assert result.stderr == "error: there is no function `trunc`: did you mean `truncate`?\n"
 
 
-def test_the_help_is_whole(run):
+def test_the_help_is_whole(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in run("--help").stdout.replace("[ARGS]...", "")

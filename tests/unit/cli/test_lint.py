@@ -57,8 +57,8 @@ def test_findings_go_to_standard_output_and_figures_to_standard_error(written, k
     assert err.splitlines() == [
         "1 error, 1 warning in 2 policy documents",
         (
-            "INCOMPLETE: 1 error in 1 input (a.yaml:8:5 KV012) · 1 warning · "
-            "2 policy documents checked · exit status 2"
+            "INCOMPLETE: 1 error in 1 input (a.yaml:8:5 KV012) · "
+            "2 policy documents checked · 1 warning · exit status 2"
         ),
     ]
 

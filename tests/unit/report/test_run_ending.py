@@ -61,8 +61,8 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
             (Summary(passed=3, skipped=1), (ODD,), 2),
             {"left_out": 4},
             (
-                "PASSED: 1 warning · 3 passed, 1 skipped · 5 resources, 2 matched by no rule · "
-                "4 documents left out"
+                "PASSED: 3 passed, 1 skipped · 5 resources, 2 matched by no rule · "
+                "4 documents left out · 1 warning"
             ),
         ),
         (

@@ -1,4 +1,10 @@
-from kyvsim.compile.advice.documents import deprecated_versions, duplicate_names
+from datetime import UTC, datetime
+
+from kyvsim.compile.advice.documents import (
+    deprecated_versions,
+    duplicate_names,
+    expired_exceptions,
+)
 from kyvsim.model.source import Document, Location
 
 
@@ -36,3 +42,26 @@ def test_versions_that_are_deprecated():
 def test_versions_that_are_not():
     fine = [document(), document(version="kyverno.io/v2beta1"), document("PolicyException")]
     assert list(deprecated_versions(fine)) == []
+
+
+def excepting(expires, version="policies.kyverno.io/v1"):
+    one = document("PolicyException", version=version)
+    return one._replace(data={**one.data, "spec": {"expiresAt": expires}})
+
+
+def test_exceptions_expire():
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+    (found,) = expired_exceptions([excepting("2026-01-31T08:00:00Z")], now)
+    assert (found.code, found.location.column) == ("KV219", 2)
+    assert found.message.endswith("nothing is excepted since 2026-01-31T08:00:00Z")
+
+
+def test_exceptions_that_last():
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+    lasting = [
+        excepting("2026-02-02T08:00:00Z"),
+        excepting("soon"),
+        excepting(None),
+        excepting("2026-01-31T08:00:00Z", version="kyverno.io/v2"),
+    ]
+    assert list(expired_exceptions(lasting, now)) == []

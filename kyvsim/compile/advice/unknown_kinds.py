@@ -1,0 +1,131 @@
+"""Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
+
+A kind is known if it is built in or Kyverno's own, if a definition of it is given, or an object.
+What has a wildcard in its kind is left alone.
+upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.compile.advice.remark import warn
+from kyvsim.compile.checks.refusal import filters, rules_under_check
+from kyvsim.kube.discovery import crd_kinds, every_kind, plural
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document, Path
+
+_NEAR = 0.85
+"""How alike two names must be for one to be a slip of the other."""
+
+_FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "": (
+            "NodeProxyOptions",
+            "PodAttachOptions",
+            "PodExecOptions",
+            "PodPortForwardOptions",
+            "PodProxyOptions",
+            "ServiceProxyOptions",
+        ),
+        "authentication.k8s.io": ("TokenRequest",),
+        "autoscaling": ("Scale",),
+        "policy": ("Eviction",),
+        "kyverno.io": (
+            "CleanupPolicy",
+            "ClusterCleanupPolicy",
+            "ClusterPolicy",
+            "GlobalContextEntry",
+            "Policy",
+            "PolicyException",
+            "UpdateRequest",
+        ),
+        "reports.kyverno.io": ("ClusterEphemeralReport", "EphemeralReport"),
+        "wgpolicyk8s.io": ("ClusterPolicyReport", "PolicyReport"),
+        "openreports.io": ("ClusterReport", "Report"),
+    }
+)
+"""Kinds that are sent to subresources, and kinds of Kyverno's."""
+_GROUP_OF_POLICIES = "policies.kyverno.io"
+
+
+class _Use(NamedTuple):
+    """A kind in a block of a rule."""
+
+    document: Document
+    path: Path
+    text: str
+
+
+def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
+    """Return group and kind of all that is built in, or defined or shown by the objects."""
+    given = tuple(objects)
+    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
+    keys = (object_key(data) for data in given)
+    shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
+    return frozenset(own | shown | set(every_kind(crd_kinds(given))))
+
+
+def unknown_kinds(
+    policies: Iterable[Policy], known: frozenset[tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once."""
+    others: dict[str, list[_Use]] = {}
+    for use in _uses(policies):
+        group, _, kind, _ = parse_kind_selector(use.text)
+        if not kind or has_wildcard(kind) or _is_known(group, kind, known):
+            continue
+        meant = _meant(group, kind, known)
+        if meant:
+            text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
+            yield warn(use.document, "KV215", text, use.path)
+        else:
+            others.setdefault(use.text, []).append(use)
+    for text, uses in others.items():
+        times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+        message = (
+            f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
+            " given: name the file of its CustomResourceDefinition with --crd-path"
+        )
+        yield warn(uses[0].document, "KV216", message, uses[0].path)
+
+
+def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
+    subjects = (subject for policy in policies for subject in rules_under_check(policy))
+    for subject in subjects:
+        blocks = chain(filters(subject.data, "match"), filters(subject.data, "exclude"))
+        for one in blocks:
+            path = (*subject.rule.path, *one.path, "resources", "kinds")
+            for index, text in enumerate(one.kinds):
+                yield _Use(subject.policy.document, (*path, index), text)
+
+
+def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
+    if group == _GROUP_OF_POLICIES or (group, kind) in known:
+        return True
+    return any(kind == name and matches(group, its_group) for its_group, name in known)
+
+
+def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the kind that was meant, with its group if another one was named, or ""."""
+    if "." in group and not any(matches(group, its_group) for its_group, _ in known):
+        return ""  # somebody else's group, whatever its kinds are called
+    elsewhere = sorted(its_group for its_group, name in known if name == kind)
+    if elsewhere:
+        return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
+    names = {
+        spelled.lower(): name
+        for its_group, name in sorted(known, reverse=True)
+        for spelled in (plural(its_group, name), name)
+    }
+    if kind.lower() in names:
+        return names[kind.lower()]
+    import difflib  # noqa: PLC0415 — only needed where something is misspelt
+
+    near = difflib.get_close_matches(kind.lower(), names, n=1, cutoff=_NEAR)
+    return names[near[0]] if near else ""
