@@ -11,6 +11,7 @@ import pytest
 from kyvsim.cli.main import COMMANDS
 from kyvsim.compile.advice import ADVICE
 from kyvsim.compile.checks import CHECKS
+from kyvsim.compile.doubts import DOUBTS
 from kyvsim.conditions.operators import operators
 from kyvsim.context.loaders import LOADERS
 from kyvsim.context.loaders.protocol import ContextLoader
@@ -141,9 +142,16 @@ def test_every_advice_is_registered():
     assert not only_once(ADVICE)
 
 
+def test_every_doubt_is_registered():
+    asked = {doubt.__module__.rpartition(".")[2] for doubt in DOUBTS}
+    assert not modules("compile/doubts").keys() - asked
+    assert not only_once(DOUBTS)
+
+
 def test_codes_stand_in_one_file_each():
     homes = {}
-    for path in (*PACKAGE.glob("compile/checks/*.py"), *PACKAGE.glob("compile/advice/*.py")):
+    folders = ("checks", "advice", "doubts")
+    for path in (one for name in folders for one in PACKAGE.glob(f"compile/{name}/*.py")):
         for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
     assert {code: files for code, files in homes.items() if len(files) > 1} == {}

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile.checks import check_policy
 from kyvsim.compile.checks.refusal import refuse
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.doubts import doubts_about
 from kyvsim.compile.exceptions import declare_exceptions
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.policy import compile_policy
@@ -30,6 +31,7 @@ def compile_policies(
 ) -> tuple[PolicySet, tuple[Diagnostic, ...]]:
     """Return the sound policies compiled and indexed, and what is wrong with the others.
 
+    Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
     KV190: an expression or another text of the policy cannot be read.
     """
     declare_exceptions(options)
@@ -44,6 +46,9 @@ def compile_policies(
             compiled.append(compile_policy(policy, options))
         except (QuerySyntaxError, ValueError) as error:
             diagnostics.append(_refused(policy, error))
+            continue
+        if not options.admitted:
+            diagnostics.extend(doubts_about(policy))
     return index_policies(compiled), tuple(diagnostics)
 
 

@@ -6,6 +6,7 @@ from kyvsim.compile.advice import ADVICE
 from kyvsim.compile.advice.remark import nodes
 from kyvsim.compile.checks import check_policy
 from kyvsim.compile.checks.refusal import refuse
+from kyvsim.compile.doubts import doubts_about
 from kyvsim.compile.lower import lower_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.policy import compile_policy
@@ -23,6 +24,7 @@ def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ..
     on a place that is in error.
     """
     problems = check_policy(policy) or tuple(_uncompiled(policy, options))
+    problems += doubts_about(policy)
     wrong = {problem.location for problem in problems}
     advice = (remark for give in ADVICE for remark in give(policy))
     return (*problems, *(remark for remark in advice if remark.location not in wrong))

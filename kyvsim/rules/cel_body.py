@@ -5,7 +5,8 @@ k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What canno
 evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
@@ -26,6 +27,7 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.source import Path
 from kyvsim.model.watch import Watch
 from kyvsim.rules.cel_params import ParamsError, compile_params
 from kyvsim.rules.cel_request import namespace_object, request_value
@@ -41,6 +43,7 @@ from kyvsim.rules.protocol import (
 )
 
 _LONGEST_MESSAGE = 5 * 1024
+_EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
 
 
@@ -63,6 +66,25 @@ class _Expression(NamedTuple):
             return self.program.evaluate(values)
         except (CelError, BudgetError) as error:
             raise _FaultError(f"expression '{self.text}' resulted in error: {error}") from None
+
+
+class _Scope(NamedTuple):
+    """What an expression may use besides what all may."""
+
+    params: bool
+    authorizer: bool = True
+    variables: tuple[tuple[str, CelType], ...] = ()
+    """The rule's variables that stand above it, with their types."""
+
+    def with_variable(self, name: str, program: Program | None) -> "_Scope":
+        """Return the scope with one variable more; of one without program nothing is known."""
+        found = declared_type(program.type) if program else DYN
+        return self._replace(variables=(*self.variables, (name, found)))
+
+    def environment(self) -> Environment:
+        """Return the environment for this scope."""
+        env = kubernetes_environment(params=self.params, authorizer=self.authorizer)
+        return env.with_fields(VARIABLES, dict(self.variables)) if self.variables else env
 
 
 class _Validation(NamedTuple):
@@ -130,10 +152,9 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
     data = context.rule.data
     cel = data["validate"]["cel"]
-    has_params = bool(cel.get("paramKind") and cel.get("paramRef"))
-    rule = _watched(_compile_rule(data, cel, has_params=has_params), context.watch)
+    rule = _watched(_compile_rule(data, cel), context.watch)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
-    find_params = compile_params(cel) if has_params else None
+    find_params = compile_params(cel) if _has_params(cel) else None
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         if find_params is None:
@@ -148,33 +169,56 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-def _compile_rule(data: Mapping[str, Json], cel: Json, *, has_params: bool) -> _Rule:
-    env = kubernetes_environment(params=has_params, authorizer=True)
-    fields: dict[str, CelType] = {}
+def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield what cannot be compiled of a rule's expressions, with its way from the rule."""
+    cel = data["validate"]["cel"]
+    rule = _compile_rule(data, cel)
+    tests: list[tuple[Path, Iterable[_Expression]]] = [
+        (("celPreconditions",), rule.preconditions),
+        (("validate", "cel", "variables"), rule.variables.values()),
+        (_EXPRESSIONS, (one.test for one in rule.validations)),
+    ]
+    for path, expressions in tests:
+        for index, one in enumerate(expressions):
+            if one.program is None:
+                yield (*path, index, "expression"), _fault(one)
+    for index, entry in enumerate(rule.validations):
+        computed = entry.message_expression
+        if computed is not None and computed.program is None:
+            yield (*_EXPRESSIONS, index, "messageExpression"), _fault(computed)
+
+
+def _fault(expression: _Expression) -> str:
+    # The lines below the first one show the expression again.
+    return f"`{expression.text.strip()}` is no CEL: {expression.problem.partition(chr(10))[0]}"
+
+
+def _compile_rule(data: Mapping[str, Json], cel: Json) -> _Rule:
+    has_params = _has_params(cel)
+    scope = _Scope(has_params)
     variables: dict[str, _Expression] = {}
     for entry in cel.get("variables") or ():
-        expression = _expression(entry["expression"], env)
-        program = expression.program
-        fields[entry["name"]] = declared_type(program.type) if program else DYN
+        expression = _expression(entry["expression"], scope)
         variables[entry["name"]] = expression
-        env = env.with_fields(VARIABLES, fields)
-    plain = kubernetes_environment(params=has_params).with_fields(VARIABLES, fields)
+        scope = scope.with_variable(entry["name"], expression.program)
     own_message = data["validate"].get("message") or ""
     return _Rule(
         variables,
         tuple(
-            _expression(entry["expression"], env, BOOL)
+            _expression(entry["expression"], scope, BOOL)
             for entry in data.get("celPreconditions") or ()
         ),
-        tuple(
-            _validation(entry, own_message, env, plain) for entry in cel.get("expressions") or ()
-        ),
+        tuple(_validation(entry, own_message, scope) for entry in cel.get("expressions") or ()),
     )
+
+
+def _has_params(cel: Json) -> bool:
+    return bool(cel.get("paramKind") and cel.get("paramRef"))
 
 
 def _watched(rule: _Rule, watch: Watch) -> _Rule:
     """Return the rule with preconditions and expressions that tell their outcomes."""
-    where = watch.at("validate", "cel", "expressions")
+    where = watch.at(*_EXPRESSIONS)
     validations = tuple(
         one._replace(test=_told(one.test, where.at(index)))
         for index, one in enumerate(rule.validations)
@@ -201,18 +245,21 @@ def _told(expression: _Expression, watch: Watch) -> _Expression:
     return expression._replace(program=program._replace(run=told))
 
 
-def _validation(entry: Json, own_message: str, env: Environment, plain: Environment) -> _Validation:
+def _validation(entry: Json, own_message: str, scope: _Scope) -> _Validation:
     text = entry.get("messageExpression") or ""
+    plain = scope._replace(authorizer=False)
     return _Validation(
-        _expression(entry["expression"], env, BOOL),
+        _expression(entry["expression"], scope, BOOL),
         (entry.get("message") or own_message).strip(),
         _expression(text, plain, STRING) if text else None,
     )
 
 
-def _expression(text: str, env: Environment, wanted: CelType = DYN) -> _Expression:
+@lru_cache(maxsize=256)
+def _expression(text: str, scope: _Scope, wanted: CelType = DYN) -> _Expression:
+    """Return an expression compiled: once for those who look for faults, and for who runs it."""
     try:
-        return _Expression(text, compile_expression(text, env, wanted))
+        return _Expression(text, compile_expression(text, scope.environment(), wanted))
     except CompileError as error:
         return _Expression(text, None, str(error))
 

@@ -5,6 +5,9 @@ from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType
 
 
 def _compile(context: RuleContext) -> CompiledBody:
+    if not context.rule.data["validate"]["podSecurity"]:
+        # upstream takes a body without fields for none at all
+        return lambda _: None
     from kyvsim.rules.pod_security.body import (  # noqa: PLC0415 — many modules, rarely needed
         compile_pod_security,
     )

@@ -28,7 +28,7 @@ from kyvsim.compile.checks.overrides import check_overrides
 from kyvsim.compile.checks.patterns import check_patterns
 from kyvsim.compile.checks.pod_security import check_pod_security
 from kyvsim.compile.checks.refusal import Check, RuleCheck, each_rule
-from kyvsim.compile.checks.rule_bodies import check_mutate, check_validate
+from kyvsim.compile.checks.rule_bodies import check_derived_bodies, check_mutate, check_validate
 from kyvsim.compile.checks.rule_kinds import check_operations, check_rule_names
 from kyvsim.compile.checks.update_variables import check_update_variables
 from kyvsim.compile.checks.user_variables import check_user_variables
@@ -88,6 +88,7 @@ CHECKS: tuple[Check, ...] = (
     *MODE_CHECKS,
     each_rule(check_wildcard_kinds),
     each_rule(*BODY_CHECKS, *LAST_CHECKS),
+    check_derived_bodies,
 )
 
 

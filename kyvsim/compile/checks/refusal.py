@@ -34,6 +34,10 @@ class RuleUnderCheck(NamedTuple):
 
 
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
+_OPEN = frozenset(
+    {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
+)
+"""Switches for which false is something else than nothing."""
 
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
 
@@ -98,11 +102,16 @@ def filters(rule: Json, block: str) -> Iterator[Filter]:
 def is_set(value: Json) -> bool:
     """Return whether a typed object with this data differs from an empty one.
 
-    Any list counts, an empty one too, and so does anything in a field for free data.
+    Any list counts, an empty one too, and so does anything in a field for free data, and a switch
+    that can be left open.
     """
     if value.__class__ is dict:
-        return any(name in _FREE_DATA or is_set(child) for name, child in value.items())
+        return any(_counts(name, child) for name, child in value.items())
     return value is not None and value is not False and value != ""
+
+
+def _counts(name: str, child: Json) -> bool:
+    return name in _FREE_DATA or (name in _OPEN and child is not None) or is_set(child)
 
 
 def has(rule: Json, operation: str) -> bool:

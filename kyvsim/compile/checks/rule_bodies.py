@@ -5,13 +5,16 @@ upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.compile.checks.refusal import RuleUnderCheck, has
+from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile.checks.refusal import RuleUnderCheck, has, refuse
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
 _ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
-_CEL_ONLY = "celPrecondition can only be used with validate.cel"
+_NO_CHECK = "one of pattern, anyPattern, deny, foreach, cel must be specified"
+CEL_ONLY = "celPrecondition can only be used with validate.cel"
 _NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
 
 
@@ -36,7 +39,7 @@ def _mutate_problem(mutate: Json, *, celled: bool) -> tuple[str, str, Path] | No
         return _loop_problem(mutate["foreach"], "", ("foreach",))
     if merge and patch:
         return "foreach", _ONE_PATCH, ()
-    return ("", _CEL_ONLY, ()) if celled else None
+    return ("", CEL_ONLY, ()) if celled else None
 
 
 def _loop_problem(loops: Iterable[Json], tag: str, path: Path) -> tuple[str, str, Path] | None:
@@ -66,12 +69,30 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.refuse("KV138", text, ("validate", *path))
 
 
+def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
+    """An `anyPattern` without patterns is lost where autogen derives rules: they have no body."""
+    empty = [
+        rule
+        for rule in policy.rules
+        if (rule.data.get("validate") or {}).get("anyPattern").__class__ is list
+        and not rule.data["validate"]["anyPattern"]
+    ]
+    if not empty:
+        return
+    computed = compute_rules(policy)
+    for rule in empty:
+        forms = [one.rule for one in computed.derived if one.rule.path == rule.path]
+        if forms:
+            text = f"path: spec.rules[{computed.every.index(forms[0])}].validate..: {_NO_CHECK}"
+            yield refuse(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
+
+
 def _validate_problems(validate: Json, *, celled: bool) -> Iterator[tuple[str, Path]]:
     names = ("pattern", "anyPattern", "deny", "foreach", "podSecurity", "cel")
     count = sum(validate.get(name) is not None for name in names)
     count += bool(validate.get("manifests", {}).get("attestors"))
     if count == 0:
-        yield "one of pattern, anyPattern, deny, foreach, cel must be specified", ()
+        yield _NO_CHECK, ()
     if count > 1:
         yield "only one of pattern, anyPattern, deny, foreach, cel can be specified", ()
     for index, loop in enumerate(validate.get("foreach", ())):
@@ -79,7 +100,7 @@ def _validate_problems(validate: Json, *, celled: bool) -> Iterator[tuple[str, P
         if reason:
             yield reason, ("foreach", index)
     if celled and "cel" not in validate:
-        yield _CEL_ONLY, ()
+        yield CEL_ONLY, ()
     for reason in _cel_problems(validate.get("cel", {})):
         yield reason, ("cel",)
 

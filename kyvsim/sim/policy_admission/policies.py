@@ -12,8 +12,9 @@ from kyvsim.cel.types import BOOL
 from kyvsim.compile import checks
 from kyvsim.compile.checks.kinds import check_wildcard_kinds
 from kyvsim.compile.checks.refusal import Check, RuleUnderCheck, each_rule
+from kyvsim.compile.checks.rule_bodies import CEL_ONLY, check_derived_bodies
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.policy_admission import remarks
 from kyvsim.sim.policy_admission.generate_changes import STALE_TARGETS, changed_generation
 from kyvsim.sim.policy_admission.matched_kinds import cluster_wide_kinds, kind_problem
@@ -65,6 +66,7 @@ def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
         subject = RuleUnderCheck(policy, rule, position)
         warnings += remarks.before_rights(rule)
         problem = _said(one for check in checks.BODY_CHECKS for one in check(subject))
+        problem = problem or _celled_generation(rule, position)
         problem = problem or missing_rights(rule, position, store)
         if problem:
             return problem
@@ -73,7 +75,17 @@ def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
         if problem:
             return problem
         warnings += remarks.after_rights(policy, rule)
-    return ""
+    return _first(policy, (check_derived_bodies,))
+
+
+def _celled_generation(rule: Rule, position: int) -> str:
+    """Return why a generate rule has no CEL preconditions; the command line takes them.
+
+    upstream: pkg/policy/generate/validate.go
+    """
+    if not rule.generates or rule.data.get("celPreconditions") is None:
+        return ""
+    return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
 
 
 def _structure(policy: Policy, store: Store) -> str:

@@ -449,6 +449,17 @@ def test_a_sound_policy_passes():
             ),
         ),
         (
+            validating(anyPattern=[]),
+            {},
+            "KV138",
+            "spec/rules/0/validate/anyPattern",
+            (
+                "path: spec.rules[1].validate..: one of pattern, anyPattern, deny, foreach,"
+                " cel must be"
+                " specified"
+            ),
+        ),
+        (
             validating(foreach=[{"list": "a"}]),
             {},
             "KV138",
@@ -572,6 +583,17 @@ def test_rule_names_are_unique():
     assert [(remark.code, str(remark.location)) for remark in found] == [
         ("KV120", "spec/rules/2/name")
     ]
+
+
+def test_an_empty_any_pattern_is_taken_where_autogen_derives_nothing():
+    alone = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    assert refusals(validating(anyPattern=[]), metadata={"annotations": alone}) == ()
+
+
+def test_a_switch_that_is_off_is_an_operation_too():
+    assert refusals(validating(allowExistingViolations=False, deny={})) == ()
+    (found,) = refusals(validating(allowExistingViolations=False))
+    assert found.code == "KV138"
 
 
 def test_the_first_reason_is_that_of_the_earlier_check_and_all_are_told():

@@ -45,6 +45,18 @@ def test_generation_without_rights_is_refused(said, cluster_policy):
     )
 
 
+def test_generation_has_no_cel_preconditions(said, cluster_policy):
+    reason = "path: spec.rules[0].generate..: celPrecondition can only be used with validate.cel"
+    for conditions in ([{"name": "a", "expression": "true"}], []):
+        rule = {"generate": GENERATE, "celPreconditions": conditions}
+        assert said(cluster_policy("p", rule)) == reason
+
+
+def test_a_derived_rule_without_a_body_is_refused(said, cluster_policy):
+    told = said(cluster_policy("p", {"validate": {"anyPattern": []}, **matching("Pod")}))
+    assert told.startswith("path: spec.rules[1].validate..: one of pattern, anyPattern")
+
+
 def test_rights_are_not_looked_at_for_variable_kinds(said, cluster_policy):
     kind = "{{ request.object.data.kind }}"
     assert not said(cluster_policy("p", {"generate": {**GENERATE, "kind": kind}}))
