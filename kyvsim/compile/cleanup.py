@@ -130,6 +130,7 @@ def _compile_body(
 def _scope_of(evaluation: Evaluation, entries: tuple[tuple[str, EntryLoader], ...]) -> JSONContext:
     """Return what conditions see: the object as `target`, its images, the policy's context."""
     obj = evaluation.request.subject
-    data = {"target": obj, "request": {"namespace": object_key(obj).namespace}}
-    scope = JSONContext(data, evaluation.scope.outside, deleting=False)
+    outside = evaluation.scope.outside
+    data = {"target": outside.as_json(obj), "request": {"namespace": object_key(obj).namespace}}
+    scope = JSONContext(data, outside, deleting=False)
     return scope.layer({}, (("images", lambda _: load_images(obj)), *entries))

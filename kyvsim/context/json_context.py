@@ -150,4 +150,5 @@ class JSONContext:
 
     def with_object(self, obj: Json) -> "JSONContext":
         """Return a context in which `request.object` is another one."""
-        return self.layer({"request": {**self._data["request"], "object": obj}})
+        seen = self.outside.as_json(obj)
+        return self.layer({"request": {**self._data["request"], "object": seen}})

@@ -22,7 +22,7 @@ def request_context(
 
     `variables` are merged in by their dotted names; they can change any part of the request.
     """
-    data = _request_data(request)
+    data = _request_data(request, outside)
     if variables:
         data = with_variables(data, variables)
     deleting = request.operation is Operation.DELETE
@@ -31,15 +31,15 @@ def request_context(
     return context.layer({}, (("images", lambda _: load_images(subject)),)) if subject else context
 
 
-def _request_data(request: AdmissionRequest) -> dict[str, Json]:
+def _request_data(request: AdmissionRequest, outside: Outside) -> dict[str, Json]:
     fields: dict[str, Json] = {
         "namespace": request.namespace,
         "operation": request.operation.value,
     }
     if request.object is not None:
-        fields["object"] = request.object
+        fields["object"] = outside.as_json(request.object)
     if request.old_object is not None:
-        fields["oldObject"] = request.old_object
+        fields["oldObject"] = outside.as_json(request.old_object)
     if request.details:
         fields |= request.details
     if request.user is None:

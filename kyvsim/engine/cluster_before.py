@@ -29,6 +29,11 @@ class ClusterBefore:
         _, _, namespace, name = object_key(self._arriving)
         return namespace, name
 
+    @property
+    def has_ints(self) -> bool:
+        """Whether whole numbers of the objects are ints."""
+        return self._cluster.has_ints
+
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
         found = self._cluster.get(api_version, kind, namespace, name)

@@ -36,6 +36,8 @@ class GivenObjects:
             if some.setdefault((place[0], place[1]), obj) is obj:
                 self._kinds[api_version, kind] = None
 
+    has_ints = False
+
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
         group, version = split_api_version(api_version)

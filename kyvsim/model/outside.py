@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.ports import ClusterView
 
@@ -18,3 +20,10 @@ class Outside(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
+
+    def as_json(self, value: Json) -> Json:
+        """Return what comes from the cluster as expressions see it, with floats for all numbers.
+
+        upstream: pkg/engine/context keeps JSON text, and reads it where no type is asked for.
+        """
+        return with_floats(value) if self.cluster.has_ints else value

@@ -24,6 +24,10 @@ class Entropy(Protocol):
 class ClusterView(Protocol):
     """The objects that rules may read."""
 
+    @property
+    def has_ints(self) -> bool:
+        """Whether whole numbers of its objects are ints, as clients of an API server have them."""
+
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None; `namespace` is "" for cluster-scoped kinds."""
 

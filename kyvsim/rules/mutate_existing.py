@@ -105,7 +105,8 @@ def _compile(context: RuleContext) -> CompiledBody:
         for target, obj in found:
             # Every target starts from the trigger's scope: what upstream leaves behind from the
             # target before is not there.
-            scope = evaluation.scope.layer({"target": obj}, target.entries)
+            seen = evaluation.scope.outside.as_json(obj)
+            scope = evaluation.scope.layer({"target": seen}, target.entries)
             patched = _unmet(target, scope) or patch(scope, evaluation, obj)
             yield _on_target(patched, obj, target.subresource)
 

@@ -147,9 +147,10 @@ def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONCo
         if entry.default is not None:
             return entry.default
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    if entry.default is not None and body == entry.default:
-        return body
-    return _queried(body, entry, filled)
+    seen = scope.outside.as_json(body)
+    if entry.default is not None and seen == entry.default:
+        return seen
+    return _queried(seen, entry, filled)
 
 
 def _queried(body: Json, entry: _Entry, filled: Mapping[str, Json]) -> Json:

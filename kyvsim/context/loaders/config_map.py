@@ -39,7 +39,7 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
         if found is None:
             # Without a cluster the entry stays undefined, so that values can stand in for it.
             return SKIPPED
-        return {"data": found.get("data"), "metadata": metadata(found)}
+        return scope.outside.as_json({"data": found.get("data"), "metadata": metadata(found)})
 
     return load
 

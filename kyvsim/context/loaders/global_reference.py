@@ -96,7 +96,7 @@ def _kept(spec: Json, outside: Outside) -> Json:
             wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
         )
         api_version = f"{group}/{version}" if group else version
-        return list_of(api_version, resource, namespace, outside.cluster)
+        return outside.as_json(list_of(api_version, resource, namespace, outside.cluster))
     call = spec.get("apiCall")
     if call is None:
         return SKIPPED
@@ -105,7 +105,9 @@ def _kept(spec: Json, outside: Outside) -> Json:
     if mock is not None and mock.good:
         return mock.body
     try:
-        return answer_get(path, outside.cluster) if path and mock is None else SKIPPED
+        if not path or mock is not None:
+            return SKIPPED
+        return outside.as_json(answer_get(path, outside.cluster))
     except CallError:
         return SKIPPED
 

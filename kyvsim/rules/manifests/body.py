@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kyvsim.kube.go_text import to_json
+from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, annotations
 from kyvsim.rules.images.attestors import authority_of, expand_keys, required_count
 from kyvsim.rules.manifests.difference import Difference, differences, told
@@ -146,7 +147,9 @@ def _changes(signed: _Signed, manifests: Iterable[Json]) -> list[Difference]:
     """Return how the object differs from the first manifest; [] where it agrees with any."""
     bindings = signed.spec.get("ignoreFields") or ()
     ignored = ignored_fields(signed.object, bindings, signed.domain)
-    found = [differences(manifest, signed.object, ignored) for manifest in manifests]
+    # Both are compared as JSON text has them, in which all numbers are floats.
+    obj = with_floats(signed.object)
+    found = [differences(manifest, obj, ignored) for manifest in manifests]
     return found[0] if all(found) else []
 
 

@@ -12,6 +12,8 @@ from kyvsim.sim.server import Store
 class ServedKinds:
     """A `ClusterView` of a store that also tells the kinds that targets of a policy name."""
 
+    has_ints = True
+
     def __init__(self, store: Store, policy: Policy) -> None:
         self._store = store
         self._named = [pair for pair in _named(policy) if _is_served(pair, store)]

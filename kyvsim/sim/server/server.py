@@ -8,6 +8,7 @@ and pkg/registry/generic/registry/store.go.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
@@ -130,7 +131,7 @@ class ApiServer:
 
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""
-        obj = request.object
+        obj = with_whole_numbers(request.object)
         if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
         if old is None or request.operation is Operation.CREATE:
@@ -148,7 +149,7 @@ class ApiServer:
         return self._complete(as_successor(obj, old))
 
     def _complete(self, obj: Json) -> Json:
-        return as_defined(with_defaults(obj), self.store)
+        return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
 
     def _completed(self, review: Review) -> Json | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""

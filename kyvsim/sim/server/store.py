@@ -41,6 +41,8 @@ class Store:
     version.
     """
 
+    has_ints = True
+
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._watchers: list[Watcher] = []

@@ -9,6 +9,8 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
+from kyvsim.kube.numbers import with_floats, with_whole_numbers
+
 DOMAIN = "cosign.sigstore.dev"
 MANIFEST = """
 apiVersion: v1
@@ -168,3 +170,12 @@ def test_what_cannot_be_verified_is_an_error_that_says_so(check, attestor, told)
     status, message = check(signed(archive(MANIFEST), ONE), [{"entries": [attestor]}])
     assert status == "error"
     assert told in message
+
+
+@pytest.mark.parametrize("typed", [with_floats, with_whole_numbers])
+def test_a_number_is_the_same_however_it_is_held(run, pod, verdicts, typed):
+    text = f"{MANIFEST}  activeDeadlineSeconds: 5\n"
+    obj = typed(pod("web", **SPEC, activeDeadlineSeconds=5))
+    obj["metadata"]["annotations"] = signed(archive(text), ONE)
+    rule = {"validate": {"manifests": {"attestors": attestors(ONE)}}}
+    assert [status for _, status, _ in verdicts(run(rule, obj))] == ["pass"]
