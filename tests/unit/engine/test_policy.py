@@ -203,3 +203,23 @@ def test_an_old_violation_counts_only_for_whole_objects_and_nobodys_requests(
     rules = [{**always, "name": "hers", "match": of_jane}, {**always, "name": "all"}]
     found = run([policy(*rules, background=False)], pod(), old_object=pod(), **UPDATE)
     assert found_in(found, verdicts) == [("hers", "fail"), ("all", "skip")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("autoscaling/v2/Scale", "skip"),
+        ("apps/v2/Scale", "fail"),
+        ("autoscaling/v1/Scale", "fail"),
+        ("apps/v1/Scale", "fail"),
+    ],
+)
+def test_the_old_object_of_a_subresource_is_of_its_own_group_and_version(
+    run, policy, thing, verdicts, kind, status
+):
+    matched = {"any": [{"resources": {"kinds": ["apps/v1/Deployment/scale", kind]}}]}
+    rule = {**deny("a", failureAction="Enforce"), "match": matched}
+    scale = thing("Scale", api_version="autoscaling/v2", spec={"nodeName": "n1"})
+    of_deployment = {"subresource": "scale", "parent_kind": ("apps", "v1", "Deployment")}
+    found = run([policy(rule)], scale, old_object=scale, **UPDATE, **of_deployment)
+    assert found_in(found, verdicts) == [("a", status)]

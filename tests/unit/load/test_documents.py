@@ -119,3 +119,12 @@ def test_lists_may_be_nested_deeply():
     documents, _ = parse(start * depth + '{"kind": "A"}' + end * depth)
     assert [one.data for one in documents] == [{"kind": "A"}]
     assert documents[0].locate(("kind",)).line == 1
+
+
+def test_an_empty_file_is_a_mistake_where_it_was_asked_for_by_name(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: 1\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("", encoding="utf-8")
+    documents, remarks = read_documents([str(tmp_path)])
+    assert ([one.data for one in documents], remarks) == ([{"a": 1}], ())
+    (remark,) = read_documents([f"{tmp_path}/a.yaml", f"{tmp_path}/b.yaml"])[1]
+    assert (remark.code, remark.location.file) == ("KV009", f"{tmp_path}/b.yaml")
