@@ -6,6 +6,7 @@ cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from kyvsim.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
@@ -79,37 +80,77 @@ def _find(name: str, outside: Outside, environment: Environment) -> Json:
         return _mocked(key, mock, projection, environment)
     kept = [one for one in outside.cluster.list(*_KEPT) if object_key(one).name == key]
     spec = kept[0].get("spec") or {} if kept else {}
-    data = _kept(spec, outside)
-    if data is SKIPPED or not projection:
-        return data
-    for one in spec.get("projections") or ():
-        if one.get("name") == projection:
-            return _search(one.get("jmesPath") or "", data, environment)
-    raise QueryError(f'projection "{projection}" not found')
+    if spec.get("kubernetesResource") is not None:
+        data = _objects(spec["kubernetesResource"], outside)
+        if data is SKIPPED or not projection:
+            return data
+        return _projection(spec, projection, data, environment)
+    return _answered(spec, projection, outside, environment)
 
 
-def _kept(spec: Json, outside: Outside) -> Json:
-    """Return what an entry keeps: the objects of a kind, or the answer to a call."""
-    wanted = spec.get("kubernetesResource")
-    if wanted is not None:
-        group, version, resource, namespace = (
-            wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
-        )
-        api_version = f"{group}/{version}" if group else version
-        return outside.as_json(list_of(api_version, resource, namespace, outside.cluster))
+def _objects(wanted: Json, outside: Outside) -> Json:
+    """Return the objects of a kind; an entry for a kind that nobody serves is never kept.
+
+    upstream: pkg/globalcontext/k8sresource/entry.go
+    """
+    group, version, resource, namespace = (
+        wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
+    )
+    api_version = f"{group}/{version}" if group else version
+    if not outside.cluster.kind_of(api_version, resource):
+        return SKIPPED
+    return outside.as_json(list_of(api_version, resource, namespace, outside.cluster))
+
+
+def _projection(spec: Json, name: str, data: Json, environment: Environment) -> Json:
+    """Return a projection of objects; one that cannot be computed is not kept."""
+    path = _paths(spec).get(name)
+    if path is not None:
+        with suppress(QueryError):
+            return _search(path, data, environment)
+    raise QueryError(f'projection "{name}" not found')
+
+
+def _paths(spec: Json) -> dict[str, str]:
+    return {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
+
+
+def _answered(spec: Json, projection: str, outside: Outside, environment: Environment) -> Json:
+    """Return the answer to an entry's call, or a projection of it; SKIPPED where none is kept.
+
+    One projection that cannot be computed spoils the entry: its error is all that it gives.
+    upstream: pkg/globalcontext/externalapi/entry.go
+    """
     call = spec.get("apiCall")
     if call is None:
         return SKIPPED
+    body = _called(call, outside)
+    kept = {"": body}
+    for name, path in _paths(spec).items():
+        kept[name] = _search(path, body, environment)
+    if kept.get(projection) is None:
+        raise QueryError("no data available")
+    return kept[projection]
+
+
+def _called(call: Json, outside: Outside) -> Json:
     path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
-    mock = outside.mocks.answer(call.get("method") or "GET", service or path)
-    if mock is not None and mock.good:
-        return mock.body
+    method = call.get("method") or "GET"
+    mock = outside.mocks.answer(method, service or path)
+    if mock is not None:
+        if mock.good:
+            return mock.body
+        raise QueryError(f"HTTP {mock.status}")
+    if not path:
+        raise QueryError(
+            f"failed to execute HTTP request for APICall globalcontext: {method} {service}: "
+            "kyvsim calls no services; give its answer in the values file: apiCallResponses: "
+            f'[{{url: "{service}", method: {method}, response: {{body: {{}}}}}}]'
+        )
     try:
-        if not path or mock is not None:
-            return SKIPPED
         return outside.as_json(answer_get(path, outside.cluster))
-    except CallError:
-        return SKIPPED
+    except CallError as error:
+        raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
 
 
 def _mocked(key: str, mock: GlobalData, projection: str, environment: Environment) -> Json:

@@ -5,6 +5,9 @@ import pytest
 from kyvsim.model.mocks import GlobalData
 from kyvsim.model.values import Values
 
+BAD = [{"name": "n", "jmesPath": "to_number(@, @)"}]
+HINT = 'apiCallResponses: [{url: "https://x.io", method: GET, response: {body: {}}}]'
+
 
 @pytest.fixture
 def refer(ask, thing):
@@ -18,6 +21,9 @@ def refer(ask, thing):
         ),
         kept("call", apiCall={"urlPath": "/api/v1/configmaps"}),
         kept("service", apiCall={"service": {"url": "https://x.io"}}),
+        kept("gone", apiCall={"urlPath": "/api/v1/namespaces/shop/configmaps/gone"}),
+        kept("spoilt", apiCall={"urlPath": "/api/v1/configmaps"}, projections=BAD),
+        kept("bad", kubernetesResource=wanted, projections=BAD),
         thing("ConfigMap", "m", data={"k": "v"}),
     ]
 
@@ -37,7 +43,23 @@ def test_global_references(refer):
     ("fields", "message"),
     [
         ({"name": "no"}, "failed to fetch entry key=no"),
-        ({"name": "service"}, "failed to fetch entry key=service"),
+        (
+            {"name": "service"},
+            (
+                "failed to execute HTTP request for APICall globalcontext: GET https://x.io: "
+                f"kyvsim calls no services; give its answer in the values file: {HINT}"
+            ),
+        ),
+        (
+            {"name": "gone"},
+            (
+                "failed to GET resource with raw url: /api/v1/namespaces/shop/configmaps/gone: "
+                'failed to get resource v1/ConfigMap/gone: configmaps "gone" not found'
+            ),
+        ),
+        ({"name": "call.no"}, "no data available"),
+        ({"name": "spoilt"}, "incorrect number of args"),
+        ({"name": "bad.n"}, 'projection "n" not found'),
         ({"name": "maps.no"}, 'projection "no" not found'),
         (
             {"name": "maps", "jmesPath": "no(@)"},
@@ -55,6 +77,7 @@ def test_values_and_mocks_stand_in_for_global_data(refer, mocked):
     assert refer(valued, name="no") == {"v": "w"}
     assert refer(valued, given=[], name="no") == {"v": "w"}
     assert refer(valued, name="maps") == {"v": "w"}
+    assert refer(valued, name="gone") == {"v": "w"}
     data = GlobalData({"a": {"b": [1.0]}}, "a", (("first", "b[0]"),))
     mocks = mocked((("", "https://x.io"), 200, {"s": "t"}), no=data, plain=GlobalData([{"p": "q"}]))
     assert refer(mocks, name="no") == {"first": 1}
