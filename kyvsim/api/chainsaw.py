@@ -29,7 +29,7 @@ from kyvsim.model.chainsaw import (
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.sim.cluster import open_cluster
 
-_DEFAULT_NAME = "chainsaw-test.yaml"
+_DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
 """So many tests run in one process faster than several processes start."""
 
@@ -84,11 +84,19 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
 def _find(
     path: str, run: ChainsawRun, configuration: ChainsawConfiguration
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the test files of a path, or why there are none."""
-    name = configuration.test_file or _DEFAULT_NAME
-    if not os.path.splitext(name)[1]:
-        name += ".yaml"
-    return find_tests(path, run.file_name or name, deep=not run.file_name)
+    """Return the test files of a path, or why there are none.
+
+    A name without an extension stands for files with either of YAML's.
+    """
+    if run.file_name:
+        return find_tests(path, run.file_name, deep=False)
+    stem, extension = os.path.splitext(configuration.test_file or _DEFAULT_NAME)
+    found, problems = find_tests(path, f"{stem}{extension or '.yaml'}", deep=True)
+    if extension:
+        return found, problems
+    others, _ = find_tests(path, f"{stem}.yml", deep=True)
+    every = tuple(dict.fromkeys((*found, *others)))
+    return every, () if every else problems
 
 
 def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:

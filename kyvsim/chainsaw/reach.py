@@ -78,12 +78,20 @@ _FILLED_IN = frozenset(
 
 def require_simulated(key: ObjectKey) -> None:
     """Raise UnsupportedError for an object of a kind that acts, and that nothing simulates."""
+    told = _acting(key)
+    if told:
+        raise UnsupportedError(told)
+
+
+def _acting(key: ObjectKey) -> str:
+    """Return what is not simulated of a kind whose objects act, "" for other kinds."""
     group = split_api_version(key.api_version)[0]
     for kind in (key.kind, _EVERY):
         told = _ACTING.get((group, kind))
         if told is not None:
             plain = f"objects of kind {key.kind} ({key.api_version}) are not evaluated"
-            raise UnsupportedError(told or plain)
+            return told or plain
+    return ""
 
 
 def require_written(key: ObjectKey, store: Store) -> None:
@@ -95,17 +103,28 @@ def require_written(key: ObjectKey, store: Store) -> None:
         return
     if not key.name and store.list(key.api_version, key.kind, key.namespace):
         return
+    told = _written_elsewhere(key)
+    if told:
+        raise UnsupportedError(told)
+
+
+def _written_elsewhere(key: ObjectKey) -> str:
+    """Return who writes an object in a cluster, "" where it would be written here too."""
     group = split_api_version(key.api_version)[0]
     name = f"{key.kind} `{key.name}`" if key.name else f"objects of kind {key.kind}"
     for kind in (key.kind, _EVERY):
         writer = _WRITTEN_ELSEWHERE.get((group, kind))
         if writer is not None:
-            raise UnsupportedError(f"{name}: written by {writer} in a cluster, by nobody here")
+            return f"{name}: written by {writer} in a cluster, by nobody here"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
-        text = (
-            f"{name} in the namespace `{key.namespace}`: what is installed there is not simulated"
-        )
-        raise UnsupportedError(text)
+        where = f"in the namespace `{key.namespace}`"
+        return f"{name} {where}: what is installed there is not simulated"
+    return ""
+
+
+def is_elsewhere(key: ObjectKey) -> bool:
+    """Return whether an object that is not here may well be in a cluster."""
+    return bool(_acting(key) or _written_elsewhere(key))
 
 
 def is_served(key: ObjectKey, store: Store) -> bool:

@@ -14,6 +14,11 @@ _ALIASES = MappingProxyType(
     {"ns": "namespace", "cm": "configmap", "deploy": "deployment", "cj": "cronjob"}
     | {"sa": "serviceaccount"}
 )
+FLAGS = (
+    *("clusterrole", "from-literal", "group", "image", "replicas"),
+    *("restart", "role", "schedule", "serviceaccount", "user"),
+)
+"""The flags that objects are made from."""
 _RBAC = "rbac.authorization.k8s.io"
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import apply, create, delete, get, marks, patch, pods, scale, waiting
-from kyvsim.chainsaw.kubectl.arguments import read_arguments
+from kyvsim.chainsaw.kubectl.arguments import Invocation, read_arguments
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
 from kyvsim.chainsaw.streams import Result, complaint
 from kyvsim.chainsaw.world import World
@@ -14,28 +14,44 @@ _START = 0.25
 """Seconds that the program takes to start and to learn what the cluster serves."""
 
 
+_ALWAYS = frozenset({"as", "as-group", "as-uid", "namespace", "request-timeout"})
+"""Flags that every command knows."""
+_PLACES = ("all-namespaces", "selector")
+_DELETING = (
+    *("all", "cascade", "filename", "force", "grace-period"),
+    *("ignore-not-found", "now", "timeout", "wait"),
+)
+_TERMINAL = ("container", "quiet", "stdin", "tty")
+
+
 class Verb(NamedTuple):
     """A command of kubectl."""
 
     name: str
     run: Callable[[Call], Result]
+    flags: tuple[str, ...]
+    """The flags that it heeds beside those that every command knows."""
 
 
 VERBS: tuple[Verb, ...] = (
-    Verb("apply", apply.run),
-    Verb("create", create.run),
-    Verb("replace", apply.replace),
-    Verb("delete", delete.run),
-    Verb("get", get.run),
-    Verb("patch", patch.run),
-    Verb("label", marks.label),
-    Verb("annotate", marks.annotate),
-    Verb("scale", scale.run),
-    Verb("run", pods.run),
-    Verb("exec", pods.execute),
-    Verb("debug", pods.debug),
-    Verb("evict", pods.evict),
-    Verb("wait", waiting.run),
+    Verb("apply", apply.run, ("dry-run", "field-manager", "filename", "server-side")),
+    Verb("create", create.run, ("dry-run", "field-manager", "filename", *create.FLAGS)),
+    Verb("replace", apply.replace, ("field-manager", "filename")),
+    Verb(
+        "delete",
+        delete.run,
+        (*_DELETING, *_PLACES),
+    ),
+    Verb("get", get.run, ("ignore-not-found", "no-headers", "output", *_PLACES)),
+    Verb("patch", patch.run, ("field-manager", "patch", "patch-file", "subresource", "type")),
+    Verb("label", marks.label, ("all", "field-manager", "overwrite", *_PLACES)),
+    Verb("annotate", marks.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
+    Verb("scale", scale.run, ("replicas",)),
+    Verb("run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
+    Verb("exec", pods.execute, _TERMINAL),
+    Verb("debug", pods.debug, ("image", "profile", *_TERMINAL)),
+    Verb("evict", pods.evict, ()),
+    Verb("wait", waiting.run, ("all", "for", "timeout", *_PLACES)),
 )
 """Every command that is understood."""
 
@@ -49,9 +65,17 @@ def kubectl(arguments: tuple[str, ...], stdin: str, world: World) -> Result:
     call = Call(invocation._replace(words=invocation.words[1:]), stdin, world)
     for verb in VERBS:
         if verb.name == name:
+            _require_heeded(verb, invocation)
             world.scope.session.wait(_START)
             try:
                 return verb.run(call)
             except KubectlError as error:
                 return complaint(f"{error}\n")
     raise UnsupportedError(f"`kubectl {name}`")
+
+
+def _require_heeded(verb: Verb, invocation: Invocation) -> None:
+    """Raise UnsupportedError for a flag that a command would pass over here."""
+    for flag in invocation.flags:
+        if flag not in _ALWAYS and flag not in verb.flags:
+            raise UnsupportedError(f"the flag `{flag}` of `kubectl {verb.name}`")

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
-from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.operations.protocol import Operation as Action
 from kyvsim.chainsaw.sending import Sent, answered, send_all
 from kyvsim.chainsaw.session import Scope
 from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.model.request import Operation
+from kyvsim.sim.server import ApiRequest
 
 
 def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -14,11 +16,13 @@ def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _update(scope: Scope, obj: Json, dry_run: bool) -> Sent:
-    del dry_run
     client = scope.session.client
-    now = client.get(*object_key(obj))
+    key = object_key(obj)
+    now = client.get(*key)
     version = {} if now is None else {"resourceVersion": metadata(now)["resourceVersion"]}
-    return answered(client.update({**obj, "metadata": {**metadata(obj), **version}}), obj)
+    wanted = {**obj, "metadata": {**metadata(obj), **version}}
+    request = ApiRequest(Operation.UPDATE, key, client.user, wanted, dry_run=dry_run)
+    return answered(client.send(request), obj)
 
 
-OPERATION = Operation("update", run)
+OPERATION = Action("update", run)

@@ -39,11 +39,14 @@ def _false(call: Call) -> Result:
 
 def _echo(call: Call) -> Result:
     words = list(call.arguments)
-    ends = True
-    while words and words[0] in {"-n", "-e", "-ne", "-en", "-E"}:
-        ends = ends and "n" not in words[0]
+    ends = words[:1] != ["-n"]
+    if not ends:
         words.pop(0)
-    return out(" ".join(words) + ("\n" if ends else ""))
+    text = " ".join(words)
+    # Shells read backslashes and further options of `echo` in different ways.
+    if "\\" in text or (words and re.fullmatch("-[neE]+", words[0])):
+        raise UnsupportedError(f"`echo {text}`")
+    return out(text + ("\n" if ends else ""))
 
 
 def _printf(call: Call) -> Result:
@@ -54,8 +57,21 @@ def _printf(call: Call) -> Result:
     holes = re.findall("%.", pattern)
     if set(holes) - {"%s", "%d", "%%"}:
         raise UnsupportedError(f"`printf {call.arguments[0]}`")
-    text = re.sub("%[sd]", lambda _: values.pop(0) if values else "", pattern)
-    return out(text.replace("%%", "%"))
+    found = _filled(pattern, values)
+    while values and set(holes) - {"%%"}:
+        found += _filled(pattern, values)
+    return out(found)
+
+
+def _filled(pattern: str, values: list[str]) -> str:
+    """Return a format with its holes filled, and take what fills them from the values."""
+
+    def value(hole: re.Match[str]) -> str:
+        if hole[0] == "%%":
+            return "%"
+        return values.pop(0) if values else ""
+
+    return re.sub("%[sd%]", value, pattern)
 
 
 def _test(call: Call) -> Result:
@@ -71,6 +87,8 @@ def _bracket(call: Call) -> Result:
 def _cat(call: Call) -> Result:
     texts: list[str] = []
     for name in call.arguments or ("-",):
+        if name.startswith("-") and name != "-":
+            raise UnsupportedError(f"`cat {name}`")
         found = call.world.read(name, call.stdin)
         if found is None:
             return complaint(f"cat: {name}: No such file or directory\n")
@@ -106,6 +124,10 @@ def _grep(call: Call) -> Result:
         return Result(status)
     if "c" in flags:
         return out(f"{len(found)}\n", status)
+    if "n" in flags or len(words) > 2:
+        raise UnsupportedError(f"`grep {' '.join(call.arguments)}`")
+    if "o" in flags:
+        found = [one[0] for line in found for one in pattern.finditer(line) if one[0]]
     return out("".join(f"{line}\n" for line in found), status)
 
 
@@ -146,7 +168,10 @@ def _wc(call: Call) -> Result:
     if text is None or len(flags) != 1 or flags[0] not in {"-l", "-c", "-w"}:
         raise UnsupportedError(f"`wc {' '.join(call.arguments)}`")
     counts = {"-l": text.count("\n"), "-w": len(text.split()), "-c": len(text.encode())}
-    return out(f"{counts[flags[0]]}\n")
+    names = [one for one in call.arguments if not one.startswith("-")]
+    if len(names) > 1:
+        raise UnsupportedError(f"`wc {' '.join(call.arguments)}`")
+    return out(" ".join([str(counts[flags[0]]), *names]) + "\n")
 
 
 def _head(call: Call) -> Result:
@@ -175,6 +200,8 @@ def _tr(call: Call) -> Result:
     if len(call.arguments) != 2 or call.arguments[0] != "-d":
         raise UnsupportedError(f"`tr {' '.join(call.arguments)}`")
     dropped = call.arguments[1].replace("\\n", "\n").replace("\\r", "\r")
+    if re.search(r"\\|\[:|.-.", dropped):
+        raise UnsupportedError(f"`tr {' '.join(call.arguments)}`")
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 

@@ -393,3 +393,25 @@ steps:
         pod=pod % "{name: c, image: nginx}",
     )
     assert outcome.result == "pass", outcome.reason
+
+
+@pytest.mark.parametrize("kind", ["get", "describe", "podLogs"])
+def test_what_is_to_be_shown_must_be_there(kind, steps):
+    about = "{apiVersion: v1, kind: Pod, name: p%s}"
+    if kind == "podLogs":
+        about = "{name: p%s}"
+    outcome = steps(f"- {kind}: {about % ''}")
+    assert (outcome.result, outcome.reason) == ("fail", f"one: {kind}: Pod `p` is not there")
+    assert steps(f"- {kind}: {about % ', namespace: kyverno'}").result == "pass"
+
+
+def test_updated_in_a_dry_run_is_not_updated(steps):
+    changed = CM.replace("{x: '1'}", "{y: '2'}")
+    outcome = steps(
+        "- create: {file: a.yaml}\n"
+        "- update: {file: b.yaml, dryRun: true}\n"
+        "- assert: {file: a.yaml}",
+        a=CM,
+        b=changed,
+    )
+    assert outcome.result == "pass", outcome.reason

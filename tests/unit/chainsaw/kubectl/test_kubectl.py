@@ -208,6 +208,25 @@ def test_what_no_table_or_cluster_here_has_is_not_simulated(line, told, k, out):
         k(line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "delete cm a --dry-run=server",
+        "patch cm a -p {} -o yaml",
+        "scale deploy d --replicas=2 --timeout=5s",
+        "run p --image=nginx --env=A=b",
+        "apply -f a.yaml --force",
+        "create deploy d --image=nginx --port=80",
+        "label cm a x=y --list",
+    ],
+)
+def test_flag_that_a_command_would_pass_over_is_not_simulated(line, k, out):
+    out("apply -f a.yaml", a=CM)
+    with pytest.raises(UnsupportedError, match="the flag `"):
+        k(line)
+    assert out("get cm a -o name") == "configmap/a\n"
+
+
 def test_patches_of_three_types(out):
     out("apply -f a.yaml", a=CM)
     assert out(("patch", "cm", "a", "-p", '{"data":{"y":"2"}}')) == "configmap/a patched\n"

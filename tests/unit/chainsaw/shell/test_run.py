@@ -8,6 +8,10 @@ from kyvsim.chainsaw.streams import STDERR, STDOUT
 from kyvsim.chainsaw.world import World
 
 OUTPUTS = [
+    ("printf '%s=%d\\n' a 1 b 2", "a=1\nb=2\n"),
+    ("printf '100%%\\n'", "100%\n"),
+    ("echo 'ab1 b2' | grep -oE 'b[0-9]'", "b1\nb2\n"),
+    ("echo a > f; wc -l f", "1 f\n"),
     ("echo a b", "a b\n"),
     ("echo -n a; echo b", "ab\n"),
     ("echo 'a  b'  \"c  d\"", "a  b c  d\n"),
@@ -65,6 +69,13 @@ STATUSES = [
     ("[ 1 -eq 2 ]", 1),
 ]
 REFUSED = [
+    r"echo 'a\nb'",
+    "echo -e a",
+    "cat -n f",
+    "echo a | grep -n a",
+    "echo a > f; grep a f f",
+    "tr -d '[:space:]'",
+    "tr -d a-z",
     "./missing.sh",
     "sh missing.sh",
     "curl http://example.com",
