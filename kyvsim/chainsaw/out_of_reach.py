@@ -1,12 +1,21 @@
-"""What policies asked for that no simulation can answer: registries, services, key stores."""
+"""What a test came upon that no simulation can answer, whatever it expected.
+
+Policies ask registries, services and key stores; Kubernetes' own admission asks quotas and limits.
+"""
 
 import re
 from collections.abc import Callable
 
+from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
+from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
 _OWN_WORDS = re.compile(r"\bkyvsim (?:answers|asks|calls|does not know|verifies)\b")
 """How results of rules begin that kyvsim words itself, for Kyverno would have asked someone."""
+
+_SECURITY = "pod-security.kubernetes.io/enforce"
+_LAX = frozenset({"", "privileged"})
 
 
 def out_of_reach(message: str) -> bool:
@@ -26,3 +35,27 @@ def watch_admission(found: list[str]) -> Callable[[Admission], None]:
         )
 
     return listen
+
+
+def watch_pods(store: Store, found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+    """Return an observer of requests that adds to `found` why a new Pod would fare otherwise."""
+
+    def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
+        key = request.key
+        created = request.operation is Operation.CREATE and not request.subresource
+        if not created or (key.api_version, key.kind) != ("v1", "Pod"):
+            return
+        where = f"of the namespace `{key.namespace}`, which is not heeded here"
+        # Limits change a Pod before anybody looks at it; the others have the last word.
+        found.extend(f"LimitRange `{name}` {where}" for name in names("LimitRange", key))
+        if response.error is not None:
+            return
+        found.extend(f"ResourceQuota `{name}` {where}" for name in names("ResourceQuota", key))
+        level = labels(store.get("v1", "Namespace", "", key.namespace) or {}).get(_SECURITY, "")
+        if level not in _LAX:
+            found.append(f"the label `{_SECURITY}: {level}` {where}")
+
+    def names(kind: str, key: ObjectKey) -> list[str]:
+        return [object_key(one).name for one in store.list("v1", kind, key.namespace)]
+
+    return observe

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_admission
+from kyvsim.chainsaw.out_of_reach import watch_admission, watch_pods
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -53,8 +53,9 @@ class Session:
         self.written: dict[str, str] = {}
         """Files that scripts have written, by name."""
         self.unanswered: list[str] = []
-        """What policies asked for that no simulation can answer."""
+        """What the test came upon that no simulation can answer."""
         cluster.kyverno.admission.listeners.append(watch_admission(self.unanswered))
+        self.parts.server.observers.append(watch_pods(self.parts.store, self.unanswered))
 
     def suffix(self) -> str:
         """Return five characters that no name has ended with yet."""

@@ -56,3 +56,40 @@ def test_status_that_nobody_writes_here_settles_nothing(steps):
     )
     assert outcome.result == "unsupported"
     assert "the status of a Service, which nobody writes here" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("obj", "told"),
+    [
+        (
+            "{apiVersion: v1, kind: LimitRange, metadata: {name: l}, spec: {limits: []}}",
+            "LimitRange `l` of the namespace",
+        ),
+        (
+            "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: 0}}}",
+            "ResourceQuota `q` of the namespace",
+        ),
+    ],
+)
+def test_pod_that_a_cluster_would_change_or_deny_settles_nothing(obj, told, steps):
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
+    pod %= "{name: c, image: nginx}"
+    outcome = steps(f"- create: {{resource: {obj}}}\n- create: {{resource: {pod}}}")
+    assert outcome.result == "unsupported"
+    assert told in outcome.reason
+    assert steps(f"- create: {{resource: {obj}}}").result == "pass"
+
+
+def test_pod_that_the_standards_would_deny_settles_nothing(run):
+    outcome = run(
+        """
+namespaceTemplate: {metadata: {labels: {pod-security.kubernetes.io/enforce: restricted}}}
+steps:
+- try:
+  - create:
+      resource:
+        {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}
+"""
+    )
+    assert outcome.result == "unsupported"
+    assert "pod-security.kubernetes.io/enforce: restricted" in outcome.reason
