@@ -69,7 +69,7 @@ def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
     session.finished = session.parts.clock.elapsed
     problems = _clean_up(session, done, opened)
     if ending is None and problems:
-        ending = problems[0]
+        ending, *problems = problems
     return ending, tuple(one.reason for one in problems)
 
 
@@ -196,7 +196,7 @@ def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> l
     problems: list[_Ending] = []
     for one in reversed(done):
         keeps = test.keeps if one.step.keeps is None else one.step.keeps
-        for key in () if keeps else reversed(one.created):
+        for key in () if keeps else reversed(dict.fromkeys(one.created)):
             error = delete_one(one.scope, key, one.scope.propagation, one.scope.timeouts.cleanup)
             if error is not None:
                 problems.append(_Ending("fail", f"clean-up: {error}", test.location))

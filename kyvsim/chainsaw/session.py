@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_admission, watch_pods
 from kyvsim.chainsaw.templates import fill
@@ -21,6 +21,7 @@ POLL = 0.05
 REQUEST = 0.01
 """Seconds that a request takes which nothing waits for before."""
 _LONGEST_WAIT = 1.0
+_EXPRESSIONS = "text in brackets is an expression, unless `template: false` says that it is not"
 
 
 class Files(NamedTuple):
@@ -133,4 +134,9 @@ class Scope(NamedTuple):
     def templated(self, spec: Mapping[str, Json], value: Json) -> Json:
         """Return a value filled in, unless the operation or the test does without."""
         wanted = spec.get("template")
-        return self.filled(value) if (self.template if wanted is None else wanted) else value
+        if not (self.template if wanted is None else wanted):
+            return value
+        try:
+            return self.filled(value)
+        except HardError as error:
+            raise HardError(f"{error.message} ({_EXPRESSIONS})") from None
