@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.kube.discovery import every_kind, is_builtin
+from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.sim.server import Store
@@ -128,9 +128,12 @@ def is_elsewhere(key: ObjectKey) -> bool:
 
 
 def is_served(key: ObjectKey, store: Store) -> bool:
-    """Return whether an API server knows a kind; an operation on any other fails."""
-    group = split_api_version(key.api_version)[0]
-    return (group, key.kind) in every_kind(store.defined)
+    """Return whether an API server knows a kind in a version; operations on others fail."""
+    group, version = split_api_version(key.api_version)
+    if (group, key.kind) not in every_kind(store.defined):
+        return False
+    versions = served_versions(group, key.kind, store.defined)
+    return not versions or version in versions
 
 
 def require_filled_in(obj: Json, problems: tuple[Mismatch, ...]) -> None:

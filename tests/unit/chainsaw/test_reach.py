@@ -42,10 +42,11 @@ def test_object_that_should_not_be_there_is_no_pass_where_only_a_cluster_writes_
 
 
 @pytest.mark.parametrize("kind", ["assert", "error"])
-def test_kind_that_no_cluster_serves_fails_at_once(kind, steps):
-    outcome = steps(f"- {kind}: {{resource: {{apiVersion: v1, kind: Podd}}}}")
+@pytest.mark.parametrize(("version", "name"), [("v1", "Podd"), ("apps/v1beta1", "Deployment")])
+def test_kind_that_no_cluster_serves_fails_at_once(kind, version, name, steps):
+    outcome = steps(f"- {kind}: {{resource: {{apiVersion: {version}, kind: {name}}}}}")
     assert outcome.result == "fail"
-    assert 'no matches for kind "Podd" in version "v1"' in outcome.reason
+    assert f'no matches for kind "{name}" in version "{version}"' in outcome.reason
     assert outcome.seconds < 1
 
 
