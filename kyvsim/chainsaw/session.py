@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_admission, watch_pods
+from kyvsim.chainsaw.out_of_reach import watch_admission, watch_pods, watch_policies
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -56,7 +56,10 @@ class Session:
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
         cluster.kyverno.admission.listeners.append(watch_admission(self.unanswered))
-        self.parts.server.observers.append(watch_pods(self.parts.store, self.unanswered))
+        self.parts.server.observers += [
+            watch_policies(self.unanswered),
+            watch_pods(self.parts.store, self.unanswered),
+        ]
 
     def suffix(self) -> str:
         """Return five characters that no name has ended with yet."""

@@ -94,3 +94,21 @@ steps:
     )
     assert outcome.result == "unsupported"
     assert "pod-security.kubernetes.io/enforce: restricted" in outcome.reason
+
+
+def test_policy_with_conditions_of_webhooks_settles_nothing(steps):
+    policy = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: some}
+spec:
+  webhookConfiguration:
+    matchConditions: [{name: a, expression: "object.metadata.namespace == 'a'"}]
+  rules:
+  - name: never
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate: {failureAction: Enforce, message: none, pattern: {data: {x: "?*"}}}
+"""
+    outcome = steps("- create: {file: policy.yaml}", policy=policy)
+    assert outcome.result == "unsupported"
+    assert "`webhookConfiguration.matchConditions` of a policy" in outcome.reason
