@@ -58,10 +58,20 @@ def look_at_controller(queue: WorkQueue, kind: str) -> Callable[[Change], None]:
 
 
 def look_at_self(queue: WorkQueue) -> Callable[[Change], None]:
-    """Return the reaction to a write of an object: it is looked at."""
+    """Return the reaction to a write of an object: it is looked at.
+
+    Its status is what the controller itself writes, and says nothing that it does not know.
+    """
 
     def react(change: Change) -> None:
-        if change.new is not None:
+        if change.new is not None and _asked(change.new) != _asked(change.old):
             queue.add(object_key(change.new))
 
     return react
+
+
+def _asked(obj: Json | None) -> Json:
+    """Return an object without its status, and without what changes with every write."""
+    if obj is None:
+        return None
+    return {**obj, "status": None, "metadata": {**metadata(obj), "resourceVersion": None}}

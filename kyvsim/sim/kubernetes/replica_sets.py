@@ -3,7 +3,7 @@
 Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 """
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.sim.kubernetes.conditions import Condition, conditions, counts, write_status
 from kyvsim.sim.kubernetes.owners import controlled, look_at_controller, look_at_self
 from kyvsim.sim.kubernetes.pod_template import is_active, is_ready, pod_of
@@ -11,7 +11,10 @@ from kyvsim.sim.kubernetes.users import REPLICA_SET
 from kyvsim.sim.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError
+from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import is_terminating
+
+_FAILED = "ReplicaFailure"
 
 
 def run_replica_sets(parts: Parts) -> None:
@@ -67,7 +70,7 @@ def _worth(pod: Json) -> tuple[bool, int]:
 def _status(parts: Parts, owner: Json, problem: ApiError | None) -> Json:
     pods, old = _pods(parts, owner), owner.get("status") or {}
     ready = sum(is_ready(one) for one in pods)
-    failed = [Condition("ReplicaFailure", True, "FailedCreate", problem.message)] if problem else []
+    failed = [_failure(old, problem)] if problem else []
     written = conditions(old, failed, parts.clock.stamp())
     return {
         "replicas": len(pods),
@@ -75,3 +78,11 @@ def _status(parts: Parts, owner: Json, problem: ApiError | None) -> Json:
         "observedGeneration": metadata(owner).get("generation"),
         **({"conditions": written} if written else {}),
     }
+
+
+def _failure(old: Json, problem: ApiError) -> Condition:
+    """Return that Pods cannot be made: what was said first stays, for each names another Pod."""
+    for one in entries(old, "conditions"):
+        if text_field(one, "type") == _FAILED:
+            return Condition(_FAILED, True, text_field(one, "reason"), text_field(one, "message"))
+    return Condition(_FAILED, True, "FailedCreate", problem.message)

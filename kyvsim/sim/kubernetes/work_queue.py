@@ -7,6 +7,9 @@ from kyvsim.sim.latency import LONGEST_RETRY, NOTICE, RETRY
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Store
 
+_MOST_DOUBLINGS = 16
+"""After so many failures in a row the time between two attempts is the longest in any case."""
+
 
 class WorkQueue:
     """Objects that one controller looks at soon; each is in it once, however often it is added."""
@@ -37,7 +40,7 @@ class WorkQueue:
             self._failures.pop(key, None)
             return
         count = self._failures.get(key, 0)
-        self._failures[key] = count + 1
+        self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
         self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
 
 

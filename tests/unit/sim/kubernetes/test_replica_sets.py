@@ -1,4 +1,6 @@
 from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.sim.kubernetes.work_queue import WorkQueue
+from kyvsim.sim.latency import LONGEST_RETRY
 from kyvsim.sim.server.client import ADMIN
 
 
@@ -23,6 +25,36 @@ def test_a_denied_pod_is_tried_again(admin, workload, pod, obj, put, run):
     status = admin.get("apps/v1", "ReplicaSet", "default", "w")["status"]
     assert status["readyReplicas"] == 1
     assert "conditions" not in status
+
+
+def test_denials_of_pods_do_not_wake_the_controller_for_ever(
+    admin, deployment, cluster_policy, put, run, told
+):
+    deny = {"failureAction": "Enforce", "message": "not here", "deny": {}}
+    guard = cluster_policy("guard", {"validate": deny})
+    pods_only = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    put({**guard, "metadata": {"name": "guard", "annotations": pods_only}}, deployment())
+    run(3600)
+    (found,) = admin.list("apps/v1", "ReplicaSet", "default")
+    (condition,) = found["status"]["conditions"]
+    assert condition["reason"] == "FailedCreate"
+    tried = [one for one in told("replicaset-controller") if one[:2] == ("create", "denied")]
+    # Each attempt waits twice as long as the one before it, and five minutes at most.
+    assert 15 < len(tried) < 25
+
+
+def test_a_controller_that_fails_for_a_year_waits_no_longer(cluster):
+    key = ObjectKey("v1", "ConfigMap", "default", "m")
+    times = []
+
+    def work(_):
+        times.append(cluster.parts.clock.elapsed)
+        return False
+
+    WorkQueue(cluster.parts, "some", work).add(key)
+    while len(times) < 1040:
+        cluster.parts.scheduler.step(float("inf"))
+    assert times[-1] - times[-2] == LONGEST_RETRY
 
 
 def test_workloads_can_be_left_out(make_cluster, workload):
