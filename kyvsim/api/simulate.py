@@ -49,6 +49,7 @@ class SimulateInputs(NamedTuple):
     seed: int | None = None
     start: datetime | None = None
     horizon: float | None = None
+    max_events: int | None = None
     interleavings: int | None = 1
     """How many orders of steps to try at most; None for all that can make a difference."""
 
@@ -151,6 +152,7 @@ def _settings(inputs: SimulateInputs, own: ScenarioSettings) -> ScenarioSettings
         seed=own.seed if inputs.seed is None else inputs.seed,
         start=own.start if inputs.start is None else inputs.start,
         horizon=own.horizon if inputs.horizon is None else inputs.horizon,
+        max_events=own.max_events if inputs.max_events is None else inputs.max_events,
     )
 
 

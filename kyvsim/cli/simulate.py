@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -13,7 +13,8 @@ from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
 from kyvsim.kube.duration import SECOND, parse_duration
-from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
+from kyvsim.model.scenario import ScenarioSettings
+from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.style import safe_line
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
@@ -57,7 +58,7 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
-    "as much as --fail-on says, 2 some input could not be used.",
+    "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
 )
 @click.argument("paths", nargs=-1, metavar="POLICY...")
 @list_option("-r", "--resource", "--resources", help="What is created, in order; - for stdin.")
@@ -74,6 +75,12 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
 )
 @click.option(
     "--horizon", callback=_duration, help="Virtual time after the last step, such as 2m; 60s else."
+)
+@click.option(
+    "--max-events",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
 )
 @click.option(
     "--interleavings",
@@ -127,6 +134,7 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         seed=options["seed"],
         start=options["start"],
         horizon=options["horizon"],
+        max_events=options["max_events"],
         interleavings=options["interleavings"],
     )
 
@@ -140,18 +148,20 @@ def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) 
     write_out(FORMATS[chosen.shown](simulation, coloured))
 
 
-def _expectations(simulation: Simulation) -> Iterator[Expectation]:
-    """Yield what was expected, in other orders of steps too."""
-    yield from simulation.expectations
-    for ending in simulation.interleavings.endings if simulation.interleavings else ():
-        yield from ending.simulation.expectations
+def _runs(simulation: Simulation) -> list[Simulation]:
+    """Return the run, and those in other orders of steps that end otherwise."""
+    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
+    return [simulation, *(ending.simulation for ending in others)]
 
 
 def _status(done: Simulated, fail_on: str | None) -> int:
     simulation = done.simulation
     if simulation is None:
         return UNUSABLE
-    if any(not one.met for one in _expectations(simulation)):
+    runs = _runs(simulation)
+    if any(run.cut for run in runs):
+        return UNUSABLE
+    if any(not one.met for run in runs for one in run.expectations):
         return FAILED
     least = fail_on or done.fail_on or HazardLevel.ERROR.value
     counted = _LEVELS[: _LEVELS.index(least) + 1] if least != "none" else ()

@@ -129,6 +129,7 @@ def _settings(data: Mapping[str, Json]) -> ScenarioSettings:
         latency=tuple((name, seconds_of(text)) for name, text in data.get("latency", {}).items()),
         workloads=actors.get("workloads", usual.workloads),
         kubelet=actors.get("kubelet", usual.kubelet),
+        max_events=int(data.get("maxEvents", usual.max_events)),
     )
 
 

@@ -95,6 +95,8 @@ class ScenarioSettings(NamedTuple):
     """Seconds by which steps come later than usual, by actor; `storage` is that of requests."""
     workloads: bool = True
     kubelet: bool = True
+    max_events: int = 50_000
+    """How many events a run may have. With so many it takes some minutes and some 400 MB."""
 
 
 class Scenario(NamedTuple):

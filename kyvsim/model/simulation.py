@@ -80,6 +80,15 @@ class Expectation(NamedTuple):
     location: Location | None = None
 
 
+class Cut(NamedTuple):
+    """That a run was stopped before its end: nothing is known of what would have come."""
+
+    reason: str
+    """What it reached: `10 events`, `30 days`."""
+    steps: tuple[Location, ...] = ()
+    """The steps that were not played to their end."""
+
+
 class Simulation(NamedTuple):
     """One run from beginning to end."""
 
@@ -98,6 +107,8 @@ class Simulation(NamedTuple):
     """Inputs that the cluster refused."""
     interleavings: "Interleavings | None" = None
     """What other orders of its steps lead to, if that was asked."""
+    cut: Cut | None = None
+    """None where it came to its end."""
 
 
 class Ending(NamedTuple):

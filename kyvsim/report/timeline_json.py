@@ -105,6 +105,7 @@ def _summary(simulation: Simulation) -> Json:
         "name": simulation.name,
         "model": simulation.model,
         "seconds": round(simulation.seconds, 6),
+        "stopped": simulation.cut.reason if simulation.cut else None,
         **summary_counts(simulation),
     }
 

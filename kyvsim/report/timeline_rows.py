@@ -108,6 +108,8 @@ def summary_parts(simulation: Simulation) -> list[str]:
     levels = [f"{counts[f'{one}s']} {one}" for one in HazardLevel if counts[f"{one}s"]]
     listed = f" ({', '.join(levels)})" if levels else ""
     parts.append(f"{counted(counts['hazards'], 'hazard')}{listed}")
+    if simulation.cut:
+        parts.append(f"stopped at {simulation.cut.reason} before its end")
     if simulation.expectations:
         parts.append(
             f"{counts['met']} of {counted(len(simulation.expectations), 'expectation')} met"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.model.scenario import Check, Expected
+from kyvsim.model.scenario import OF_REQUESTS, Check, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location
 from kyvsim.sim.fit import closest_misfit, misfit, wanted_key
@@ -41,15 +41,26 @@ class Expectations:
         """Note an expectation that was settled by the answer to a request."""
         self._every.append(Expectation(text, *settled, location))
 
+    def miss(self, entries: Iterable[Expected], why: str) -> None:
+        """Note that nobody could look for what is expected."""
+        now = self._parts.clock.elapsed
+        for entry in entries:
+            self.answer(told(entry), entry.location, Settled(met=False, time=now, reason=why))
+
     @property
     def latest(self) -> float:
         """The last moment at which one of them can still come out."""
         deadlines = [one.deadline for one in self._every if isinstance(one, _Watched)]
         return max((one for one in deadlines if one is not None), default=0.0)
 
-    def close(self) -> tuple[Expectation, ...]:
-        """Return how all of them came out, in the order in which they were opened."""
-        return tuple(one.close() if isinstance(one, _Watched) else one for one in self._every)
+    def close(self, *, cut: bool = False) -> tuple[Expectation, ...]:
+        """Return how all of them came out, in the order in which they were opened.
+
+        Where the run was cut, what only its end could tell is not met.
+        """
+        return tuple(
+            one.close(cut=cut) if isinstance(one, _Watched) else one for one in self._every
+        )
 
     def _observe(self, change: Change) -> None:
         for one in self._every:
@@ -65,11 +76,13 @@ class _Watched:
         self._parts = parts
         self._key = wanted_key(entry.wanted)
         self._settled: Settled | None = None
+        self._was_there = False
         now = parts.clock.elapsed
         self.deadline = None if entry.within is None else now + entry.within
 
     def look(self) -> None:
-        """Settle what the objects that are there settle."""
+        """Settle what the objects that are there settle, and those that are gone already."""
+        self._was_there = self._entry.check is Check.GONE and self._has_been_there()
         for obj in self._there():
             self._see(obj)
         self._see_absence()
@@ -80,11 +93,13 @@ class _Watched:
             self._see(self._as_asked(change.new) if change.new is not None else None)
             self._see_absence()
 
-    def close(self) -> Expectation:
-        """Return how it came out at the end of time."""
+    def close(self, *, cut: bool) -> Expectation:
+        """Return how it came out at the end of time, or where the run was cut."""
         now = self._parts.clock.elapsed
-        settled = self._settled or self._at_end(now)
-        return Expectation(_told(self._entry), *settled, self._entry.location)
+        settled = self._settled
+        if settled is None and cut and not self._late():
+            settled = Settled(met=False, time=now, reason="the run was stopped before its end")
+        return Expectation(told(self._entry), *settled or self._at_end(now), self._entry.location)
 
     def _see(self, obj: Json) -> None:
         """Settle what one object that fits settles."""
@@ -93,6 +108,7 @@ class _Watched:
         if misfit(self._entry.wanted, obj) is not None:
             return
         now, check = self._parts.clock.elapsed, self._entry.check
+        self._was_there = True
         if check is Check.EVENTUALLY:
             self._settled = Settled(met=True, time=now)
         elif check is Check.NEVER:
@@ -100,9 +116,11 @@ class _Watched:
             self._settled = Settled(met=False, time=now, reason=text)
 
     def _see_absence(self) -> None:
-        """Settle that everything is gone; without a time limit only the end counts."""
+        """Settle that what was there is gone; without a time limit only the end counts."""
         limited = self._entry.check is Check.GONE and self.deadline is not None
-        if limited and self._settled is None and not self._late() and not self._fitting():
+        if not limited or not self._was_there or self._settled is not None or self._late():
+            return
+        if not self._fitting():
             self._settled = Settled(met=True, time=self._parts.clock.elapsed)
 
     def _late(self) -> bool:
@@ -116,7 +134,8 @@ class _Watched:
         if check is Check.GONE:
             there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
             met = not fitting and self.deadline is None
-            return Settled(met, end, there or ("" if met else "it was there at that time"))
+            why = "it was there at that time" if self._was_there else "it was never there"
+            return Settled(met, end, there or ("" if met else why))
         if check is Check.FINALLY and fitting:
             return Settled(met=True, time=end)
         return Settled(met=False, time=end, reason=self._why_not(came_later=bool(fitting)))
@@ -131,6 +150,11 @@ class _Watched:
 
     def _fitting(self) -> list[Json]:
         return [obj for obj in self._there() if misfit(self._entry.wanted, obj) is None]
+
+    def _has_been_there(self) -> bool:
+        every = (change.subject for change in self._parts.store.changes)
+        versions = (self._as_asked(obj) for obj in every if self._concerns(obj))
+        return any(misfit(self._entry.wanted, one) is None for one in versions)
 
     def _there(self) -> list[Json]:
         """Return the objects of the kind that is looked for, in the version that is asked for."""
@@ -147,7 +171,10 @@ class _Watched:
         return key.kind == self._key.kind and same_group
 
 
-def _told(entry: Expected) -> str:
+def told(entry: Expected) -> str:
+    """Return what an entry expects, in a line."""
+    if entry.check in OF_REQUESTS:
+        return f"{entry.check}: {' '.join(entry.wanted.split())}"
     limit = None if entry.within is None else format_duration(round(entry.within * SECOND))
     within = "" if limit is None else f" within {limit}"
     fields = sorted(set(entry.wanted) - {"apiVersion", "kind", "metadata"})

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable
 
 from kyvsim.compile import Model
 from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import Scenario
-from kyvsim.model.simulation import Simulation
+from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
 from kyvsim.sim.cluster import Cluster, open_cluster
 from kyvsim.sim.expectations import Expectations
@@ -30,8 +31,7 @@ _NOBODY = UserInfo("cluster", groups=ADMIN.groups)
 """Who puts in the namespaces that nobody brings."""
 _LONGEST_SETUP = 30.0
 _LONGEST_STORY = 30 * 24 * 3600.0
-_MOST_EVENTS = 2000
-"""More than that and the story does not come to an end."""
+"""Besides what its steps wait on purpose; one that takes longer does not come to its end."""
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
 )
@@ -74,17 +74,16 @@ def play(
     expectations.open(scenario.expected)
     steps = UserSteps(cluster.kyverno, expectations, settings)
     steps.play(scenario.steps)
-    whole = _run(parts, lambda: steps.finished, _LONGEST_STORY)
-    end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
-    whole = whole and _run(parts, lambda: False, end - parts.clock.elapsed)
+    cut = _run(steps, parts, scenario, expectations)
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(parts.timeline.events)
-    facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), endless=not whole)
+    facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), cut)
     simulation = _told(scenario, parts, ())
     return simulation._replace(
         objects=_lasting(parts, installed),
         hazards=find_hazards(facts),
-        expectations=expectations.close(),
+        expectations=expectations.close(cut=cut is not None),
+        cut=cut,
     )
 
 
@@ -100,15 +99,32 @@ def _told(scenario: Scenario, parts: Parts, refused: Iterable[Diagnostic]) -> Si
     )
 
 
-def _run(parts: Parts, done: Callable[[], bool], seconds: float) -> bool:
-    """Let time pass; return whether that ended before there were too many events."""
-    limit = len(parts.timeline.events) + _MOST_EVENTS
+def _run(
+    steps: UserSteps, parts: Parts, scenario: Scenario, expectations: Expectations
+) -> Cut | None:
+    """Play the steps and what comes of them; return why that was stopped before its end."""
+    settings = scenario.settings
 
     def exhausted() -> bool:
-        return len(parts.timeline.events) >= limit
+        return len(parts.timeline.events) >= settings.max_events
 
-    parts.scheduler.run_until(lambda: done() or exhausted(), seconds)
-    return not exhausted()
+    waits = sum(step.seconds for step in scenario.steps)
+    parts.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
+    if steps.finished:
+        end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
+        parts.scheduler.run_until(exhausted, end - parts.clock.elapsed)
+    elif not exhausted():
+        spent = format_duration(round(parts.clock.elapsed * SECOND))
+        return _cut_at(f"{spent} of virtual time", steps, expectations)
+    if exhausted():
+        return _cut_at(f"{settings.max_events} events", steps, expectations)
+    return None
+
+
+def _cut_at(reached: str, steps: UserSteps, expectations: Expectations) -> Cut:
+    for step in steps.unplayed:
+        expectations.miss(step.expected, "its step was not played: the run was stopped before")
+    return Cut(reached, tuple(step.location for step in steps.unplayed))
 
 
 def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:

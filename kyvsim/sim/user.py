@@ -12,7 +12,7 @@ from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.sim.background.restart import restart_background_controller
-from kyvsim.sim.expectations import Expectations, Settled
+from kyvsim.sim.expectations import Expectations, Settled, told
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.latency import WEBHOOK
 from kyvsim.sim.parts import Parts
@@ -41,10 +41,12 @@ class UserSteps:
         self._pace = settings.pace
         self._storage = WEBHOOK + dict(settings.latency).get("storage", 0.0)
         self.finished = False
+        self.unplayed: tuple[Step, ...] = ()
+        """The steps that have not come to their end."""
 
     def play(self, steps: Sequence[Step]) -> None:
         """Schedule the first step; the others follow."""
-        waiting = iter(steps)
+        waiting, self.unplayed = iter(steps), tuple(steps)
         self._parts.scheduler.after(0, _ACTOR, lambda: self._begin(waiting))
 
     def _begin(self, waiting: Iterator[Step]) -> None:
@@ -62,11 +64,15 @@ class UserSteps:
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
-            self._send_each(step, iter(requests_of(step, self._parts)), waiting)
+            builds = list(requests_of(step, self._parts))
+            if not builds:
+                self._expectations.miss(_of_answers(step), "its step sends no request")
+            self._send_each(step, iter(builds), waiting)
 
     def _open(self, step: Step) -> None:
         """Watch for what a step expects of objects, now that its requests are answered."""
         self._expectations.open(one for one in step.expected if one.check not in OF_REQUESTS)
+        self.unplayed = self.unplayed[1:]
 
     def _send_each(self, step: Step, builds: Iterator[_Build], waiting: Iterator[Step]) -> None:
         build = next(builds, None)
@@ -112,17 +118,20 @@ class UserSteps:
     def _judge(self, step: Step, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""
         now, said = self._parts.clock.elapsed, response.error.message if response.error else ""
-        asked = [one for one in step.expected if one.check in OF_REQUESTS]
+        asked = _of_answers(step)
         for entry in asked:
             met = _answers(entry, response)
             reason = "" if met else _other_answer(entry, response)
-            text = f"{entry.check}: {' '.join(entry.wanted.split())}"
-            self._expectations.answer(text, entry.location, Settled(met, now, reason))
+            self._expectations.answer(told(entry), entry.location, Settled(met, now, reason))
         denial_expected = any(one.check is Check.DENIED for one in asked)
         if said and not denial_expected and not (step.lenient and _is_denied(response)):
             text = f"granted: {_described(step, request)}"
             reason = f"{said}{_hint(response)}"
             self._expectations.answer(text, step.location, Settled(False, now, reason))
+
+
+def _of_answers(step: Step) -> list[Expected]:
+    return [one for one in step.expected if one.check in OF_REQUESTS]
 
 
 def _is_denied(response: ApiResponse) -> bool:

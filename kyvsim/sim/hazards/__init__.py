@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from kyvsim.model.simulation import Hazard
 from kyvsim.sim.hazards import (
     background_off,
+    cut_run,
     denied_downstream,
     denied_trigger,
     downstream_name,
@@ -39,6 +40,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     missing_namespace.find,
     early_trigger.find,
     lost_trigger.find,
+    cut_run.find,
     denied_downstream.find,
     lost_drift.find,
     mutation_loop.find,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.simulation import TimelineEvent
+from kyvsim.model.simulation import Cut, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.installed import Kyverno
@@ -24,8 +24,13 @@ class Facts(NamedTuple):
     """The files of policies, by key."""
     admissions: tuple[Admission, ...]
     """What the webhooks evaluated, in order."""
-    endless: bool
-    """Whether it was stopped because events would not cease."""
+    cut: Cut | None = None
+    """Why it was stopped before its end, None where it was not."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether it was stopped because events would not cease."""
+        return self.cut is not None
 
     def policies(self) -> Iterator[Policy]:
         """Yield the policies that act, or did, each as it was last."""

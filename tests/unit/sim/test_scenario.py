@@ -246,3 +246,88 @@ def test_the_order_of_sets_does_not_show():
         for seed in ("1", "3")
     }
     assert len(outputs) == 1
+
+
+ALSO = f"""
+steps:
+- create: {MAPS}, data: {{a: "1"}}}}
+- wait: 1h
+- create: {MAPS.replace("name: m", "name: late")}}}
+  expect:
+  - never: {{kind: Secret}}
+  - denied: never asked
+expect:
+- never: {{kind: Secret}}
+- never: {{kind: Secret}}
+  within: 1s
+- finally: {MAPS}}}
+- eventually: {MAPS}}}
+"""
+TICKING = """
+objects:
+  apiVersion: batch/v1
+  kind: CronJob
+  metadata: {name: tick, namespace: default}
+  spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {
+    restartPolicy: Never, containers: [{name: c, image: i}]}}}}}
+"""
+
+
+def test_a_run_that_is_stopped_says_so_and_meets_nothing_that_its_end_would_tell(play):
+    simulation = play(TICKING + ALSO, max_events=100)
+    assert simulation.cut.reason == "100 events"
+    assert len(simulation.cut.steps) == 1
+    (hazard,) = [one for one in simulation.hazards if one.code == "KH014"]
+    assert hazard.level == "error"
+    assert "1 step was not played" in hazard.message
+    assert hazard.location == simulation.cut.steps[0]
+    stopped = "the run was stopped before its end"
+    unplayed = "its step was not played: the run was stopped before"
+    assert [(one.met, one.reason) for one in simulation.expectations] == [
+        (False, stopped),
+        (True, ""),
+        (False, stopped),
+        (True, ""),
+        (False, unplayed),
+        (False, unplayed),
+    ]
+
+
+def test_a_run_goes_on_as_long_as_it_may(play):
+    simulation = play(TICKING + ALSO, max_events=10_000)
+    assert simulation.cut is None
+    assert len(simulation.events) > 300
+    assert not [one for one in simulation.hazards if one.code == "KH014"]
+
+
+def test_steps_wait_as_long_as_they_say(play):
+    simulation = play(f"steps: [{{wait: 1000h}}, {{create: {MAPS}}}}}]")
+    assert simulation.cut is None
+    assert "ConfigMap" in [one["kind"] for one in simulation.objects]
+
+
+def test_what_is_to_be_gone_must_have_been_there(expected):
+    gone = f"{{gone: {MAPS}}}, within: 1s}}"
+    assert expected(f"""
+steps:
+- expect: {gone}
+- create: {MAPS}}}
+- expect: {gone}
+- wait: 500ms
+- delete: {{apiVersion: v1, kind: ConfigMap, name: m}}
+  expect: {gone}
+""") == [
+        ("gone within 1s: ConfigMap m", True, ""),
+        ("gone within 1s: ConfigMap m", True, ""),
+        ("gone within 1s: ConfigMap m", True, ""),
+    ]
+    assert expected(f"steps: [{{expect: {gone}}}]") == [
+        ("gone within 1s: ConfigMap m", False, "it was never there"),
+    ]
+
+
+def test_an_answer_that_nobody_gives_is_not_what_was_expected(tmp_path, expected):
+    (tmp_path / "none.yaml").write_text("# nothing\n")
+    assert expected("steps: [{create: [], expect: {denied: never asked}}]") == [
+        ("denied: never asked", False, "its step sends no request"),
+    ]
