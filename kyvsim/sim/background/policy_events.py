@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from kyvsim.compile import CompiledPolicy
@@ -12,7 +12,7 @@ from kyvsim.compile.checks.refusal import rules_under_check
 from kyvsim.compile.checks.user_variables import user_dependencies
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.background.downstreams import kinds_of_pattern
+from kyvsim.sim.background.downstreams import kinds_of
 from kyvsim.sim.background.existing_triggers import existing_generation, existing_mutations
 from kyvsim.sim.background.ownership import LABEL, policy_labels, selected, trigger_from_labels
 from kyvsim.sim.background.stale_targets import release_stale_targets
@@ -137,8 +137,8 @@ def _generated(
 def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
     """Have deleted what rules generated that are gone, where they synchronized it.
 
-    Copies of a single source stay. upstream: its end-to-end tests (`clone-sync-delete-policy`) and
-    its documentation say so; pkg/policy/generate.go alone would not.
+    Copies of a single source go too. upstream: pkg/policy/generate.go (cleanupPatterns) and its
+    unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
     """
     contexts: list[Json] = []
     generated: list[Json] = []
@@ -146,19 +146,10 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
         generate = rule.data.get("generate") or {}
         if not generate.get("synchronize") or generate.get("orphanDownstreamOnPolicyDelete"):
             continue
-        kinds = [kind for one in _written_out(rule) for kind in kinds_of_pattern(one)]
-        for obj in _generated(policy, rule, kinds, kyverno):
+        for obj in _generated(policy, rule, kinds_of(rule), kyverno):
             trigger = trigger_from_labels(labels(obj))
             contexts.append(rule_context(rule.name, trigger, deletes=True))
             generated.append(reference(obj))
     if contexts:
         work = Work(GENERATE, policy.key, tuple(contexts), generated=tuple(generated))
         submit(work, kyverno.parts, BACKGROUND)
-
-
-def _written_out(rule: Rule) -> Iterator[Mapping[str, Json]]:
-    """Yield the patterns of a rule that do not copy a single source."""
-    generate = rule.data["generate"]
-    for pattern in generate.get("foreach") or (generate,):
-        if not (pattern.get("clone") or {}).get("name"):
-            yield pattern

@@ -88,12 +88,15 @@ def test_policy_that_reads_the_user_is_not_looked_at(cluster_policy, generate, p
     assert made() is None
 
 
-def test_copies_of_a_source_stay_without_their_policy(
-    cluster_policy, generate, put, obj, made, admin, settle
+@pytest.mark.parametrize("orphans", [False, True])
+def test_copies_of_a_source_go_with_their_policy_unless_they_may_be_orphans(
+    cluster_policy, generate, put, obj, made, admin, settle, orphans
 ):
     clone = {"namespace": "default", "name": "source"}
+    fields = {"clone": clone, "synchronize": True, "orphanDownstreamOnPolicyDelete": orphans}
     put(obj("ConfigMap", "source", "default", data={"b": "2"}))
-    put(cluster_policy("p", generate(clone=clone, synchronize=True)), obj("Namespace", "shop"))
+    put(cluster_policy("p", generate(**fields)), obj("Namespace", "shop"))
+    assert made()["data"] == {"b": "2"}
     admin.delete(POLICY)
     settle()
-    assert made()["data"] == {"b": "2"}
+    assert (made() is not None) is orphans
