@@ -21,6 +21,7 @@ from kyvsim.sim.recorder import record_requests
 from kyvsim.sim.reports.admission_notes import AdmissionNotes
 from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal
+from kyvsim.sim.server.escalation import refuse_escalation
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.kinds import KYVERNO_KINDS
 from kyvsim.sim.server.metadata import with_metadata
@@ -59,7 +60,7 @@ def open_cluster(
     admission = AdmissionController(parts, cache)
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
-    server.validators.append(refuse_invalid)
+    server.validators += [lambda review: refuse_escalation(review, store), refuse_invalid]
     server.webhooks += [
         admission,
         PolicyWebhook(parts),
