@@ -13,6 +13,7 @@ from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import objects_among
@@ -50,6 +51,8 @@ class SimulateInputs(NamedTuple):
     start: datetime | None = None
     horizon: float | None = None
     max_events: int | None = None
+    install: str | None = None
+    """`helm`, `ci`, or a file of values for Kyverno's chart."""
     interleavings: int | None = 1
     """How many orders of steps to try at most; None for all that can make a difference."""
 
@@ -83,7 +86,9 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
         scenario, told = _plain_scenario(inputs, documents, stdin)
     told = (*remarks, *told)
     if scenario is not None:
-        scenario = scenario._replace(settings=_settings(inputs, scenario.settings))
+        settings, problems = _settings(inputs, scenario.settings)
+        told = (*told, *problems)
+        scenario = scenario._replace(settings=settings)
         told = (*told, *_refused(scenario))
     if scenario is None or _has_error(told):
         return Simulated(None, told)
@@ -145,15 +150,22 @@ def _objects(paths: tuple[str, ...], stdin: bytes | None) -> Loaded:
     return objects, (*remarks, *problems)
 
 
-def _settings(inputs: SimulateInputs, own: ScenarioSettings) -> ScenarioSettings:
+def _settings(
+    inputs: SimulateInputs, own: ScenarioSettings
+) -> tuple[ScenarioSettings, tuple[Diagnostic, ...]]:
     """Return a scenario's settings, in place of which those of options count."""
-    return own._replace(
+    installation, problems = own.installation, tuple[Diagnostic, ...]()
+    if inputs.install is not None:
+        installation, problems = load_installation(inputs.install)
+    settings = own._replace(
+        installation=installation,
         model=own.model if inputs.model is None else inputs.model,
         seed=own.seed if inputs.seed is None else inputs.seed,
         start=own.start if inputs.start is None else inputs.start,
         horizon=own.horizon if inputs.horizon is None else inputs.horizon,
         max_events=own.max_events if inputs.max_events is None else inputs.max_events,
     )
+    return settings, problems
 
 
 def _refused(scenario: Scenario) -> tuple[Diagnostic, ...]:

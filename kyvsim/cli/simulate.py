@@ -69,6 +69,12 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
 @click.option(
     "--model", type=click.Choice(_MODELS), help="Whose reading of the policies to follow."
 )
+@click.option(
+    "--install",
+    metavar="helm|ci|FILE",
+    help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
+    "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
+)
 @click.option("--seed", type=click.IntRange(0), help="Chooses other uids and generated names.")
 @click.option(
     "--start", "start", callback=time_option, help="When it begins (RFC 3339), in virtual time."
@@ -132,6 +138,7 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         groups=options["groups"],
         model=options["model"],
         seed=options["seed"],
+        install=options["install"],
         start=options["start"],
         horizon=options["horizon"],
         max_events=options["max_events"],

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, text_field
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
+from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import (
@@ -23,6 +24,7 @@ from kyvsim.load.structure import (
     suggestion,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import (
     OF_REQUESTS,
@@ -105,7 +107,7 @@ def _build(reading: _Reading, data: Mapping[str, Json]) -> Scenario:
     return Scenario(
         name=data.get("name") or stem,
         description=data.get("description", ""),
-        settings=_settings(data.get("settings", {})),
+        settings=_settings(reading, data.get("settings", {})),
         objects=_objects(reading, data.get("objects"), ("objects",)),
         policies=_objects(reading, data.get("policies"), ("policies",), STRICT),
         exceptions=_objects(reading, data.get("exceptions"), ("exceptions",), STRICT),
@@ -115,7 +117,7 @@ def _build(reading: _Reading, data: Mapping[str, Json]) -> Scenario:
     )
 
 
-def _settings(data: Mapping[str, Json]) -> ScenarioSettings:
+def _settings(reading: _Reading, data: Mapping[str, Json]) -> ScenarioSettings:
     usual = ScenarioSettings()
     actors = data.get("actors", {})
     start = data.get("start")
@@ -125,12 +127,20 @@ def _settings(data: Mapping[str, Json]) -> ScenarioSettings:
         start=datetime.fromisoformat(start) if start else None,
         horizon=seconds_of(data["horizon"]) if "horizon" in data else usual.horizon,
         pace=seconds_of(data["pace"]) if "pace" in data else usual.pace,
+        installation=_installation(reading, data["install"]) if "install" in data else None,
         exceptions=data.get("exceptions", usual.exceptions),
         latency=tuple((name, seconds_of(text)) for name, text in data.get("latency", {}).items()),
         workloads=actors.get("workloads", usual.workloads),
         kubelet=actors.get("kubelet", usual.kubelet),
         max_events=int(data.get("maxEvents", usual.max_events)),
     )
+
+
+def _installation(reading: _Reading, name: str) -> Installation | None:
+    beside = os.path.join(os.path.dirname(reading.document.file), name)
+    found, problems = load_installation(name if name in BY_NAME else os.path.normpath(beside))
+    reading.problems.extend(problems)
+    return found
 
 
 def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> Step:

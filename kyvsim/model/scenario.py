@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.installation import Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 
@@ -90,7 +91,10 @@ class ScenarioSettings(NamedTuple):
     """Seconds that pass after the last step."""
     pace: float = 0.05
     """Seconds from one step to the next, besides what is waited."""
-    exceptions: bool = True
+    installation: Installation | None = None
+    """How Kyverno is installed; None for the chart's own values."""
+    exceptions: bool | None = None
+    """Whether PolicyExceptions count, in all namespaces; None for what the installation says."""
     latency: tuple[tuple[str, float], ...] = ()
     """Seconds by which steps come later than usual, by actor; `storage` is that of requests."""
     workloads: bool = True

@@ -102,6 +102,8 @@ class Simulation(NamedTuple):
     """Virtual time that passed."""
     model: str = ""
     """The reading of `spec.background` that it followed."""
+    installation: str = ""
+    """How Kyverno was installed: `helm`, `ci`, or the file of values."""
     description: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Inputs that the cluster refused."""

@@ -49,6 +49,7 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield f"<header><h1>{name}</h1>\n"
     yield f"<p>{_prose(simulation.description)}</p>\n" if simulation.description else ""
     yield '<ul class="facts">'
+    yield f"<li>install {html_text(simulation.installation)}</li>"
     yield f"<li>model {html_text(simulation.model)}</li>"
     yield "".join(f"<li>{html_text(one)}</li>" for one in summary_parts(simulation))
     yield "</ul></header>\n<main>\n"

@@ -104,6 +104,7 @@ def _summary(simulation: Simulation) -> Json:
     return {
         "name": simulation.name,
         "model": simulation.model,
+        "install": simulation.installation,
         "seconds": round(simulation.seconds, 6),
         "stopped": simulation.cut.reason if simulation.cut else None,
         **summary_counts(simulation),

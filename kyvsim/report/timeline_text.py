@@ -40,7 +40,8 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     """Yield the view; the last line counts."""
     paint = painter(colours=look.colours)
     name = paint("title", safe_line(simulation.name))
-    yield f"{name} {paint('dim', f'(model {simulation.model})')}\n"
+    how = f"(install {safe_line(simulation.installation)}, model {simulation.model})"
+    yield f"{name} {paint('dim', how)}\n"
     for line in _wrapped(simulation.description, look.width):
         yield f"{line}\n"
     yield "\n"

@@ -54,7 +54,7 @@ def open_cluster(
     timeline = Timeline(clock)
     scheduler = Scheduler(clock, choose, dict(settings.delays))
     parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
-    for obj in installed_objects():
+    for obj in installed_objects(settings.installation):
         store.put(_installed(obj, parts))
     cache = PolicyCache(parts)
     admission = AdmissionController(parts, cache)

@@ -7,6 +7,7 @@ from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import PolicyException
+from kyvsim.model.installation import CI, Installation
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiServer, Client, Purpose, Store
@@ -27,8 +28,9 @@ class Settings(NamedTuple):
     """How Kyverno is installed, and which readings the simulation follows."""
 
     model: Model = Model.KYVERNO
-    exceptions: bool = True
-    """Whether PolicyExceptions are looked at, in all namespaces."""
+    installation: Installation = CI
+    exceptions: bool | None = None
+    """Whether PolicyExceptions count, in all namespaces; None for what the installation says."""
     seed: int = 0
     workloads: bool = True
     """Whether the controllers of Deployments, Jobs … run."""
@@ -36,6 +38,13 @@ class Settings(NamedTuple):
     """Seconds by which each step of an actor comes later."""
     kubelet: bool = True
     """Whether Pods start, and hang where what they refer to is missing."""
+
+    @property
+    def exceptions_namespace(self) -> str:
+        """The namespace in which PolicyExceptions count, `*` for all, "" for none."""
+        if self.exceptions is None:
+            return self.installation.exceptions_namespace
+        return "*" if self.exceptions else ""
 
 
 class Parts(NamedTuple):

@@ -8,6 +8,7 @@ from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.installation import HELM
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Cut, Simulation
@@ -53,6 +54,7 @@ def play(
     settings = scenario.settings
     own = Settings(
         model=Model(settings.model),
+        installation=settings.installation or HELM,
         exceptions=settings.exceptions,
         seed=settings.seed,
         workloads=settings.workloads,
@@ -94,6 +96,7 @@ def _told(scenario: Scenario, parts: Parts, refused: Iterable[Diagnostic]) -> Si
         (),
         seconds=parts.clock.elapsed,
         model=scenario.settings.model,
+        installation=parts.settings.installation.name,
         description=scenario.description,
         diagnostics=tuple(refused),
     )

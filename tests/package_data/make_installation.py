@@ -2,9 +2,8 @@
 
     python tests/package_data/make_installation.py CHART ROLES > kyvsim/sim/installation.json
 
-CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the values
-under which upstream runs its end-to-end tests (scripts/config/standard/kyverno.yaml, then
-scripts/config/ttl/kyverno.yaml); ROLES is the folder of Kubernetes' own roles
+CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the chart's own
+values (`kyvsim/sim/installation.py` adds what others change); ROLES is the folder of Kubernetes' own roles
 (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of k8s.io/kubernetes).
 """
 

@@ -13,7 +13,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
-from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered
+from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
@@ -22,8 +22,6 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict
 from kyvsim.sim.server.request import ALLOWED
 
-_UNSEEN_NAMESPACES = frozenset({"kube-system", "kyverno"})
-"""Namespaces that the webhooks are not registered for."""
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -161,7 +159,7 @@ class AdmissionController:
         """Return the request as rules see it, None where Kyverno is not asked about it."""
         key, store = review.request.key, self._parts.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
-        if place in _UNSEEN_NAMESPACES or key.kind in _OWN_KINDS:
+        if key.kind in _OWN_KINDS or not is_selected(place, review, store):
             return None
         request = admission_request(review, store)
         if request.user is not None and is_excluded(request.user, store):

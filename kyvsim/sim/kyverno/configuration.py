@@ -3,21 +3,24 @@
 Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
-from kyvsim.kube.objects import Json
+from kyvsim.kube.labels import Selector, compile_selector
+from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.users import NAMESPACE
-from kyvsim.sim.server import Store
+from kyvsim.sim.server import Review, Store
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
 _FILTER = re.compile(r"\[([^\[\]]*)\]")
 _ANYTHING = "*"
+_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class _Filter(NamedTuple):
@@ -46,6 +49,50 @@ def is_filtered(request: Filtered, store: Store) -> bool:
     """Return whether a resource filter keeps a request from Kyverno."""
     text = settings_of(store).get("resourceFilters")
     return any(_fits(one, request) for one in _filters(text or ""))
+
+
+def is_selected(namespace: str, review: Review, store: Store) -> bool:
+    """Return whether the webhooks are asked about a request at all.
+
+    `namespace` is that of the object, the object itself where it is a Namespace, "" for other
+    objects of the cluster, of which no selector of namespaces speaks. An object is looked at by the
+    labels that it has, or had.
+    """
+    selects = _selectors(settings_of(store).get("webhooks") or "{}")
+    if namespace and not selects.namespace(_namespace_labels(namespace, review, store)):
+        return False
+    here = [one for one in (review.object, review.old) if one is not None]
+    return not here or any(selects.object(labels(one)) for one in here)
+
+
+def _namespace_labels(namespace: str, review: Review, store: Store) -> Mapping[str, Json]:
+    if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
+        found = labels(review.object)
+    else:
+        found = store.namespace_labels(namespace)
+    return {_NAME_LABEL: namespace, **found}
+
+
+class _Selectors(NamedTuple):
+    namespace: Selector
+    object: Selector
+
+
+@lru_cache(maxsize=8)
+def _selectors(text: str) -> _Selectors:
+    """Return what the setting `webhooks` selects; a text that means nothing selects everything."""
+    try:
+        found = json.loads(text)
+        first = found[0] if found.__class__ is list and found else found
+        names = ("namespaceSelector", "objectSelector")
+        return _Selectors(*(compile_selector(first.get(name) or {}) for name in names))
+    except (ValueError, AttributeError):
+        return _Selectors(_anything, _anything)
+
+
+def _anything(found: Mapping[str, Json]) -> bool:
+    del found
+    return True
 
 
 def is_excluded(user: UserInfo, store: Store) -> bool:

@@ -93,6 +93,8 @@ class EventRecorder:
         self._waiting += wanted
 
     def _is_wanted(self, event: Event) -> bool:
+        if event.reason.value in self._parts.settings.installation.omitted_events:
+            return False
         if event.reason is not Reason.APPLIED:
             return True
         data = settings_of(self._parts.store)

@@ -73,14 +73,17 @@ class PolicyCache:
         return self._compiled[policy.key]
 
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
-        settings = self._parts.settings
-        exceptions = tuple(self._exceptions()) if settings.exceptions else ()
-        options = CompileOptions(self.environment, exceptions, settings.model, admitted=True)
+        model = self._parts.settings.model
+        exceptions = tuple(self._exceptions())
+        options = CompileOptions(self.environment, exceptions, model, admitted=True)
         found, _ = compile_policies([policy], options)
         return found.policies[0] if found.policies else None
 
     def _exceptions(self) -> Iterable[PolicyException]:
-        for obj in self._parts.store.list(*_EXCEPTION, ""):
+        namespace = self._parts.settings.exceptions_namespace
+        if not namespace:
+            return
+        for obj in self._parts.store.list(*_EXCEPTION, "" if namespace == "*" else namespace):
             exception, _ = self._parts.readers.exception(obj)
             if exception is not None:
                 yield exception

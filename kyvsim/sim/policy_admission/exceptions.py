@@ -13,6 +13,8 @@ from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
 
 DISABLED = "PolicyException resources would not be processed until it is enabled."
+NO_NAMESPACE = "The exceptionNamespace flag is not set"
+OTHER_NAMESPACE = "PolicyException resource namespace must match the defined namespace."
 
 
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:

@@ -11,9 +11,14 @@ from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.sim.kyverno.denial import denial
-from kyvsim.sim.parts import Parts
+from kyvsim.sim.parts import Parts, Settings
 from kyvsim.sim.policy_admission.cleanup import cleanup_problems, missing_cleanup_rights
-from kyvsim.sim.policy_admission.exceptions import DISABLED, exception_problems
+from kyvsim.sim.policy_admission.exceptions import (
+    DISABLED,
+    NO_NAMESPACE,
+    OTHER_NAMESPACE,
+    exception_problems,
+)
 from kyvsim.sim.policy_admission.global_context import entry_problems
 from kyvsim.sim.policy_admission.policies import combined, policy_problem
 from kyvsim.sim.policy_admission.remarks import deprecation
@@ -68,13 +73,23 @@ def _policy(parts: Parts, obj: Json, old: Json) -> _Said:
 
 def _exception(parts: Parts, obj: Json, old: Json) -> _Said:
     del old
-    warnings = [] if parts.settings.exceptions else [DISABLED]
+    namespace = parts.settings.exceptions_namespace
+    counts = namespace in {"*", object_key(obj).namespace}
+    warnings = [] if counts else [_uncounted(parts.settings)]
     exception, remarks = parts.readers.exception(obj)
     if exception is None:
         problem = _unreadable(remarks)
     else:
         problem = combined(exception_problems(exception, obj.get("spec") or {}))
     return problem, [*warnings, deprecation(obj["kind"])]
+
+
+def _uncounted(settings: Settings) -> str:
+    """Return why an exception does not count."""
+    if settings.exceptions_namespace:
+        return OTHER_NAMESPACE
+    enabled = settings.installation.exceptions_enabled and settings.exceptions is None
+    return NO_NAMESPACE if enabled else DISABLED
 
 
 def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
