@@ -10,7 +10,8 @@ from typing import NamedTuple
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
-from kyvsim.kube.objects import Json
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
@@ -25,6 +26,7 @@ from kyvsim.load.scenario import (
     scenario_schemas,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.installation import HELM
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
@@ -76,7 +78,7 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
     """Return what becomes of policies and resources, or of a scenario, on a simulated cluster.
 
     `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
-    be used, a policy included that Kyverno refuses.
+    be read. A policy that Kyverno refuses is refused in the cluster too, and the others work.
     """
     documents, remarks = read_documents(inputs.paths, stdin, STRICT)
     scenarios = [one for one in documents if is_scenario(one.data)]
@@ -89,12 +91,17 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
         settings, problems = _settings(inputs, scenario.settings)
         told = (*told, *problems)
         scenario = scenario._replace(settings=settings)
-        told = (*told, *_refused(scenario))
     if scenario is None or _has_error(told):
         return Simulated(None, told)
-    simulation = _played(scenario, inputs.interleavings)
-    told = (*told, *simulation.diagnostics)
-    return Simulated(None if _has_error(told) else simulation, told, scenario.fail_on)
+    unsound = {one.locate(()): _refused(one) for one in scenario.policies}
+    excepted = load_exceptions(scenario.exceptions)[1]
+    told = (*told, *(one for some in unsound.values() for one in some), *excepted)
+    told = (*told, *_uncounted(scenario))
+    simulation = _played(_with_policies_only(scenario), inputs.interleavings)
+    # What a look at the file has told says more of a refusal than the cluster does.
+    known = {place for place, remarks in unsound.items() if _has_error(remarks)}
+    told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
+    return Simulated(simulation, told, scenario.fail_on)
 
 
 def _played(scenario: Scenario, limit: int | None) -> Simulation:
@@ -168,12 +175,38 @@ def _settings(
     return settings, problems
 
 
-def _refused(scenario: Scenario) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with the policies and exceptions that are there from the start."""
-    policies, remarks = load_policies(scenario.policies)
+def _refused(document: Document) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a policy that is there from the start."""
+    policies, remarks = load_policies([document])
     _, refused = compile_policies(policies, CompileOptions(system_environment()))
-    _, further = load_exceptions(scenario.exceptions)
-    return (*remarks, *refused, *further)
+    return (*remarks, *refused)
+
+
+def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
+    """Return that exceptions are given which do not count in the installation."""
+    settings = scenario.settings
+    installation = settings.installation or HELM
+    counts = bool(installation.exceptions_namespace)
+    if not scenario.exceptions or (counts if settings.exceptions is None else settings.exceptions):
+        return ()
+    text = (
+        f"PolicyExceptions do not count in the installation `{installation.name}`: values with "
+        '`features: {policyExceptions: {enabled: true, namespace: "*"}}` (--install FILE) let them'
+    )
+    place = scenario.exceptions[0].locate(())
+    return (Diagnostic("KV055", Severity.WARNING, text, place),)
+
+
+def _with_policies_only(scenario: Scenario) -> Scenario:
+    """Return a scenario without what stands among its policies and is none of any kind."""
+    kept = (one for one in scenario.policies if _is_of_kyverno(one.data))
+    exceptions = (one for one in scenario.exceptions if _is_of_kyverno(one.data))
+    return scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
+
+
+def _is_of_kyverno(obj: Json) -> bool:
+    group = split_api_version(text_field(obj, "apiVersion"))[0]
+    return group.endswith("kyverno.io") and bool(text_field(metadata(obj), "name"))
 
 
 def _has_error(told: tuple[Diagnostic, ...]) -> bool:

@@ -13,6 +13,7 @@ from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
 from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.model.diagnostic import Severity
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.style import safe_line
@@ -125,7 +126,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if done.simulation is None:
         return UNUSABLE
     _report(done.simulation, chosen, options)
-    return _status(done, options["fail_on"])
+    unusable = any(one.severity is Severity.ERROR for one in done.diagnostics)
+    return UNUSABLE if unusable else _status(done, options["fail_on"])
 
 
 def _inputs(options: Mapping[str, Any]) -> SimulateInputs:

@@ -53,7 +53,7 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
     if "apiVersion" in document.data and "kind" in document.data:
         text = "this is an object and no file of values for Kyverno's Helm chart"
         return None, (Diagnostic("KV053", Severity.ERROR, text, document.locate(())),)
-    problems = tuple(_misshapen(document))
+    problems = tuple(dict.fromkeys(_misshapen(document)))
     if problems:
         return None, problems
     return Installation(given, document.data), tuple(_unsimulated(document))

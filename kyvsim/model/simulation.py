@@ -67,6 +67,8 @@ class Hazard(NamedTuple):
     """The numbers of the events that show it."""
     location: Location | None = None
     """Where in a policy it comes from."""
+    manifests: tuple[Json, ...] = ()
+    """Objects that would help, as they can be applied."""
 
 
 class Expectation(NamedTuple):

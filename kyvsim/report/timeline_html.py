@@ -12,7 +12,7 @@ from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.html_text import html_text
 from kyvsim.report.object_diff import marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_yaml import to_yaml, yaml_lines
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_css import CSS
 from kyvsim.report.timeline_html_orders import orders_section
@@ -81,9 +81,11 @@ def _hazard(hazard: Hazard) -> str:
     links = ", ".join(f'<a href="#e{number}">{number}</a>' for number in hazard.events)
     seen = f'<p class="small">shown by event {links}</p>' if links else ""
     looks = _LEVELS[hazard.level]
+    manifests = html_text("---\n".join(map(to_yaml, hazard.manifests)))
+    pasted = f'<pre class="diff">{manifests}</pre>' if manifests else ""
     return (
         f'<li class="item {looks}"><p><span class="tag {looks}">{hazard.code} {hazard.level}'
-        f"</span> {concerned}</p><p>{_prose(hazard.message)}</p>{place}{seen}</li>\n"
+        f"</span> {concerned}</p><p>{_prose(hazard.message)}</p>{place}{seen}{pasted}</li>\n"
     )
 
 

@@ -87,6 +87,7 @@ def _hazard(hazard: Hazard) -> Json:
         "policies": list(hazard.policies),
         "events": list(hazard.events),
         "location": _place(hazard.location),
+        **({"manifests": list(hazard.manifests)} if hazard.manifests else {}),
     }
 
 

@@ -13,6 +13,7 @@ from kyvsim.model.simulation import (
     TimelineEvent,
 )
 from kyvsim.report.endings import differences, orders_text
+from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_rows import (
     TimelineLook,
@@ -140,6 +141,9 @@ def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
     if hazard.events:
         numbers = ", ".join(map(str, hazard.events))
         yield f"{_UNDER} {paint('dim', f'see {numbers}')}\n"
+    for number, manifest in enumerate(hazard.manifests):
+        lines = (["---"] if number else []) + yaml_lines(manifest)
+        yield from (f"{_UNDER}   {safe_line(line)}\n" for line in lines)
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

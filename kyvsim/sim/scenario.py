@@ -1,6 +1,6 @@
 """A scenario from its beginning to its end, on a cluster of its own."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kyvsim.compile import Model
 from kyvsim.kube.discovery import is_namespaced
@@ -48,8 +48,8 @@ def play(
     """Return what becomes of a scenario.
 
     `choose` says whose step comes next where several may; `begun` is told the store when the first
-    step is about to be played. Policies that the cluster refuses are told in `diagnostics`, and
-    nothing is played then.
+    step is about to be played. What the cluster refuses of policies and objects that are to be
+    there is told in `diagnostics`; the others work.
     """
     settings = scenario.settings
     own = Settings(
@@ -68,8 +68,6 @@ def play(
     cluster.kyverno.admission.listeners.append(admissions.append)
     installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
     refused = _set_up(scenario, cluster)
-    if refused:
-        return _told(scenario, parts, refused)
     if begun is not None:
         begun(parts.store)
     expectations = Expectations(parts)
@@ -80,25 +78,18 @@ def play(
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(parts.timeline.events)
     facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), cut)
-    simulation = _told(scenario, parts, ())
-    return simulation._replace(
-        objects=_lasting(parts, installed),
-        hazards=find_hazards(facts),
-        expectations=expectations.close(cut=cut is not None),
-        cut=cut,
-    )
-
-
-def _told(scenario: Scenario, parts: Parts, refused: Iterable[Diagnostic]) -> Simulation:
     return Simulation(
         scenario.name,
-        tuple(parts.timeline.events),
-        (),
+        events,
+        _lasting(parts, installed),
+        find_hazards(facts),
+        expectations.close(cut=cut is not None),
         seconds=parts.clock.elapsed,
-        model=scenario.settings.model,
+        model=settings.model,
         installation=parts.settings.installation.name,
         description=scenario.description,
-        diagnostics=tuple(refused),
+        diagnostics=refused,
+        cut=cut,
     )
 
 
@@ -155,8 +146,6 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"{key.kind} `{key.name}` is refused by the cluster: {' '.join(message.split())}"
-    if " requires permissions " in text:
-        text += "; a ClusterRole that gives them must be among the objects there before"
     return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
 
 

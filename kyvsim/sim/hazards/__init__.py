@@ -22,6 +22,8 @@ from kyvsim.sim.hazards import (
     missing_source,
     mutation_loop,
     nameless_mutation,
+    refused_policy,
+    unenforced_kinds,
     unmet_reference,
     unstable_mutation,
 )
@@ -41,6 +43,8 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     early_trigger.find,
     lost_trigger.find,
     cut_run.find,
+    refused_policy.find,
+    unenforced_kinds.find,
     denied_downstream.find,
     lost_drift.find,
     mutation_loop.find,

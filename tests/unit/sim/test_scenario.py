@@ -218,8 +218,20 @@ def test_policies_that_the_cluster_refuses_are_told_by_their_file(tmp_path):
     policy = tmp_path / "p.yaml"
     policy.write_text(GUARD.replace("deny: {}", "deny: {conditions: {any: [{key: '{{ nope }}'}]}}"))
     done = simulate(SimulateInputs((str(policy),)))
-    assert done.simulation is None
     assert str(done.diagnostics[0]).startswith(f"{policy}:")
+    assert "KV052" not in [one.code for one in done.diagnostics]
+
+
+def test_a_refused_policy_does_not_stop_the_others(tmp_path):
+    bad = GUARD.replace("deny: {}", "deny: {conditions: {any: [{key: '{{ nope }}'}]}}")
+    policy = tmp_path / "p.yaml"
+    policy.write_text(f"{bad.replace('name: guard', 'name: bad')}---{GUARD}")
+    secret = tmp_path / "s.yaml"
+    secret.write_text("{apiVersion: v1, kind: Secret, metadata: {name: s}}")
+    done = simulate(SimulateInputs((str(policy),), (str(secret),)))
+    assert {(one.severity, one.location.line) for one in done.diagnostics} == {("error", 9)}
+    told = {one.object.name: one.outcome for one in done.simulation.events if one.actor == "user"}
+    assert told == {"bad": "denied", "guard": "done", "s": "denied"}
 
 
 def test_a_scenario_is_played_alone(tmp_path):

@@ -37,6 +37,7 @@ def run(documents):
         return Step(Verb.DELETE, Location("steps"), objects=documents([one]))
 
     def simulate(policies, *steps, objects=(), without=(), gone=(), update=None, **settings):
+        refused = settings.pop("refused", False)
         before, after = ([deletion(one) for one in some] for some in (without, gone))
         changes = (
             [Step(Verb.UPDATE, Location("steps"), objects=documents([update]))] if update else []
@@ -55,7 +56,7 @@ def run(documents):
             steps=(*before, *made, *after, *changes),
         )
         simulation = play(scenario, readers())
-        assert not simulation.diagnostics, simulation.diagnostics
+        assert bool(simulation.diagnostics) is refused, simulation.diagnostics
         return simulation
 
     return simulate
