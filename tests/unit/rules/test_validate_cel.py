@@ -208,3 +208,82 @@ def test_derived_rules_look_into_the_template(run, verdicts, policy, thing):
             ),
         )
     ]
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+JANE = UserInfo("jane", groups=("team",))
+ASKED = "authorizer.group('').resource('pods').namespace('shop').check('delete')"
+
+
+@pytest.fixture
+def roles(thing):
+    """A role on Pods of `shop`, and what binds it to a subject."""
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}]
+    role = thing("Role", "cleaner", api_version=RBAC, rules=rules)
+    reference = {"kind": "Role", "name": "cleaner"}
+
+    def bound_to(kind, name, **more):
+        subject = {"kind": kind, "name": name, **more}
+        binding = thing("RoleBinding", "b", api_version=RBAC, roleRef=reference, subjects=[subject])
+        return [role, binding]
+
+    return bound_to
+
+
+@pytest.mark.parametrize(
+    ("subject", "expression", "allowed"),
+    [
+        (("User", "jane"), f"{ASKED}.allowed()", True),
+        (("User", "jane"), f"{ASKED}.reason().contains('cleaner')", True),
+        (("User", "jane"), f"{ASKED.replace('delete', 'create')}.allowed()", False),
+        (("User", "jane"), f"{ASKED.replace('shop', 'bank')}.allowed()", False),
+        (("User", "jane"), f"{ASKED}.errored()", False),
+        (("User", "jane"), "authorizer.requestResource.check('delete').allowed()", True),
+        (("User", "john"), f"{ASKED}.allowed()", False),
+        # Kyverno asks about the user alone, and about the kind at hand.
+        (("Group", "team"), f"{ASKED}.allowed()", False),
+        (("User", "jane"), f"{ASKED.replace('pods', 'secrets')}.allowed()", True),
+    ],
+)
+def test_the_authorizer_answers_from_the_roles_given(
+    run, pod, verdicts, roles, subject, expression, allowed
+):
+    found = verdicts(run(rule_of(expression), pod(), given=roles(*subject), user=JANE))
+    assert [status for _, status, _ in found] == ["pass" if allowed else "fail"]
+
+
+def test_another_account_may_be_asked_about(run, pod, verdicts, roles):
+    account = ASKED.replace("authorizer", "authorizer.serviceAccount('shop', 'robot')")
+    given = roles("ServiceAccount", "robot", namespace="shop")
+    found = verdicts(run(rule_of(f"{account}.allowed()"), pod(), given=given, user=JANE))
+    assert [status for _, status, _ in found] == ["pass"]
+
+
+def test_without_roles_nobody_answers(run, pod, verdicts):
+    expression = f"!{ASKED}.allowed() && !{ASKED}.errored()"
+    found = verdicts(run(rule_of(expression), pod(), user=JANE))
+    assert [status for _, status, _ in found] == ["pass"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "namespaceObject.metadata.labels.tier == 'prod'",
+        "namespaceObject.metadata.annotations['owner'] == 'ops'",
+        "namespaceObject.spec.finalizers == ['kubernetes']",
+        "namespaceObject.status.phase == 'Active'",
+        "!has(namespaceObject.metadata.finalizers)",
+    ],
+)
+def test_the_namespace_is_the_one_that_is_given(run, pod, thing, verdicts, expression):
+    namespace = thing(
+        "Namespace",
+        "shop",
+        "",
+        labels={"tier": "prod"},
+        spec={"finalizers": ["kubernetes"]},
+        status={"phase": "Active"},
+    )
+    namespace["metadata"]["annotations"] = {"owner": "ops"}
+    found = verdicts(run(rule_of(expression), pod(), given=[namespace]))
+    assert [status for _, status, _ in found] == ["pass"]
