@@ -4,11 +4,11 @@ Policies ask registries, services and key stores; Kubernetes' own admission asks
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 from kyvsim.model.request import Operation
-from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
 _OWN_WORDS = re.compile(r"\bkyvsim (?:answers|asks|calls|does not know|verifies)\b")
@@ -24,13 +24,13 @@ def out_of_reach(message: str) -> bool:
     return _OWN_WORDS.search(message) is not None
 
 
-def watch_admission(found: list[str]) -> Callable[[Admission], None]:
-    """Return a listener of admission that adds what could not be asked to `found`."""
+def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], None]:
+    """Return a listener of what policies say that adds what could not be asked to `found`."""
 
-    def listen(admission: Admission) -> None:
+    def listen(responses: Iterable[PolicyResponse]) -> None:
         found.extend(
             f"{response.policy.name}/{result.rule.name}: {result.message}"
-            for response in admission.responses
+            for response in responses
             for result in response.results
             if out_of_reach(result.message)
         )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_admission, watch_pods, watch_policies
+from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -55,7 +55,9 @@ class Session:
         """Files that scripts have written, by name."""
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
-        cluster.kyverno.admission.listeners.append(watch_admission(self.unanswered))
+        hear = watch_responses(self.unanswered)
+        cluster.kyverno.admission.listeners.append(lambda told: hear(told.responses))
+        cluster.kyverno.reports.listeners.append(hear)
         self.parts.server.observers += [
             watch_policies(self.unanswered),
             watch_pods(self.parts.store, self.unanswered),

@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/controllers/report/aggregate.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -54,13 +54,18 @@ class ReportCollector:
         self._client = parts.client(REPORTS)
         self._told: dict[tuple[str, str], list[_Told]] = {}
         """By namespace and uid of the object."""
+        self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
+        """Who hears of what was found in the background."""
 
     def tell(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
         """Put into the report of an object soon what was found in the background.
 
         Results tell of downstreams (`generated`) and of changed objects (`targets`).
         """
-        results = entries(responses, int(self._parts.clock.now().timestamp()))
+        found = tuple(responses)
+        for listener in self.listeners:
+            listener(found)
+        results = entries(found, int(self._parts.clock.now().timestamp()))
         owner = owner_reference(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]

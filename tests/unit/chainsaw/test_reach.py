@@ -112,3 +112,30 @@ spec:
     outcome = steps("- create: {file: policy.yaml}", policy=policy)
     assert outcome.result == "unsupported"
     assert "`webhookConfiguration.matchConditions` of a policy" in outcome.reason
+
+
+def test_registry_that_a_background_scan_asks_settles_nothing(steps):
+    policy = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: signed}
+spec:
+  background: true
+  rules:
+  - name: signed
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    verifyImages:
+    - imageReferences: ["*"]
+      failureAction: Audit
+      mutateDigest: false
+      attestors: [{entries: [{keyless: {subject: a, issuer: b, rekor: {url: https://r}}}]}]
+"""
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [%s]}}"
+    pod %= "{name: c, image: nginx}"
+    outcome = steps(
+        f"- create: {{resource: {pod}}}\n"
+        "- create: {file: policy.yaml}\n- sleep: {duration: 2m}",
+        policy=policy,
+    )
+    assert outcome.result == "unsupported", outcome.reason
+    assert "registry" in outcome.reason
