@@ -133,4 +133,5 @@ def _scope_of(evaluation: Evaluation, entries: tuple[tuple[str, EntryLoader], ..
     outside = evaluation.scope.outside
     data = {"target": outside.as_json(obj), "request": {"namespace": object_key(obj).namespace}}
     scope = JSONContext(data, outside, deleting=False)
+    scope.hints = evaluation.scope.hints
     return scope.layer({}, (("images", lambda _: load_images(obj)), *entries))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.context.list_options import OptionsError, parse_options
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.ports import ClusterView
 
 _PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
@@ -17,6 +17,14 @@ _WHOLE_OBJECT = frozenset({"", "status"})
 
 class CallError(Exception):
     """A call that cannot be answered."""
+
+
+class NotThereError(CallError):
+    """A call for an object that is not there: the answer that a cluster gives too."""
+
+    def __init__(self, message: str, missing: ObjectKey) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class ApiPath(NamedTuple):
@@ -76,7 +84,8 @@ def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:
     if found is None:
         group = split_api_version(wanted.api_version)[0]
         resource = ".".join(filter(None, (wanted.resource, group)))
-        raise CallError(f'{what}: {resource} "{wanted.name}" not found')
+        missing = ObjectKey(wanted.api_version, kind, wanted.namespace, wanted.name)
+        raise NotThereError(f'{what}: {resource} "{wanted.name}" not found', missing)
     return found
 
 

@@ -56,6 +56,7 @@ class JSONContext:
         "_valued",
         "_variables",
         "deleting",
+        "hints",
         "outside",
         "policy_namespace",
     )
@@ -76,6 +77,10 @@ class JSONContext:
         self._variables = _NOTHING
         self.outside = outside
         self.deleting = deleting
+        self.hints: list[str] = []
+        """What nothing answered while entries were loaded, and how to answer it.
+
+        All layers write into one list."""
         self.policy_namespace = ""
         """Where a namespaced policy may look; "" for everywhere."""
 
@@ -104,6 +109,7 @@ class JSONContext:
 
     def _until(self, position: int) -> "JSONContext":
         earlier = JSONContext(self._data, self.outside, deleting=self.deleting, valued=self._valued)
+        earlier.hints = self.hints
         earlier.policy_namespace = self.policy_namespace
         earlier._hold(self._entries[:position])
         earlier._settled = self._settled
@@ -126,6 +132,7 @@ class JSONContext:
             data = with_variables(data, given)
         valued = self._valued | top_names(variables) if variables else self._valued
         added = JSONContext(data, self.outside, deleting=self.deleting, valued=valued)
+        added.hints = self.hints
         added.policy_namespace = self.policy_namespace
         added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
         added._settled = set(self._settled)

@@ -74,6 +74,9 @@ def _result(
     if generated:
         generated, overlaps = split_known(generated, given.request.subject, earlier)
         note = "; ".join(filter(None, (note, *overlaps)))
+    hindered = bool(note)
+    if outcome.hints:
+        note = "; ".join(filter(None, (note, *outcome.hints)))
     return RuleResult(
         rule.rule,
         outcome.phase or rule.phase,
@@ -86,6 +89,7 @@ def _result(
         outcome.exceptions,
         outcome.properties,
         outcome.unchecked,
+        hindered,
     )
 
 
@@ -141,6 +145,13 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
 
 
 def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
+    hints = given.scope.hints
+    hints.clear()
+    outcome = _weighed(rule, given, world, policy)
+    return outcome._replace(hints=tuple(dict.fromkeys(hints))) if hints and outcome else outcome
+
+
+def _weighed(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
     if world.values:
         variables = world.values.for_rule(policy, rule.rule.name)
         if variables:

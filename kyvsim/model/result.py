@@ -63,6 +63,8 @@ class RuleResult(NamedTuple):
     unchecked: tuple[str, ...] = ()
     """What of the object the rule could not look at, each with its reason; upstream says nothing
     of it."""
+    hindered: bool = False
+    """Whether something kept the rule from generating what it is for, or from doing it alone."""
 
 
 class PolicyResponse(NamedTuple):

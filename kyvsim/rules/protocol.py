@@ -68,6 +68,8 @@ class Outcome(NamedTuple):
     """What reports tell besides the message."""
     unchecked: tuple[str, ...] = ()
     """What of the object could not be looked at, each with its reason, where upstream goes on."""
+    hints: tuple[str, ...] = ()
+    """What nothing answered that the rule asked for, and how to answer it."""
     silent: bool = False
     """Whether upstream has no result here, although something was `unchecked`."""
 

@@ -110,7 +110,7 @@ def _verdicts(
 
 
 def _hindered(response: PolicyResponse) -> bool:
-    return response.phase is _GENERATE and any(one.note for one in response.results)
+    return response.phase is _GENERATE and any(one.hindered for one in response.results)
 
 
 def left_object(response: PolicyResponse) -> Json:

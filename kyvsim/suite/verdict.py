@@ -60,7 +60,8 @@ def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> Verdic
     """Return how a result's status stands to the one that the row expects."""
     status = status_of(policy, result)
     if status != row.result:
-        return Verdict(False, f"Want {row.result}, got {status}", result.message)
+        told = "\n".join(filter(None, (result.message, result.note)))
+        return Verdict(False, f"Want {row.result}, got {status}", told)
     return Verdict(True, "Ok", result.message)
 
 

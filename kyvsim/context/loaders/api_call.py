@@ -10,7 +10,7 @@ from posixpath import normpath
 from typing import NamedTuple
 
 from kyvsim.context.access_review import can_review, review
-from kyvsim.context.cluster_api import CallError, answer_get, parse_path
+from kyvsim.context.cluster_api import CallError, NotThereError, answer_get, parse_path
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import (
@@ -22,7 +22,7 @@ from kyvsim.expr import (
     compile_template,
 )
 from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.mocks import CallAnswer
 from kyvsim.model.ports import ClusterView
 
@@ -69,12 +69,13 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
     shown = spec.get("urlPath") or ""
 
     def load(scope: JSONContext) -> Json:
-        if not scope.outside.answers_calls and not scope.outside.mocks.calls:
+        answers_nothing = not scope.outside.answers_calls and not scope.outside.mocks.calls
+        if answers_nothing and scope.holds(name):
             return SKIPPED
         try:
             filled = template.render(scope)
         except QueryError as error:
-            if scope.holds(name):
+            if answers_nothing or scope.holds(name):
                 return SKIPPED
             raise QueryError(
                 "failed to fetch data for APICall: failed to substitute variables in context entry "
@@ -84,7 +85,13 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
         mock = scope.outside.mocks.answer(call.method, call.url) if call.url else None
         if mock is not None:
             return _mocked(mock, entry, filled)
-        return _asked(call, entry, filled, scope) if scope.outside.answers_calls else SKIPPED
+        if scope.outside.answers_calls:
+            return _asked(call, entry, filled, scope)
+        if not scope.holds(name):
+            scope.hints.append(
+                f"there is no cluster to ask for context entry `{name}`: {call.mock()}"
+            )
+        return SKIPPED
 
     return load
 
@@ -145,7 +152,11 @@ def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONCo
         body = _answer(call, entry.name, scope)
     except CallError as error:
         if entry.default is not None:
+            if not isinstance(error, NotThereError):
+                scope.hints.append(f"the default of context entry `{entry.name}` is used: {error}")
             return entry.default
+        if isinstance(error, NotThereError):
+            scope.hints.append(_missing(entry.name, error.missing, call))
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
     seen = scope.outside.as_json(body)
     if entry.default is not None and seen == entry.default:
@@ -193,13 +204,13 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
             f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
             f"kyvsim calls no services; {call.mock()}"
         )
+    start = f"failed to {call.method} resource with raw url: {call.path}: "
     try:
         return _answer_of_api(call, scope.outside.cluster)
+    except NotThereError as error:
+        raise NotThereError(f"{start}{error}", error.missing) from error
     except CallError as error:
-        hint = "" if str(error).endswith("not found") else f"; {call.mock()}"
-        raise CallError(
-            f"failed to {call.method} resource with raw url: {call.path}: {error}{hint}"
-        ) from error
+        raise CallError(f"{start}{error}; {call.mock()}") from error
 
 
 def _answer_of_api(call: _Call, cluster: ClusterView) -> Json:
@@ -211,6 +222,15 @@ def _answer_of_api(call: _Call, cluster: ClusterView) -> Json:
     if not can_review(cluster):
         raise CallError("no RBAC objects are given to answer from")
     return review(call.data, cluster, wanted.namespace)
+
+
+def _missing(entry: str, missing: ObjectKey, call: _Call) -> str:
+    namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
+    return (
+        f"{missing.kind} {missing.name} of context entry `{entry}` is not among the resources: "
+        f"give it with them: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
+        f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
+    )
 
 
 LOADER = ContextLoader("apiCall", _compile)

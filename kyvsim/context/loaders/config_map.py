@@ -16,6 +16,10 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
 
     def load(scope: JSONContext) -> Json:
         if not scope.outside.answers_calls:
+            if not scope.holds(name):
+                scope.hints.append(
+                    f"there is no cluster to ask for context entry `{name}`: {_value(name)}"
+                )
             return SKIPPED
         try:
             wanted = template.value if template.constant else template.render(scope)
@@ -37,11 +41,24 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
             return SKIPPED
         found = scope.outside.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
-            # Without a cluster the entry stays undefined, so that values can stand in for it.
+            # Without a cluster the entry stays undefined, as upstream has it.
+            scope.hints.append(_missing(name, namespace, wanted["name"]))
             return SKIPPED
         return scope.outside.as_json({"data": found.get("data"), "metadata": metadata(found)})
 
     return load
+
+
+def _missing(entry: str, namespace: str, name: str) -> str:
+    return (
+        f"ConfigMap {namespace}/{name} of context entry `{entry}` is not among the resources: "
+        f'give it with them: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "{name}", '
+        f'namespace: "{namespace}"}}, data: {{}}}}; or {_value(entry)}'
+    )
+
+
+def _value(entry: str) -> str:
+    return f'give its data in the values file: globalValues: {{"{entry}.data": {{}}}}'
 
 
 LOADER = ContextLoader("configMap", _compile)

@@ -27,13 +27,17 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
     def load(scope: JSONContext) -> Json:
         outside = scope.outside
         if not outside.mocks.global_data and not outside.cluster.list(*_KEPT):
-            # Without any data the entry stays undefined, so that values can stand in for it.
+            # Without any data the entry stays undefined, as upstream has it.
+            if not scope.holds(name):
+                scope.hints.append(_missing(name, spec.get("name") or ""))
             return SKIPPED
         try:
             filled = template.render(scope)
             if scope.holds(name) and _key(filled["name"]) not in outside.mocks.global_data:
                 return SKIPPED
             found = _find(filled["name"], outside, environment)
+            if found is SKIPPED:
+                scope.hints.append(_missing(name, filled["name"]))
             return _queried(_present(found, filled["name"]), filled["jmesPath"], name, environment)
         except QueryError as error:
             raise QueryError(
@@ -45,6 +49,14 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
 
 def _key(name: str) -> str:
     return name.partition(".")[0]
+
+
+def _missing(entry: str, name: str) -> str:
+    return (
+        f"no data is given for the GlobalContextEntry {_key(name)} of context entry `{entry}`: "
+        "give it with the resources, with what it keeps; or its data in the values file: "
+        f'globalContextEntries: [{{name: "{_key(name)}", data: []}}]'
+    )
 
 
 def _present(found: Json, name: str) -> Json:
