@@ -23,10 +23,19 @@ from kyvsim.kube.yaml_scalars import ScalarError, plain_key
 _STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS = frozenset({MappingEndEvent, SequenceEndEvent})
 _NODES = _STARTS | _ENDS | {ScalarEvent, AliasEvent}
-_KEPT = 1 << 20
-"""Texts of up to so many characters are read once for all places; longer ones for each."""
+_FINE = 1 << 14
+"""Lists and maps of up to so many characters are indexed when something in them is asked for."""
 
 _Path: TypeAlias = tuple[object, ...]
+
+
+class _Span(NamedTuple):
+    """The part of a text that holds one list or map, and where it begins, counted from 0."""
+
+    start: int
+    end: int
+    line: int
+    column: int
 
 
 class _Place(NamedTuple):
@@ -34,19 +43,23 @@ class _Place(NamedTuple):
 
     path: _Path
     position: tuple[int, int]
+    folded: _Span | None = None
+    """Of a list or map whose parts are left out of the index: where to find them."""
 
 
 class _Level:
     """One list or map that is being read."""
 
-    __slots__ = ("index", "is_map", "key", "path", "wants_key")
+    __slots__ = ("index", "is_map", "key", "mark", "path", "place", "wants_key")
 
-    def __init__(self, path: _Path, *, is_map: bool) -> None:
+    def __init__(self, path: _Path, start: Event, place: int) -> None:
         self.path = path
-        self.is_map = is_map
-        self.wants_key = is_map
+        self.is_map = start.__class__ is MappingStartEvent
+        self.wants_key = self.is_map
         self.index = -1
         self.key: object = None
+        self.mark = start.start_mark
+        self.place = place
 
 
 def _key_of(event: Event) -> object:
@@ -96,39 +109,66 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     text = text.removeprefix("\ufeff")
     if not path and (first := _PLAIN_START.match(text)):
         return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
-    if len(text) <= _KEPT:
-        return _nearest(_index(text), tuple(path))
-    best = (1, 1)
-    for place in _places(text):
-        if place.path == tuple(path[: len(place.path)]):
-            best = place.position
-    return best
+    wanted = tuple(path)
+    place = _nearest(_outline(text), wanted)
+    if place.folded is None or len(place.path) == len(wanted):
+        return place.position
+    inner = _nearest(_details(_cut(text, place.folded)), wanted[len(place.path) :])
+    line, column = inner.position
+    return (line + place.folded.line, column) if inner.path else place.position
+
+
+_Index: TypeAlias = Mapping[_Path, tuple[int, _Place]]
+"""Places by path, numbered in the order of the text."""
 
 
 @lru_cache(maxsize=4)
-def _index(text: str) -> Mapping[_Path, tuple[int, _Place]]:
-    """Return the places of all nodes by path, numbered: who asks for one place asks for more."""
-    return {place.path: (number, place) for number, place in enumerate(_places(text))}
+def _outline(text: str) -> _Index:
+    """Return the places of a text by path, without what stands inside of short lists and maps.
+
+    Who asks for one place asks for more. A whole index would take some fifty times the text; this
+    one takes a place for each part of the long lists and maps.
+    """
+    return _by_path(_places(text, _FINE))
 
 
-def _nearest(index: Mapping[_Path, tuple[int, _Place]], path: _Path) -> tuple[int, int]:
+@lru_cache(maxsize=16)
+def _details(text: str) -> _Index:
+    """Return all places of a short text by path."""
+    return _by_path(_places(text, -1))
+
+
+def _by_path(places: Sequence[_Place]) -> _Index:
+    return {place.path: (number, place) for number, place in enumerate(places)}
+
+
+def _cut(text: str, span: _Span) -> str:
+    """Return a list or map as a text of its own, in the columns in which it stands."""
+    return " " * span.column + text[span.start : span.end]
+
+
+def _nearest(index: _Index, path: _Path) -> _Place:
     """Return the place of a node, or of its nearest ancestor that exists."""
-    best, latest = (1, 1), -1
+    best, latest = _Place((), (1, 1)), -1
     for length in range(len(path) + 1):
         number, place = index.get(path[:length], (-1, None))
         # What stands before its parent was in a duplicate of it that does not count.
         if place is None or number < latest:
             break
-        best, latest = place.position, number
+        best, latest = place, number
     return best
 
 
-def _places(text: str) -> Iterator[_Place]:
-    """Yield the path and the place of each node that a path can lead to, in order."""
+def _places(text: str, fold: int) -> list[_Place]:
+    """Return the place of each node that a path can lead to, in order.
+
+    Lists and maps of up to `fold` characters keep their parts to themselves.
+    """
+    found: list[_Place] = []
     levels: list[_Level] = []
     for event in _node_events(text):
         if event.__class__ in _ENDS:
-            levels.pop()
+            _close(found, levels.pop(), event, fold)
             continue
         path: _Path = ()
         leads_here = not levels
@@ -139,6 +179,16 @@ def _places(text: str) -> Iterator[_Place]:
             leads_here = is_key == level.is_map
         if leads_here:
             mark = event.start_mark
-            yield _Place(path, (mark.line + 1, mark.column + 1))
+            found.append(_Place(path, (mark.line + 1, mark.column + 1)))
         if event.__class__ in _STARTS:
-            levels.append(_Level(path, is_map=event.__class__ is MappingStartEvent))
+            levels.append(_Level(path, event, len(found) - 1))
+    return found
+
+
+def _close(found: list[_Place], level: _Level, event: Event, fold: int) -> None:
+    """Take notice that a list or map ends: the places inside of a short one are dropped."""
+    mark, end, inside = level.mark, event.end_mark.index, level.place + 1
+    if end - mark.index <= fold and len(found) > inside:
+        del found[inside:]
+        span = _Span(mark.index, end, mark.line, mark.column)
+        found[-1] = found[-1]._replace(folded=span)

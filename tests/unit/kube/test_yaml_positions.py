@@ -1,5 +1,6 @@
 import pytest
 
+from kyvsim.kube import yaml_positions
 from kyvsim.kube.yaml_text import find_position
 
 LONG = f"# {'x' * (1 << 20)}\n"
@@ -41,9 +42,12 @@ spec3: *s
         (("nothing", "here"), (2, 1)),
     ],
 )
-def test_positions(path, place):
+def test_positions(path, place, monkeypatch):
     assert find_position(TEXT, path) == place
     assert find_position(TEXT + LONG, path) == place
+    for size in (1, 20, 60):
+        monkeypatch.setattr(yaml_positions, "_FINE", size)
+        assert find_position(f"{TEXT}# parts of {size} by themselves\n", path) == place
 
 
 def test_the_last_of_duplicate_keys_counts():
@@ -58,3 +62,23 @@ def test_positions_before_an_error():
 
 def test_only_the_first_document_counts():
     assert find_position("a: 1\n---\nb: 2\n", ("b",)) == (1, 1)
+
+
+def test_asking_for_every_item_of_a_long_list_reads_the_text_a_few_times(monkeypatch):
+    count = 100
+    item = "- metadata:\n    name: a\n" + "".join(f"  n{key}: 'x'\n" for key in range(900))
+    text = "kind: List\nitems:\n" + item * count
+    read = []
+
+    def parse(part, *, parse=yaml_positions.parse_events):
+        read.append(len(part))
+        return parse(part)
+
+    monkeypatch.setattr(yaml_positions, "parse_events", parse)
+    length = item.count("\n")
+    for index in range(count):
+        line = 3 + index * length
+        assert find_position(text, ("items", index)) == (line, 3)
+        assert find_position(text, ("items", index, "metadata", "name")) == (line + 1, 5)
+        assert find_position(text, ("items", index, "n7")) == (line + 9, 3)
+    assert sum(read) < 3 * len(text)
