@@ -33,6 +33,8 @@ class Application(NamedTuple):
     """False where a file that every verdict depends on was refused: there are no responses."""
     afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
     """What is to be said when all responses are read, of so many resources that a rule matched."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of folders: where, and what it is."""
 
 
 def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Application:
@@ -54,6 +56,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
         exception_count=len(read.exceptions),
         diagnostics=(*read.diagnostics, *refused, *of_run(given)),
         schedules=schedules_of(sound, environment.clock.now()),
+        left_out=read.left_out,
         responses=iter(()) if read.unusable else _responses(policies, read, inputs),
         applied=not read.unusable,
         afterthoughts=lambda matched: _afterthoughts(matched, given, sound, inputs),

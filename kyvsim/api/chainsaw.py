@@ -19,6 +19,7 @@ from kyvsim.load.chainsaw import (
     read_tests,
 )
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,
@@ -26,7 +27,7 @@ from kyvsim.model.chainsaw import (
     ChainsawReport,
     ChainsawTest,
 )
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, without_left_out
 from kyvsim.sim.cluster import open_cluster
 
 _DEFAULT_NAME = "chainsaw-test"
@@ -48,6 +49,8 @@ class ChainsawRun(NamedTuple):
     """Whether the outcomes are to have their timelines."""
     configuration: str = ""
     """The file of the configuration; "" for the one that is found for each path."""
+    walking: Walking = USUAL
+    """How folders are walked."""
 
 
 class _Job(NamedTuple):
@@ -78,7 +81,8 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
     for found_outcomes, problems in _run_all(tuple(jobs.values()), run):
         outcomes += found_outcomes
         remarks += problems
-    return ChainsawReport(tuple(outcomes), tuple(remarks))
+    said, left_out = without_left_out(remarks)
+    return ChainsawReport(tuple(outcomes), said, left_out)
 
 
 def _find(
@@ -88,15 +92,16 @@ def _find(
 
     A name without an extension stands for files with either of YAML's.
     """
+    walking = run.walking
     if run.file_name:
-        return find_tests(path, run.file_name, deep=False)
+        return find_tests(path, run.file_name, walking, deep=False)
     stem, extension = os.path.splitext(configuration.test_file or _DEFAULT_NAME)
-    found, problems = find_tests(path, f"{stem}{extension or '.yaml'}", deep=True)
+    found, problems = find_tests(path, f"{stem}{extension or '.yaml'}", walking, deep=True)
     if extension:
         return found, problems
-    others, _ = find_tests(path, f"{stem}.yml", deep=True)
+    others, _ = find_tests(path, f"{stem}.yml", walking, deep=True)
     every = tuple(dict.fromkeys((*found, *others)))
-    return every, () if every else problems
+    return every, without_left_out(problems)[1] if every else problems
 
 
 def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:

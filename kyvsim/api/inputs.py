@@ -4,19 +4,23 @@ Codes: KV030 a file with none or several documents where one is wanted, KV035 da
 policies make use of.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.documents import AS_WRITTEN, STRICT, STRICT_FLOATS, Loaded, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.files import Source
+from kyvsim.load.ignore import check_patterns
+from kyvsim.load.mistaken import mistaken
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
+from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import load_values, parse_settings
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
@@ -49,6 +53,15 @@ class ApplyInputs(NamedTuple):
     """Whether to run the mutate rules a second time."""
     now: datetime | None = None
     """What counts as the current time; None for the machine's."""
+    walking: Walking = USUAL
+    """How folders are walked."""
+
+
+def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
+    """Return how folders are to be walked; raise ValueError for a pattern that cannot be read."""
+    patterns = tuple(exclude)
+    check_patterns(patterns)
+    return Walking(patterns, ignore_files)
 
 
 class ReadInputs(NamedTuple):
@@ -67,6 +80,8 @@ class ReadInputs(NamedTuple):
     """Whether a file that every verdict depends on could not be used."""
     definitions: tuple[Json, ...] = ()
     """What is given besides of custom resources."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of folders, being none of what was wanted: where, and what it is."""
 
 
 def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
@@ -77,29 +92,32 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         said.extend(found[1])
         return found[0]
 
-    documents = keep(read_documents(inputs.policies, stdin, STRICT))
+    walking = inputs.walking
+    documents = keep(_strictly(inputs.policies, POLICIES, stdin, walking))
     before = len(said)
-    written = list(keep(read_documents(inputs.exceptions, stdin, STRICT)))
+    written = keep(_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
     asked = said[before:]
     if inputs.exceptions_within_policies:
-        written += [one for one in documents if is_exception(one.data)]
+        written += tuple(one for one in documents if is_exception(one.data))
         documents = tuple(one for one in documents if not is_exception(one.data))
     policies = keep(load_policies(documents))
-    definitions = [one.data for one in keep(read_documents(inputs.crd_paths, None, AS_WRITTEN))]
-    resources = keep(load_resources(inputs.resources, stdin, definitions))
+    definitions = objects_of(keep(read_documents(inputs.crd_paths, stdin, AS_WRITTEN, walking)))
+    resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
     if inputs.exceptions_with_resources:
-        written += [one for one in resources if is_exception(one.data)]
+        written += tuple(one for one in resources if is_exception(one.data))
+    said.extend(mistaken(documents, resources))
     before = len(said)
     exceptions = keep(load_exceptions(written))
     asked += said[before:]
-    targets = keep(load_resources(inputs.targets, stdin, definitions))
+    targets = keep(load_resources(inputs.targets, stdin, definitions, walking=walking))
     shared = tuple(one for one in resources if _is_shared_data(one.data))
     resources = tuple(one for one in resources if not _is_shared_data(one.data))
     before = len(said)
-    values = keep(_read_values(inputs))
-    user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo))
+    values = keep(_read_values(inputs, stdin))
+    user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin))
     unusable = any(one.severity is Severity.ERROR for one in (*asked, *said[before:]))
-    said.extend(_read_context_file(inputs.context_file))
+    said.extend(_read_context_file(inputs.context_file, stdin))
+    remarks, left_out = without_left_out(said)
     return ReadInputs(
         policies,
         resources,
@@ -108,10 +126,20 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         exceptions,
         values,
         user,
-        tuple(said),
+        remarks,
         unusable,
         tuple(definitions),
+        left_out,
     )
+
+
+def _strictly(
+    paths: tuple[str | Source, ...], wanted: Wanted, stdin: bytes | None, walking: Walking
+) -> Loaded:
+    """Return the documents of a sort, read as policies are."""
+    documents, remarks = read_documents(paths, stdin, STRICT, walking)
+    kept, aside = sorted_out(documents, wanted)
+    return kept, (*remarks, *aside)
 
 
 def _is_shared_data(data: Json) -> bool:
@@ -119,22 +147,25 @@ def _is_shared_data(data: Json) -> bool:
     return (key.api_version, key.kind) == ("kyverno.io/v2", "GlobalContextEntry")
 
 
-def _read_values(inputs: ApplyInputs) -> tuple[Values | None, tuple[Diagnostic, ...]]:
+def _read_values(
+    inputs: ApplyInputs, stdin: bytes | None
+) -> tuple[Values | None, tuple[Diagnostic, ...]]:
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
         return Values(overrides=overrides), remarks
-    return read_one(inputs.values_file, "Values", load_values)
+    return read_one(inputs.values_file, "Values", load_values, stdin)
 
 
 def read_one(
     path: str,
     kind: str,
     load: Callable[[Document], tuple[_Read | None, tuple[Diagnostic, ...]]],
+    stdin: bytes | None = None,
 ) -> tuple[_Read | None, tuple[Diagnostic, ...]]:
     """Return what the one document of a kind in a file says; None where no file is named."""
     if not path:
         return None, ()
-    documents, remarks = _read_strictly(path)
+    documents, remarks = _read_strictly(path, stdin)
     if len(documents) != 1:
         message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
         wrong = Diagnostic("KV030", Severity.ERROR, message, Location(path))
@@ -143,14 +174,14 @@ def read_one(
     return found, (*remarks, *problems)
 
 
-def _read_strictly(path: str) -> Loaded:
-    return read_documents((path,), None, AS_RESOURCES._replace(strict=True))
+def _read_strictly(path: str, stdin: bytes | None) -> Loaded:
+    return read_documents((path,), stdin, STRICT_FLOATS)
 
 
-def _read_context_file(path: str) -> tuple[Diagnostic, ...]:
+def _read_context_file(path: str, stdin: bytes | None) -> tuple[Diagnostic, ...]:
     if not path:
         return ()
-    documents, remarks = _read_strictly(path)
+    documents, remarks = _read_strictly(path, stdin)
     told = tuple(_unread(document) for document in documents)
     return (*remarks, *told)
 

@@ -15,7 +15,9 @@ from kyvsim.compile.lint import lint_policy
 from kyvsim.load.documents import AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.policy import load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.load.sorting import POLICIES, sorted_out
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 
@@ -24,7 +26,10 @@ _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 
 
 def lint(
-    paths: Iterable[str], stdin: bytes | None = None, crd_paths: Iterable[str] = ()
+    paths: Iterable[str],
+    stdin: bytes | None = None,
+    crd_paths: Iterable[str] = (),
+    walking: Walking = USUAL,
 ) -> Findings:
     """Return every remark about the policy documents that `paths` lead to, file by file.
 
@@ -32,10 +37,12 @@ def lint(
     which kinds there are. Documents of kinds that no CRD of Kyverno
     describes are told as `apply` tells them.
     """
-    documents, remarks = read_documents(paths, stdin, STRICT)
+    documents, remarks = read_documents(paths, stdin, STRICT, walking)
+    documents, aside = sorted_out(documents, POLICIES)
     options = CompileOptions(system_environment())
-    definitions, problems = read_documents(crd_paths, None, AS_WRITTEN)
-    found = [*remarks, *problems]
+    definitions, problems = read_documents(crd_paths, stdin, AS_WRITTEN, walking)
+    said, left_out = without_left_out((*remarks, *aside, *problems))
+    found = [*said]
     for document in documents:
         found += _remarks(document, options)
     known = tuple(one for one in documents if has_known_shape(one))
@@ -45,7 +52,7 @@ def lint(
     policies, _ = load_policies(documents)
     objects = objects_of((*documents, *definitions))
     found += [one for one in of_policies(policies, objects) if one.location not in wrong]
-    return Findings(_in_order(found), len(known))
+    return Findings(_in_order(found), len(known), left_out)
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:

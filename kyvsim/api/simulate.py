@@ -12,12 +12,12 @@ from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.documents import AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import load_policies
-from kyvsim.load.resources import objects_among
+from kyvsim.load.resources import load_objects
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
@@ -25,7 +25,9 @@ from kyvsim.load.scenario import (
     named_user,
     scenario_schemas,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
@@ -57,6 +59,8 @@ class SimulateInputs(NamedTuple):
     """`helm`, `ci`, or a file of values for Kyverno's chart."""
     interleavings: int | None = 1
     """How many orders of steps to try at most; None for all that can make a difference."""
+    walking: Walking = USUAL
+    """How folders are walked."""
 
 
 class Simulated(NamedTuple):
@@ -67,6 +71,8 @@ class Simulated(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     fail_on: str = ""
     """The level of hazards that the scenario counts as failures, "" where it does not say."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of folders: where, and what it is."""
 
 
 def scenario_json_schema() -> Json:
@@ -80,19 +86,19 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
     `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
     be read. A policy that Kyverno refuses is refused in the cluster too, and the others work.
     """
-    documents, remarks = read_documents(inputs.paths, stdin, STRICT)
+    documents, remarks = read_documents(inputs.paths, stdin, STRICT, inputs.walking)
     scenarios = [one for one in documents if is_scenario(one.data)]
     if scenarios:
         scenario, told = _named_scenario(inputs, documents, scenarios)
     else:
         scenario, told = _plain_scenario(inputs, documents, stdin)
-    told = (*remarks, *told)
+    told, left_out = without_left_out((*remarks, *told))
     if scenario is not None:
         settings, problems = _settings(inputs, scenario.settings)
         told = (*told, *problems)
         scenario = scenario._replace(settings=settings)
     if scenario is None or _has_error(told):
-        return Simulated(None, told)
+        return Simulated(None, told, left_out=left_out)
     unsound = {one.locate(()): _refused(one) for one in scenario.policies}
     excepted = load_exceptions(scenario.exceptions)[1]
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
@@ -101,7 +107,7 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
     # What a look at the file has told says more of a refusal than the cluster does.
     known = {place for place, remarks in unsound.items() if _has_error(remarks)}
     told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
-    return Simulated(simulation, told, scenario.fail_on)
+    return Simulated(simulation, told, scenario.fail_on, left_out)
 
 
 def _played(scenario: Scenario, limit: int | None) -> Simulation:
@@ -133,12 +139,15 @@ def _named_scenario(
 
 
 def _plain_scenario(
-    inputs: SimulateInputs, policies: tuple[Document, ...], stdin: bytes | None
+    inputs: SimulateInputs, documents: tuple[Document, ...], stdin: bytes | None
 ) -> tuple[Scenario, tuple[Diagnostic, ...]]:
     """Return the scenario in which resources are created one after the other."""
-    resources, remarks = _objects(inputs.resources, stdin)
-    objects, missing = _objects(inputs.objects, stdin)
-    exceptions, further = read_documents(inputs.exceptions, stdin, STRICT)
+    walking = inputs.walking
+    policies, aside = sorted_out(documents, POLICIES)
+    resources, remarks = load_objects(inputs.resources, stdin, walking=walking)
+    objects, missing = load_objects(inputs.objects, stdin, walking=walking)
+    written, further = read_documents(inputs.exceptions, stdin, STRICT, walking)
+    exceptions, others = sorted_out(written, EXCEPTIONS)
     user = named_user(inputs.user, inputs.groups) if inputs.user else None
     steps = tuple(
         Step(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
@@ -148,13 +157,7 @@ def _plain_scenario(
     scenario = Scenario(
         name, objects=objects, policies=policies, exceptions=exceptions, steps=steps
     )
-    return scenario, (*remarks, *missing, *further)
-
-
-def _objects(paths: tuple[str, ...], stdin: bytes | None) -> Loaded:
-    documents, remarks = read_documents(paths, stdin, AS_WRITTEN)
-    objects, problems = objects_among(documents)
-    return objects, (*remarks, *problems)
+    return scenario, (*aside, *remarks, *missing, *further, *others)
 
 
 def _settings(

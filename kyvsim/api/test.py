@@ -1,4 +1,7 @@
-"""`test`: manifests found, run and checked, each by itself and several at a time."""
+"""`test`: manifests found, run and checked, each by itself and several at a time.
+
+Codes: KV049 a folder without manifests.
+"""
 
 import os
 import signal
@@ -10,7 +13,10 @@ from kyvsim.api.jobs import processors
 from kyvsim.api.test_inputs import ManifestInputs, read_test
 from kyvsim.load.stamps import stamp
 from kyvsim.load.test_manifest import find_manifests, read_manifests
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.coverage import Coverage
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.source import Location
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.wording import listed
 from kyvsim.suite.check import check_rows
@@ -32,6 +38,8 @@ class Reading(NamedTuple):
     """Whether to tell what the files of expected objects should hold."""
     coverage: bool = False
     """Whether to tell what is reached in the policies."""
+    walking: Walking = USUAL
+    """How folders are walked."""
 
 
 class SuiteRun(NamedTuple):
@@ -53,7 +61,17 @@ def run_tests(run: SuiteRun) -> SuiteOutcome:
     outcomes = tuple(chain.from_iterable(run_files(files, run)))
     points = (point for one in outcomes for point in one.points)
     coverage = together(points, os.path.realpath) if run.options.coverage else None
-    return SuiteOutcome(outcomes, (*said, *_nothing_selected(outcomes)), coverage)
+    return suite_outcome(outcomes, (*said, *_nothing_selected(outcomes)), coverage)
+
+
+def suite_outcome(
+    outcomes: tuple[ManifestOutcome, ...],
+    said: tuple[Diagnostic, ...],
+    coverage: Coverage | None = None,
+) -> SuiteOutcome:
+    """Return what came of all manifests, with what was said of their paths."""
+    remarks, left_out = without_left_out(said)
+    return SuiteOutcome(outcomes, remarks, coverage, left_out=left_out)
 
 
 def _nothing_selected(outcomes: tuple[ManifestOutcome, ...]) -> Iterator[Diagnostic]:
@@ -69,9 +87,12 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     files: list[str] = []
     said: list[Diagnostic] = []
     for path in run.paths:
-        found, problems = find_manifests(path, run.file_name)
+        found, problems = find_manifests(path, run.file_name, run.options.walking)
         files += found
         said += problems
+        if not found and all(one.severity is not Severity.ERROR for one in problems):
+            text = f"there is no `{run.file_name}` in or below this folder"
+            said.append(Diagnostic("KV049", Severity.WARNING, text, Location(path)))
     return tuple(dict.fromkeys(files)), tuple(said)
 
 
@@ -110,7 +131,8 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     if not rows:
         return _without_rows(manifest, options)
     recorder = Recorder(rows) if options.coverage else None
-    inputs = read_test(manifest, rows, recorder.listen if recorder else None)
+    listen = recorder.listen if recorder else None
+    inputs = read_test(manifest, rows, listen, options.walking)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
     # Judging silent rows asks rules once more, which is no test of them.
@@ -122,7 +144,9 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
         )
     file = manifest.document.file
-    return ManifestOutcome(file, outcomes, inputs.diagnostics, inputs.stamps, points)
+    return ManifestOutcome(
+        file, outcomes, inputs.diagnostics, inputs.stamps, points, left_out=inputs.left_out
+    )
 
 
 def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
@@ -135,7 +159,7 @@ def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
         return ManifestOutcome(file, (), (), passed_over=tuple(row.policy for row in manifest.rows))
     recorder = Recorder(())
     if options.coverage:
-        read_test(manifest, (), recorder.listen)
+        read_test(manifest, (), recorder.listen, options.walking)
     return ManifestOutcome(file, (), (no_rows(manifest),), points=recorder.points())
 
 

@@ -13,16 +13,18 @@ from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.compile.advice.runs import Given, of_run
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
+from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
@@ -49,12 +51,15 @@ class ManifestInputs(NamedTuple):
     """Whether something that every verdict depends on could not be used."""
     stamps: tuple[Stamp, ...]
     """What was found at the paths that the manifest names, before it was read."""
+    left_out: tuple[Diagnostic, ...]
+    """What was left out of the folders that it names: where, and what it is."""
 
 
 class _Reader:
     """Reads what a manifest names, and keeps what was said about it."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, walking: Walking) -> None:
+        self.walking = walking
         self.said: list[Diagnostic] = []
         self.stamps: list[Stamp] = []
         self._folder = os.path.dirname(manifest.document.file)
@@ -76,22 +81,26 @@ class _Reader:
 
 
 def read_test(
-    manifest: Manifest, rows: tuple[ExpectedRow, ...], listener: Listener | None = None
+    manifest: Manifest,
+    rows: tuple[ExpectedRow, ...],
+    listener: Listener | None = None,
+    walking: Walking = USUAL,
 ) -> ManifestInputs:
     """Return what a manifest names, for the rows that are to be checked.
 
     The listener is told of what there is to reach in the policies, and of what is reached.
     """
-    reader = _Reader(manifest)
+    reader = _Reader(manifest, walking)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
     unusable = any(one.severity is Severity.ERROR for one in reader.said)
-    documents = reader.keep(read_documents(reader.paths(manifest.policies), None, STRICT))
+    documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
     policies = reader.keep(load_policies(documents))
-    written = reader.keep(read_documents(reader.paths(manifest.exceptions), None, STRICT))
+    written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
-    found = reader.keep(load_resources(reader.paths(manifest.resources), None, definitions))
+    paths = reader.paths(manifest.resources)
+    found = reader.keep(load_resources(paths, None, definitions, walking=walking))
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
@@ -117,19 +126,29 @@ def read_test(
     reader.said += of_run(given)
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
+    files = _read_files(rows, reader)
+    said, left_out = without_left_out(reader.said)
     return ManifestInputs(
         suite=suite,
-        files=_read_files(rows, reader),
+        files=files,
         refused={_name(one): _reason(one, problems) for one in refused},
-        unread={_name(one): _reason(one, reader.said) for one in unread},
-        diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *reader.said),
+        unread={_name(one): _reason(one, said) for one in unread},
+        diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *said),
         unusable=unusable or bool(lost),
         stamps=tuple(reader.stamps),
+        left_out=left_out,
     )
 
 
 def _is_sound(reader: _Reader) -> bool:
     return not any(one.severity is Severity.ERROR for one in reader.said)
+
+
+def _strictly(names: Iterable[str], wanted: Wanted, reader: _Reader) -> Loaded:
+    """Return the documents of a sort, read as policies are."""
+    documents, remarks = read_documents(reader.paths(names), None, STRICT, reader.walking)
+    kept, aside = sorted_out(documents, wanted)
+    return kept, (*remarks, *aside)
 
 
 def _name(document: Document) -> str:
@@ -163,7 +182,8 @@ def _lost(document: Document) -> Diagnostic:
 
 
 def _as_written(names: Iterable[str], reader: _Reader) -> tuple[Json, ...]:
-    found = reader.keep(load_resources(reader.paths(names), None, (), AS_WRITTEN))
+    paths = reader.paths(names)
+    found = reader.keep(load_resources(paths, None, (), AS_WRITTEN, walking=reader.walking))
     return objects_of(found)
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from kyvsim.api.test import SuiteRun, find_files, run_files
+from kyvsim.api.test import SuiteRun, find_files, run_files, suite_outcome
 from kyvsim.load.stamps import stamp
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.test_suite import ManifestOutcome, SuiteOutcome
@@ -92,4 +92,4 @@ def _changes(run: SuiteRun, standing: _Standing) -> _Changes:
 def _joined(
     outcomes: Mapping[str, tuple[ManifestOutcome, ...]], said: tuple[Diagnostic, ...]
 ) -> SuiteOutcome:
-    return SuiteOutcome(tuple(chain.from_iterable(outcomes.values())), said)
+    return suite_outcome(tuple(chain.from_iterable(outcomes.values())), said)

@@ -17,7 +17,9 @@ from kyvsim.cli.options import (
     strict_option,
     time_option,
 )
-from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.course import Course
@@ -31,6 +33,19 @@ if TYPE_CHECKING:
     from kyvsim.cli.output_files import ObjectFiles
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
+_FILES = (
+    "policies",
+    "resource",
+    "target_resource",
+    "exception",
+    "crd_paths",
+    "values_file",
+    "userinfo",
+    "context_file",
+)
+_FORMAT_NAMES = frozenset(
+    {"json", "yaml", "yml", "text", "table", "wide", "sarif", "junit", "name"}
+)
 
 
 _HELP = """Apply policies to resources and show what they do.
@@ -110,6 +125,7 @@ POLICY is a file, a folder or - for standard input.
     help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
 )
 @strict_option
+@walking_options
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @click.option(
@@ -126,9 +142,11 @@ POLICY is a file, a folder or - for standard input.
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     _check(ctx, options)
+    inputs = _inputs(options)._replace(walking=walking_of(options, ctx))
+    stdin = stdin_of({name: options[name] for name in _FILES}, ctx)
     files = _object_files(options["output"])
     try:
-        return _apply(options, files)
+        return _apply(inputs, stdin, options, files)
     finally:
         if files:
             files.discard()
@@ -142,13 +160,19 @@ def _object_files(path: str) -> "ObjectFiles | None":
     return ObjectFiles(path)
 
 
-def _apply(options: Mapping[str, Any], files: "ObjectFiles | None") -> int:
+def _apply(
+    inputs: ApplyInputs,
+    stdin: bytes | None,
+    options: Mapping[str, Any],
+    files: "ObjectFiles | None",
+) -> int:
     with waiting("reading files", shown=is_terminal(sys.stderr)):
-        application = open_application(_inputs(options), _stdin(options))
+        application = open_application(inputs, stdin)
     if options["strict"]:
         application = _strict(application)
     for entry in application.diagnostics:
         say(safe_line(str(entry)))
+    say_left_out(application.left_out, options)
     responses = _watched(application, options)
     if files:
         responses = files.saving(responses)
@@ -185,10 +209,6 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
         raise click.UsageError("pass values with either --set or --values-file, not both", ctx)
     if not policies:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
-    if "-" in policies and "-" in resources:
-        raise click.UsageError(
-            "standard input (-) can hold either policies or resources, not both", ctx
-        )
     if not resources:
         raise click.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
@@ -198,6 +218,13 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
         text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
         raise click.UsageError(text, ctx)
     refuse_urls((*policies, *resources, *options["target_resource"]), ctx)
+    if options["output"] in _FORMAT_NAMES:
+        name = options["output"]
+        raise click.UsageError(
+            f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
+            f"--output-format (for a folder of that name: -o ./{name})",
+            ctx,
+        )
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
         if not name or not value or "=" in value:
@@ -223,13 +250,6 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
     )
 
 
-def _stdin(options: Mapping[str, Any]) -> bytes | None:
-    """Return all of standard input where an argument asks for it."""
-    if "-" not in (*options["policies"], *options["resource"], *options["target_resource"]):
-        return None
-    return read_stdin()
-
-
 def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
     """Return the responses, with a progress bar where one shows and disturbs nothing."""
     silent = options["output_format"] or options["policy_report"] or options["table"]
@@ -253,6 +273,7 @@ def _run_of(
         terms=Terms(options["warn_exit_code"], options["warn_no_pass"]),
         applied=application.applied,
         afterthoughts=application.afterthoughts,
+        left_out=len(frozenset(application.left_out)),
         audit_warn=options["audit_warn"],
         schedules=application.schedules,
         dated=options["now"] is not None,

@@ -9,6 +9,7 @@ from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.chainsaw import ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.chainsaw_formats import FORMATS
@@ -54,6 +55,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed tests only.")
 @click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
+@walking_options
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option(
     "-j",
@@ -72,6 +74,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         options["jobs"],
         options["timeline"],
         options["configuration"],
+        walking_of(options, ctx),
     )
     report = run_chainsaw(run)
     for one in report.diagnostics:
@@ -80,6 +83,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     write_reports((path, FORMATS[name](report, sight)) for name, path in chosen.files)
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
     write_out(FORMATS[chosen.shown](report, coloured))
+    say_left_out(report.left_out, options, counts=True)
     return _status(report)
 
 

@@ -7,7 +7,9 @@ import click
 
 from kyvsim.api.lint import lint
 from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, strict_option
-from kyvsim.cli.streams import is_terminal, read_stdin, say, write_out
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
 from kyvsim.report.lint_formats import FORMATS
@@ -39,6 +41,7 @@ PATH is a file, a folder or - for standard input.
 )
 @list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
 @strict_option
+@walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
@@ -46,11 +49,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if not paths:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
+    given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
+    walking = walking_of(options, ctx)
     with waiting("checking policies", shown=is_terminal(sys.stderr)):
-        findings = lint(paths, read_stdin() if "-" in paths else None, options["crd_path"])
+        findings = lint(paths, given, options["crd_path"], walking)
     if options["strict"]:
         findings = findings._replace(diagnostics=strictly(findings.diagnostics))
     write_out(FORMATS[options["output_format"]](findings))
+    say_left_out(findings.left_out, options)
     say(str(findings))
     say(ending_line(findings.ending))
     return findings.ending.status

@@ -11,7 +11,9 @@ from kyvsim.api.simulate import Simulated, SimulateInputs, scenario_json_schema,
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
-from kyvsim.cli.streams import read_stdin, say, shows_colours, write_out
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.scenario import ScenarioSettings
@@ -103,6 +105,7 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
     help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
 )
 @click.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
+@walking_options
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
 @click.pass_context
@@ -111,18 +114,16 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     if options["schema"]:
         write_out([json.dumps(scenario_json_schema(), indent=2), "\n"])
         return OK
-    paths, resources = options["paths"], options["resource"]
-    if not paths:
+    if not options["paths"]:
         raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
-    if "-" in paths and "-" in resources:
-        text = "standard input (-) can hold either policies or resources, not both"
-        raise click.UsageError(text, ctx)
-    refuse_urls((*paths, *resources, *options["exception"], *options["object"]), ctx)
+    given = ("paths", "resource", "exception", "object")
+    refuse_urls([path for name in given for path in options[name]], ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    asks_stdin = "-" in (*paths, *resources, *options["exception"], *options["object"])
-    done = simulate(_inputs(options), read_stdin() if asks_stdin else None)
+    inputs = _inputs(options)._replace(walking=walking_of(options, ctx))
+    done = simulate(inputs, stdin_of({name: options[name] for name in given}, ctx))
     for one in done.diagnostics:
         say(safe_line(str(one)))
+    say_left_out(done.left_out, options, counts=True)
     if done.simulation is None:
         return UNUSABLE
     _report(done.simulation, chosen, options)

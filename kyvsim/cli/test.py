@@ -23,12 +23,13 @@ from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, writ
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.test_create import create
 from kyvsim.cli.test_watch import FOR_PEOPLE, MACHINE, check_watch, watch
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.test_suite import Demands, SuiteOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.test_diff import diff_text
 from kyvsim.report.test_formats import FORMATS
-from kyvsim.report.test_run import Sight, every_diagnostic, suite_ending
+from kyvsim.report.test_run import Sight, every_diagnostic, everything_left_out, suite_ending
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
 
 _HELP = """Run tests of policies: manifests that say what policies are expected to do.
@@ -94,6 +95,7 @@ resource does not exist, or that never ran, fails.
 )
 @list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
 @click.option("--force", is_flag=True, help="With --create: overwrite files.")
+@walking_options
 @coverage_options()
 @click.option(
     "-j",
@@ -122,18 +124,18 @@ def command(ctx: click.Context, /, **options: Any) -> int:
             options["lenient"],
             options["update"],
             wish.wanted,
+            walking_of(options, ctx),
         ),
         jobs=options["jobs"],
     )
     if options["watch"]:
         check_watch(options, chosen, ctx)
-        last = watch(run, lambda one: _show_round(one, run, chosen, options), MACHINE)
+        last = watch(run, lambda one: _show_round(one, chosen, options), MACHINE)
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
         return ending.status
     outcome = _judged(run_tests(run), options, wish)
     _say_remarks(outcome)
-    _say_if_none(outcome, run)
     for_people = chosen.shown in FOR_PEOPLE
     if options["update"] and not for_people:
         outcome = _updated(outcome, chosen)
@@ -142,6 +144,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         outcome = _updated(outcome, chosen)
     _write_files(outcome, chosen, options)
     _cover(outcome, chosen, wish)
+    say_left_out(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
@@ -198,11 +201,6 @@ def _say_remarks(outcome: SuiteOutcome) -> None:
         say(safe_line(str(one)))
 
 
-def _say_if_none(outcome: SuiteOutcome, run: SuiteRun) -> None:
-    if not outcome.manifests:
-        say(f"there is no {safe_line(run.file_name)} in these folders")
-
-
 def _write_files(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:
     """Write each format that has a file to it."""
     sight = _sight(options)
@@ -219,10 +217,9 @@ def _sight(options: Mapping[str, Any]) -> Sight:
     return Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
 
 
-def _show_round(one: Round, run: SuiteRun, chosen: Chosen, options: Mapping[str, Any]) -> bool:
+def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
     fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
     _say_remarks(fresh)
-    _say_if_none(whole, run)
     _write_files(whole, chosen, options)
     return not fresh.total or _show(fresh, chosen, options)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
+_ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")
+"""Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 
 class Chunk(NamedTuple):
@@ -15,11 +17,13 @@ class Chunk(NamedTuple):
     """Line of the stream at which the text begins, counted from 1."""
     bad_separator: str = ""
     """The line that ended the stream early: `---` followed by something that is no comment."""
+    hidden: bool = False
+    """Whether a comment hides a document, because it ends in a line end that only YAML knows."""
 
 
 def _is_separator(line: str) -> bool:
     rest = line[3:].strip()
-    return not rest or rest.startswith("#")
+    return not rest or (rest.startswith("#") and not _ODD_BREAK.search(rest))
 
 
 def split_chunks(text: str) -> Iterator[Chunk]:
@@ -36,6 +40,8 @@ def split_chunks(text: str) -> Iterator[Chunk]:
         body = text[start:end]
         if _CONTENT.search(body):
             yield Chunk(body, line)
+        elif _ODD_BREAK.search(body):
+            yield Chunk("", line, hidden=True)
         if end == size:
             return
         line += body.count("\n")

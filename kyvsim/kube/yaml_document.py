@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator
+from enum import Enum
 from typing import Any, TypeAlias
 
 from yaml._yaml import CParser
@@ -37,6 +38,18 @@ Event: TypeAlias = Any
 
 MAX_DEPTH = 10_000
 
+
+class Keys(Enum):
+    """What becomes of a key that is in one map twice."""
+
+    LAST_WINS = 0
+    ONCE = 1
+    """It is refused, unless one of the two came by a merge (`<<`), which a map may override."""
+    STRICT = 2
+    """It is refused, one that came by a merge too."""
+
+
+_TYPE_KEYS = frozenset({"apiVersion", "kind"})
 _ITEM = object()  # stands for the key inside a list
 _NO_KEY = object()  # a map waits for its next key
 _PROPERTY_STARTS = frozenset("&!")
@@ -76,10 +89,16 @@ def _odd_key(event: Event, resolved: Json) -> Json:
     return key_text(resolved)
 
 
-def _merge(target: dict[str, Json], value: Json, kind: type, *, strict: bool) -> None:
+_Merged: TypeAlias = set[tuple[int, Json]]
+"""Keys that came into a map by a merge and may be set again; the map is told by its identity."""
+
+
+def _merge(
+    target: dict[str, Json], value: Json, kind: type, merged: _Merged | None, *, strict: bool
+) -> None:
     """Put what a `<<` key brings into a map: it overrides the keys before it.
 
-    upstream: go-yaml v2 `decode.go` merge.
+    What is new by it is put into `merged`. upstream: go-yaml v2 `decode.go` merge.
     """
     sources = value[::-1] if kind is SequenceEndEvent else [value]
     for source in sources:
@@ -88,12 +107,25 @@ def _merge(target: dict[str, Json], value: Json, kind: type, *, strict: bool) ->
         if strict:
             for key in source:
                 _refuse_twice(target, key)
+        elif merged is not None:
+            merged.update((id(target), key) for key in source if key not in target)
         target.update(source)
 
 
 def _refuse_twice(target: dict[str, Json], key: Json) -> None:
-    if key in target:
-        raise ScalarError(f'key "{key}" already set in map')
+    if key not in target:
+        return
+    lost = key in _TYPE_KEYS and target.keys() >= _TYPE_KEYS
+    hint = ": is a line `---` missing before it?" if lost else ""
+    raise ScalarError(f'key "{key}" already set in map{hint}')
+
+
+def _is_merged(merged: _Merged, target: dict[str, Json], key: Json) -> bool:
+    """Return whether a key came by a merge, and forget it: the map sets it now."""
+    if (id(target), key) not in merged:
+        return False
+    merged.remove((id(target), key))
+    return True
 
 
 def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
@@ -121,8 +153,9 @@ def _odd_value(event: Event, source: str, anchors: Anchors, *, floats: bool) -> 
 
 
 def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls would halve its speed
-    events: Iterator[Event], source: str, *, floats: bool, strict: bool
+    events: Iterator[Event], source: str, *, floats: bool, keys: Keys
 ) -> Json:
+    merged: _Merged | None = None if keys is Keys.LAST_WINS else set()
     has_odd = "&" in source or "!" in source
     value_of = plain_float_value if floats else plain_value
     anchors = Anchors()
@@ -139,7 +172,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
                 key = _key_of(event, source, anchors)
             else:
                 key = plain_key(event.value) if event.implicit[0] else event.value
-            if strict:
+            if merged is not None and key in container and not _is_merged(merged, container, key):
                 _refuse_twice(container, key)
             continue
         if kind is ScalarEvent:
@@ -171,7 +204,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         if key is _ITEM:
             container.append(value)
         elif key is MERGE_KEY:
-            _merge(container, value, kind, strict=strict)
+            _merge(container, value, kind, merged, strict=keys is Keys.STRICT)
             key = _NO_KEY
         elif key is _NO_KEY:
             raise ScalarError("invalid map key: neither list nor map can be a key")
@@ -182,19 +215,19 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
 
 
 def read_document(
-    events: Iterator[Event], source: str, *, floats: bool = False, strict: bool = False
+    events: Iterator[Event], source: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS
 ) -> Json:
     """Return the data of the first document of `source`, whose events are given; None for none.
 
     Raises YamlError; libyaml's own errors pass through.
     """
     try:
-        return _build(events, source, floats=floats, strict=strict)
+        return _build(events, source, floats=floats, keys=keys)
     except ScalarError as error:
-        raise _located(error, source, floats=floats, strict=strict) from error
+        raise _located(error, source, floats=floats, keys=keys) from error
 
 
-def _located(error: ScalarError, source: str, *, floats: bool, strict: bool) -> YamlError:
+def _located(error: ScalarError, source: str, *, floats: bool, keys: Keys) -> YamlError:
     """Return the error with its position, found by reading the text once more."""
     last = None
 
@@ -205,6 +238,6 @@ def _located(error: ScalarError, source: str, *, floats: bool, strict: bool) -> 
             yield event
 
     with contextlib.suppress(ScalarError):
-        _build(remembering(), source, floats=floats, strict=strict)
+        _build(remembering(), source, floats=floats, keys=keys)
     mark = last.start_mark if last else None
     return YamlError(str(error), mark.line + 1, mark.column + 1) if mark else YamlError(str(error))

@@ -26,6 +26,7 @@ from kyvsim.load.documents import STRICT, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import sniff
 from kyvsim.load.test_manifest import find_manifests
+from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,
@@ -39,7 +40,7 @@ _BLOCKS = ("try", "catch", "finally", "cleanup")
 
 
 def find_tests(
-    path: str, file_name: str, *, deep: bool
+    path: str, file_name: str, walking: Walking = USUAL, *, deep: bool
 ) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     """Return the test files in a folder, and below it if `deep`, or why there are none."""
     if not deep and os.path.isdir(path):
@@ -48,10 +49,10 @@ def find_tests(
             return (file,), ()
         text = f"there is no `{file_name}` in this folder"
         return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
-    found, remarks = find_manifests(path, file_name)
-    if not found and not remarks:
+    found, remarks = find_manifests(path, file_name, walking)
+    if not found and all(one.severity is not Severity.ERROR for one in remarks):
         text = f"there is no `{file_name}` in or below this folder"
-        return (), (Diagnostic("KV060", Severity.ERROR, text, Location(path)),)
+        return (), (*remarks, Diagnostic("KV060", Severity.ERROR, text, Location(path)))
     return found, remarks
 
 

@@ -1,16 +1,21 @@
 """Texts to documents: split, parsed and typed as Kubernetes does it, lists taken apart.
 
 Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
-KV009 a file without documents.
+KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape, KV044 a document
+that a comment hides.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from kyvsim.kube.discovery import is_builtin
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_chunks import Chunk, split_chunks
-from kyvsim.kube.yaml_text import YamlError, find_position, load_first
-from kyvsim.load.files import Source, read_sources
+from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
+from kyvsim.load.files import STDIN_NAME, Source, read_sources
+from kyvsim.load.recognise import helm_template, wrong_text
+from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 
@@ -20,25 +25,29 @@ class Typing(NamedTuple):
 
     floats: bool = False
     """Every number becomes a float, as in resources."""
-    strict: bool = False
-    """Duplicate keys are errors, as in policies and the files of the command line."""
+    keys: Keys = Keys.ONCE
+    """What becomes of duplicate keys: policies and the command line's files are read strictly."""
 
 
 AS_WRITTEN = Typing()
 AS_RESOURCES = Typing(floats=True)
-STRICT = Typing(strict=True)
+STRICT = Typing(keys=Keys.STRICT)
+STRICT_FLOATS = Typing(floats=True, keys=Keys.STRICT)
 
 Loaded = tuple[tuple[Document, ...], tuple[Diagnostic, ...]]
 
 
 def read_documents(
-    paths: Iterable[str | Source], stdin: bytes | None = None, typing: Typing = AS_WRITTEN
+    paths: Iterable[str | Source],
+    stdin: bytes | None = None,
+    typing: Typing = AS_WRITTEN,
+    walking: Walking = USUAL,
 ) -> Loaded:
     """Return the documents that `paths` lead to, in order, and what is wrong with the others."""
     documents: list[Document] = []
     remarks: list[Diagnostic] = []
-    named = tuple(paths)
-    for source in read_sources(named, stdin):
+    empty: dict[tuple[str, bool], bool] = {}
+    for source in read_sources(paths, stdin, walking):
         if isinstance(source, Diagnostic):
             remarks.append(source)
             continue
@@ -46,10 +55,19 @@ def read_documents(
         documents += [one for one in found if isinstance(one, Document)]
         remarks += [one for one in found if isinstance(one, Diagnostic)]
         # In a folder an empty file is no mistake; one that was asked for by name is.
-        if not found and source.name in named:
-            message = "there is no document in this file"
-            remarks.append(Diagnostic("KV009", Severity.ERROR, message, Location(source.name)))
+        place = (source.folder or source.name, bool(source.folder))
+        empty[place] = empty.get(place, True) and not found
+    remarks += [_empty(*place) for place, is_empty in empty.items() if is_empty]
     return tuple(documents), tuple(remarks)
+
+
+def _empty(place: str, is_folder: bool) -> Diagnostic:
+    text = "there is no document in this file"
+    if place == STDIN_NAME:
+        text = "standard input is empty: there is no document in it"
+    elif is_folder:
+        text = "there is no document in the files of this folder"
+    return Diagnostic("KV009", Severity.ERROR, text, Location(place))
 
 
 def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
@@ -60,39 +78,70 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
     """
     index = 0
     for chunk in split_chunks(source.text):
-        for found in _parse_chunk(source.name, chunk, typing):
+        for found in _read_chunk(source, chunk, typing):
             if isinstance(found, Diagnostic):
                 yield found
                 continue
-            for document in _expand(found):
-                yield document._replace(number=index)
-                index += 1
+            yield found._replace(number=index)
+            index += 1
 
 
-def _parse_chunk(name: str, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
-    if chunk.bad_separator:
-        message = (
-            f"bad document separator `{chunk.bad_separator.strip()}`: nothing after it is read"
-        )
-        yield Diagnostic("KV007", Severity.ERROR, message, Location(name, chunk.line, 1))
+def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
+    for found in _parse_chunk(source, chunk, typing):
+        if isinstance(found, Diagnostic):
+            yield found
+        else:
+            yield from _expand(found)
+
+
+def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
+    lost = _lost(source.name, chunk)
+    if lost:
+        yield lost
         return
     try:
-        first = load_first(chunk.text, floats=typing.floats, strict=typing.strict)
+        first = load_first(chunk.text, floats=typing.floats, keys=typing.keys)
     except YamlError as error:
-        line = error.line + chunk.line - 1 if error.line else 0
-        place = Location(name, line, error.column)
-        yield Diagnostic("KV006", Severity.ERROR, error.message, place)
+        yield _malformed(source.name, chunk, error)
         return
     if first.ignored_line:
-        place = Location(name, first.ignored_line + chunk.line - 1, 1)
+        place = Location(source.name, first.ignored_line + chunk.line - 1, 1)
         if chunk.text.lstrip().startswith(("{", "[")):
             message = "text follows after the JSON value"
             yield Diagnostic("KV008", Severity.ERROR, message, place)
             return
         message = "the document has ended before this line: what follows is not read"
-        yield Diagnostic("KV008", Severity.WARNING, message, place)
+        yield Diagnostic("KV008", Severity.ERROR, message, place)
+    line = helm_template(chunk.text)
+    if line:
+        text = "a Helm template is read as it is written: pass what `helm template` prints"
+        place = Location(source.name, line + chunk.line - 1, 1)
+        yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
-        yield Document(first.data, name, 0, _locator(name, chunk))
+        yield Document(first.data, source.name, 0, _locator(source.name, chunk), source.folder)
+
+
+def _lost(name: str, chunk: Chunk) -> Diagnostic | None:
+    """Return the remark on a chunk of which Kubernetes reads nothing."""
+    place = Location(name, chunk.line, 1)
+    if chunk.bad_separator:
+        shown = chunk.bad_separator.strip()
+        text = f"bad document separator `{shown}`: nothing after it is read"
+        return Diagnostic("KV007", Severity.ERROR, text, place)
+    if chunk.hidden:
+        text = "a comment hides the document: lines end in CR or NEL here, write them with LF"
+        return Diagnostic("KV044", Severity.ERROR, text, place)
+    return None
+
+
+def _malformed(name: str, chunk: Chunk, error: YamlError) -> Diagnostic:
+    line = error.line + chunk.line - 1 if error.line else 0
+    place = Location(name, line, error.column)
+    if helm_template(chunk.text):
+        text = "a Helm template is no YAML: pass what `helm template` prints"
+        return Diagnostic("KV024", Severity.ERROR, text, place)
+    text = wrong_text(chunk.text, error)
+    return Diagnostic("KV006", Severity.ERROR, text, place)
 
 
 def _locator(name: str, chunk: Chunk) -> Callable[[Path], Location]:
@@ -104,28 +153,56 @@ def _locator(name: str, chunk: Chunk) -> Callable[[Path], Location]:
 
 
 def _is_list(data: Json) -> bool:
-    """Return whether an object is a list of objects: a `v1` `List`, or a typed one (PodList)."""
-    if data.__class__ is not dict or data.get("items").__class__ is not list:
+    """Return whether an object means to be a list of objects: `List`, or a typed one (PodList).
+
+    A custom resource may be called `AllowList` and have `items` that are no objects.
+    """
+    if data.__class__ is not dict:
         return False
     kind = text_field(data, "kind")
-    if kind == "List":
-        return text_field(data, "apiVersion") == "v1"
-    return kind.endswith("List") and all(item.__class__ is dict for item in data["items"])
+    if kind == "List" or not kind.endswith("List") or "items" not in data:
+        return kind == "List"
+    items = data["items"]
+    group, _ = split_api_version(text_field(data, "apiVersion"))
+    holds_objects = items.__class__ is list and any(map(_is_map, items))
+    return holds_objects or is_builtin(group, kind.removesuffix("List"))
 
 
-def _expand(document: Document) -> Iterator[Document]:
+def _expand(document: Document) -> Iterator[Document | Diagnostic]:
     """Yield a document, or the items of a list; items of a typed list inherit its type."""
     pending: list[tuple[Json, Path]] = [(document.data, ())]
     while pending:
         data, prefix = pending.pop()
         if not _is_list(data):
             locate = _under(document, prefix) if prefix else document.locate
-            yield Document(data, document.file, 0, locate)
+            yield document._replace(data=data, locate=locate)
             continue
-        items = [
-            (_typed(item, data), (*prefix, "items", n)) for n, item in enumerate(data["items"])
-        ]
-        pending.extend(reversed(items))
+        items, place = data.get("items"), (*prefix, "items")
+        if items.__class__ is not list or not items:
+            yield _odd_list(document, data, place)
+            continue
+        found = [(item, (*place, n)) for n, item in enumerate(items)]
+        yield from (_odd_item(document, where) for item, where in found if not _is_map(item))
+        pending.extend((_typed(item, data), where) for item, where in found[::-1] if _is_map(item))
+
+
+def _is_map(item: Json) -> bool:
+    return item.__class__ is dict
+
+
+def _odd_list(document: Document, data: Json, place: Path) -> Diagnostic:
+    """Return the remark on a list without items, which is a fault where they are no list."""
+    kind, items = data["kind"], data.get("items")
+    if items.__class__ is list:
+        text = f"the {kind} is empty: there is nothing in it"
+        return Diagnostic("KV027", Severity.WARNING, text, document.locate(place))
+    text = f"`items` of a {kind} must be a list: nothing of it is read"
+    return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
+
+
+def _odd_item(document: Document, place: Path) -> Diagnostic:
+    text = f"item {place[-1]} of the list is no object: it is not read"
+    return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
 
 
 def _typed(item: Json, parent: Json) -> Json:

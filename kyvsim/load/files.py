@@ -1,21 +1,22 @@
 """Paths, folders, globs and standard input to texts, in a stable order.
 
-Codes: KV001 path missing, KV002 no YAML file there, KV003 cannot be read, KV004 no regular file,
-KV005 not UTF-8.
+Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8.
 """
 
 import codecs
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kyvsim.load.walk import USUAL, Walking, is_manifest_name, unreadable, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 
 STDIN = "-"
-_SUFFIXES = (".yaml", ".yml", ".json")
-_STDIN_NAME = "<stdin>"
+STDIN_NAME = "<stdin>"
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -24,89 +25,101 @@ class Source(NamedTuple):
 
     name: str
     text: str
+    folder: str = ""
+    """The folder, as it was given, in which the file was found; "" where the file was named."""
 
 
 def read_sources(
-    paths: Iterable[str | Source], stdin: bytes | None = None
+    paths: Iterable[str | Source], stdin: bytes | None = None, walking: Walking = USUAL
 ) -> Iterator[Source | Diagnostic]:
     """Yield the texts that `paths` lead to, and a diagnostic for each that cannot be read.
 
-    A folder stands for the YAML and JSON files in and below it, sorted, hidden ones left out; a
-    glob for what it finds; `-` for `stdin`, the bytes of standard input; a Source for itself.
+    A folder stands for the YAML and JSON files in and below it, sorted, without what is hidden or
+    ignored; a glob for what it finds, as if it had been named; `-` for `stdin`, the bytes of
+    standard input; a Source for itself.
     """
     for path in paths:
         if isinstance(path, Source):
             yield path
         elif path == STDIN:
-            yield _decode(_STDIN_NAME, stdin or b"")
+            yield _decode(STDIN_NAME, stdin or b"")
         else:
-            yield from _read_path(path)
+            yield from _read_path(path, walking)
 
 
 def _error(code: str, message: str, location: Location) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, location)
 
 
-def _read_path(path: str) -> Iterator[Source | Diagnostic]:
+def _read_path(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        yield from _read_glob(path)
+        yield from _read_glob(path, walking)
     except (OSError, ValueError) as error:
-        yield _unreadable(path, error)
+        yield unreadable(path, error)
     else:
-        if stat.S_ISDIR(mode):
-            yield from _read_folder(path)
-        elif stat.S_ISREG(mode):
-            yield _read_file(path)
-        else:
-            message = "neither a file nor a folder: devices, pipes and sockets are not read"
-            yield _error("KV004", message, Location(path))
+        yield from _read_existing(path, mode, walking)
 
 
-def _read_glob(path: str) -> Iterator[Source | Diagnostic]:
+def _read_existing(
+    path: str, mode: int, walking: Walking, given: str = ""
+) -> Iterator[Source | Diagnostic]:
+    """Yield what is at a path; `given` is the pattern that found it."""
+    if stat.S_ISDIR(mode):
+        yield from _read_folder(path, walking, given or path)
+    elif stat.S_ISREG(mode):
+        yield _read_file(path)
+    else:
+        message = "neither a file nor a folder: devices, pipes and sockets are not read"
+        yield _error("KV004", message, Location(path))
+
+
+def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
     from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
 
-    found = globs.find(path)
-    wanted = [one for one in found if one.endswith(_SUFFIXES) or os.path.isdir(one)]
+    problems: list[Diagnostic] = []
+    found = globs.find(path, lambda folder, error: problems.append(unreadable(folder, error)))
+    yield from dict.fromkeys(problems)
+    wanted = [one for one in found if os.path.isdir(one) or is_manifest_name(one)]
     for one in wanted:
-        yield from _read_path(one)
+        try:
+            mode = os.stat(one).st_mode
+        except OSError as error:
+            yield unreadable(one, error)
+        else:
+            yield from _read_existing(one, mode, walking, path)
     if found and not wanted:
         yield _error("KV002", "no YAML or JSON file among what the pattern finds", Location(path))
-    elif not found:
+    elif not found and not problems:
         yield _error("KV001", globs.explain_missing(path), Location(path))
 
 
-def _unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return _error("KV003", f"cannot be read: {reason[:1].lower()}{reason[1:]}", Location(path))
-
-
-def _read_folder(path: str) -> Iterator[Source | Diagnostic]:
-    problems: list[Diagnostic] = []
-
-    def note(error: OSError) -> None:
-        problems.append(_unreadable(error.filename or path, error))
-
+def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | Diagnostic]:
     count = 0
-    for file in files_below(path, note):
+    aside = False
+    for found in walk(path, walking):
+        if isinstance(found, Diagnostic):
+            yield found
+            aside = True
+            continue
         count += 1
-        yield from _read_path(file)
-    yield from problems
-    if not count and not problems:
-        yield _error("KV002", "no YAML or JSON file in this folder", Location(path))
+        for one in _read_found(found):
+            yield one._replace(folder=given) if isinstance(one, Source) else one
+    if not count:
+        hidden = "no YAML or JSON file in this folder that is neither hidden nor ignored"
+        message = hidden if aside else "no YAML or JSON file in this folder"
+        yield _error("KV002", message, Location(path))
 
 
-def files_below(path: str, on_error: Callable[[OSError], None] | None = None) -> Iterator[str]:
-    """Yield the YAML and JSON files in and below a folder, sorted, hidden ones left out.
-
-    What is wrong with a folder goes to `on_error`.
-    """
-    for folder, folders, names in os.walk(path, onerror=on_error):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.endswith(_SUFFIXES) and not name.startswith("."):
-                yield os.path.join(folder, name)
+def _read_found(path: str) -> Iterator[Source | Diagnostic]:
+    """Yield the text of a file in a folder; a link to nowhere is told as such."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        yield unreadable(path, error)
+    else:
+        yield from _read_existing(path, mode, USUAL)
 
 
 def _read_file(path: str) -> Source | Diagnostic:
@@ -114,11 +127,13 @@ def _read_file(path: str) -> Source | Diagnostic:
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        return _unreadable(path, error)
+        return unreadable(path, error)
     return _decode(path, data)
 
 
 def _decode(name: str, data: bytes) -> Source | Diagnostic:
+    if data.startswith((_GZIP, _ZIP)):
+        return _error("KV005", _archive(name, data), Location(name))
     if data.startswith(_UTF16_MARKS):
         return _error("KV005", "the text is UTF-16: only UTF-8 is read", Location(name))
     try:
@@ -132,3 +147,12 @@ def _decode(name: str, data: bytes) -> Source | Diagnostic:
         return _error(
             "KV005", f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}", place
         )
+
+
+def _archive(name: str, data: bytes) -> str:
+    """Return what to do with a compressed file."""
+    if name.endswith(".tgz"):
+        return "the file is a compressed archive: unpack it, a Helm chart with `helm template`"
+    if data.startswith(_ZIP):
+        return "the file is a zip archive: unpack it and pass the files"
+    return "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"

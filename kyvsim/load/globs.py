@@ -4,13 +4,75 @@ Apart from files.py because what it needs is slow to import and seldom wanted.
 """
 
 import difflib
+import fnmatch
 import glob
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
+
+_OnError: TypeAlias = Callable[[str, OSError], None]
 
 
-def find(pattern: str) -> list[str]:
-    """Return the paths that a glob pattern finds, sorted; none where the text is no pattern."""
-    return sorted(glob.iglob(pattern, recursive=True)) if glob.has_magic(pattern) else []
+def find(pattern: str, on_error: _OnError) -> list[str]:
+    """Return the paths that a glob pattern finds, sorted; none where the text is no pattern.
+
+    Below a folder that is found nothing is found again. A folder in which the pattern would have
+    to look and cannot goes to `on_error`: Python's own globs leave it out without a word.
+    """
+    if not glob.has_magic(pattern):
+        return []
+    root = os.path.join(os.path.sep, "") if os.path.isabs(pattern) else ""
+    parts = [part for part in pattern.split(os.path.sep) if part]
+    found = sorted(dict.fromkeys(_expand(root, parts, on_error)))
+    folders = tuple(os.path.join(one, "") for one in found if os.path.isdir(one))
+    return [one for one in found if not _is_below(one, folders)]
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path.startswith(one) and path != one.rstrip(os.path.sep) for one in folders)
+
+
+def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
+    """Yield the paths below a folder that fit the parts of a pattern."""
+    if not parts:
+        yield base
+        return
+    head, *rest = parts
+    if head == "**":
+        yield from _expand_deep(base, parts, on_error)
+    elif glob.has_magic(head):
+        for entry in _entries(base, on_error):
+            fits = head.startswith(".") or not entry.name.startswith(".")
+            if fits and fnmatch.fnmatch(entry.name, head) and (not rest or entry.is_dir()):
+                yield from _expand(os.path.join(base, entry.name), rest, on_error)
+    elif os.path.lexists(os.path.join(base, head)):
+        yield from _expand(os.path.join(base, head), rest, on_error)
+
+
+def _expand_deep(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
+    """Yield the paths at any depth below a folder that fit the parts after `**`."""
+    rest = parts[1:]
+    if rest or base:
+        yield from _expand(base, rest, on_error)
+    for entry in _entries(base, on_error):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _expand_deep(os.path.join(base, entry.name), parts, on_error)
+        elif not rest:
+            yield os.path.join(base, entry.name)
+
+
+def _entries(folder: str, on_error: _OnError) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder or os.curdir) as listed:
+            return list(listed)
+    except NotADirectoryError:
+        return []
+    except OSError as error:
+        on_error(folder or os.curdir, error)
+        return []
 
 
 def explain_missing(path: str) -> str:
@@ -22,6 +84,21 @@ def explain_missing(path: str) -> str:
         names = sorted(entry.name for entry in given.parent.iterdir())
     except (OSError, ValueError):
         return "no such file or folder"
-    close = difflib.get_close_matches(given.name, names, n=1)
-    hint = f": did you mean `{given.parent / close[0]}`?" if close else ""
+    close = _nearest(given.name, names)
+    hint = f": did you mean `{given.parent / close}`?" if close else ""
     return f"no such file or folder{hint}"
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """Return the name that is most like another one, "" where none is.
+
+    Suffixes are alike without meaning anything: they decide only between names that are equal
+    without them.
+    """
+    stem, suffix = os.path.splitext(name.lower())
+    stems: dict[str, list[str]] = {}
+    for one in names:
+        stems.setdefault(os.path.splitext(one.lower())[0], []).append(one)
+    close = difflib.get_close_matches(stem, stems, n=1)
+    same = stems[close[0]] if close else []
+    return next((one for one in same if one.lower().endswith(suffix)), same[0] if same else "")

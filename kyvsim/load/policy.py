@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.load.recognise import way_out
 from kyvsim.load.structure import Schema, check, diagnostics, load_schemas, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
@@ -120,10 +121,11 @@ def _unsupported(document: Document, name: str) -> Diagnostic:
         return _error("KV010", "a policy must be a mapping", document)
     if not api_version or not kind:
         missing = "kind" if api_version else "apiVersion"
-        return _error("KV010", f"policy type not supported: no `{missing}`", document)
+        text = f"policy type not supported: no `{missing}`{way_out(document)}"
+        return _error("KV010", text, document)
     if group in _OTHER_POLICY_GROUPS or name in policy_schemas():
         return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
-    hint = suggestion(name, POLICY_KINDS)
+    hint = suggestion(name, POLICY_KINDS) or way_out(document)
     text = f"policy type not supported: {kind} ({api_version}){hint}"
     return _error("KV011", text, document)
 

@@ -9,8 +9,11 @@ from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
-from kyvsim.load.documents import AS_RESOURCES, Loaded, Typing, read_documents
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, Loaded, Typing, read_documents
 from kyvsim.load.files import Source
+from kyvsim.load.recognise import way_out
+from kyvsim.load.sorting import OBJECTS, sorted_out
+from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 
@@ -24,6 +27,8 @@ def load_resources(
     stdin: bytes | None = None,
     crds: Iterable[Json] = (),
     typing: Typing = AS_RESOURCES,
+    *,
+    walking: Walking = USUAL,
 ) -> Loaded:
     """Return the resources that `paths` lead to, and what is wrong with other documents.
 
@@ -31,11 +36,23 @@ def load_resources(
     which further kinds have no namespace; those among the resources do not.
     upstream: cmd/cli/kubectl-kyverno/resource
     """
-    documents, remarks = read_documents(paths, stdin, typing)
+    objects, remarks = load_objects(paths, stdin, typing, walking)
     kinds = crd_kinds(crds)
-    objects, problems = objects_among(documents)
     resources = tuple(one._replace(data=complete(one.data, kinds)) for one in objects)
-    return resources, (*remarks, *problems)
+    return resources, remarks
+
+
+def load_objects(
+    paths: Iterable[str | Source],
+    stdin: bytes | None = None,
+    typing: Typing = AS_WRITTEN,
+    walking: Walking = USUAL,
+) -> Loaded:
+    """Return the objects that `paths` lead to as they are, and what is wrong with the others."""
+    documents, remarks = read_documents(paths, stdin, typing, walking)
+    wanted, aside = sorted_out(documents, OBJECTS)
+    objects, problems = objects_among(wanted)
+    return objects, (*remarks, *aside, *problems)
 
 
 def objects_among(documents: Iterable[Document]) -> Loaded:
@@ -62,7 +79,8 @@ def _problem(document: Document) -> Diagnostic | None:
         if value is not None and value.__class__ is not str:
             return _error(document, code, (name,), f"`{name}` must be a text")
         if not value:
-            return _error(document, code, (), f"the resource has no `{name}`")
+            text = f"the resource has no `{name}`{way_out(document)}"
+            return _error(document, code, (), text)
     if data["apiVersion"].count("/") > 1:
         message = f"`{data['apiVersion']}` is neither `version` nor `group/version`"
         return _error(document, "KV021", ("apiVersion",), message)

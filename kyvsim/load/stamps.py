@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from kyvsim.load.files import files_below
+from kyvsim.load.walk import walk
 from kyvsim.model.source import Mark, Stamp
 
 
@@ -30,12 +30,17 @@ def _marks(path: str) -> Iterator[Mark]:
         return
     # A folder's own time tells of files that are not read, such as an editor's.
     yield Mark(path, 0, 0, 0, state.st_mode)
-    for file in files_below(path):
-        yield from _marks(file)
+    for file in walk(path):
+        if isinstance(file, str):
+            yield from _marks(file)
+
+
+def _ignore(path: str, error: OSError) -> None:
+    """Do nothing: who reads the files is told."""
 
 
 def _marks_of_pattern(path: str) -> Iterator[Mark]:
     from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
 
-    for found in globs.find(path):
+    for found in globs.find(path, _ignore):
         yield from _marks(found)

@@ -1,7 +1,8 @@
 """Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.
 
 Codes: KV040 a deprecated shape, KV041 a path that leads to no manifest, KV042 an entry that cannot
-mean what it says. upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
+mean what it says, KV048 a policy in place of a manifest, KV049 a folder without manifests.
+upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 """
 
 import os
@@ -9,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.load.documents import AS_RESOURCES, read_documents
+from kyvsim.load.documents import STRICT_FLOATS, read_documents
+from kyvsim.load.recognise import looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
+from kyvsim.load.walk import USUAL, Walking, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.test_suite import ExpectedRow, Manifest, ResourceSpec
@@ -18,37 +21,33 @@ from kyvsim.model.test_suite import ExpectedRow, Manifest, ResourceSpec
 _FOR_CEL = ("context", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
 
 
-def find_manifests(path: str, file_name: str) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
-    """Return the manifests in and below a folder, in order, and what is wrong with the path.
+def find_manifests(
+    path: str, file_name: str, walking: Walking = USUAL
+) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+    """Return the manifests in and below a folder, in order, and what is told of the path.
 
-    Hidden folders count; links to folders are not followed. A file stands for itself.
+    Hidden folders count. A file stands for itself.
     """
     if "://" in path:
         text = "kyvsim works offline: fetch the repository yourself and pass its folder"
         return (), (Diagnostic("KV041", Severity.ERROR, text, Location(path)),)
     if FilePath(path).is_file():
         return (path,), ()
-    try:
-        return tuple(_walk(path, file_name)), ()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        place = Location(str(error.filename or path))
-        return (), (Diagnostic("KV041", Severity.ERROR, f"cannot be read: {reason}", place),)
+    found = tuple(walk(path, walking, file_name))
+    files = [os.path.normpath(one) for one in found if isinstance(one, str)]
+    files.sort(key=lambda file: file.split(os.sep))
+    return tuple(files), tuple(
+        map(_as_of_manifests, (one for one in found if not isinstance(one, str)))
+    )
 
 
-def _walk(folder: str, file_name: str) -> Iterator[str]:
-    with os.scandir(folder) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(entry.path, file_name)
-        elif entry.name == file_name:
-            yield os.path.normpath(entry.path)
+def _as_of_manifests(remark: Diagnostic) -> Diagnostic:
+    return remark._replace(code="KV041") if remark.code == "KV003" else remark
 
 
 def read_manifests(file: str) -> tuple[tuple[Manifest, ...], tuple[Diagnostic, ...]]:
     """Return the manifests in a file, and what is wrong with the other documents in it."""
-    documents, remarks = read_documents((file,), None, AS_RESOURCES._replace(strict=True))
+    documents, remarks = read_documents((file,), None, STRICT_FLOATS)
     manifests: list[Manifest] = []
     problems = list(remarks)
     for document in documents:
@@ -66,6 +65,12 @@ def load_test_manifest(
 
     Names of fields count in any spelling of their letters' case, as in Go's reader; it is told.
     """
+    if text_field(document.data, "kind") != "Test" and looks_like_policy(document.data):
+        text = (
+            "a policy is no test manifest: `kyvsim lint` checks it, `kyvsim apply` runs it, "
+            "`kyvsim test --create` writes a test for it"
+        )
+        return None, (Diagnostic("KV048", Severity.ERROR, text, document.locate(())),)
     spelled, told = _in_known_spelling(document)
     data, remarks = check_cli_document(spelled, "Test")
     if not remarks and text_field(data, "name"):

@@ -143,3 +143,5 @@ class ChainsawReport(NamedTuple):
 
     outcomes: tuple[ChainsawOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of the folders in which tests were looked for."""

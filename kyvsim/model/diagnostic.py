@@ -1,4 +1,7 @@
-"""Remarks about input files."""
+"""Remarks about input files.
+
+Codes: KV028 left out of a folder: what it is.
+"""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,6 +16,7 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+    """It tells of no fault: something was left out of a folder."""
 
 
 class Diagnostic(NamedTuple):
@@ -34,3 +38,19 @@ def strictly(remarks: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         one._replace(severity=Severity.ERROR) if one.severity is Severity.WARNING else one
         for one in remarks
     )
+
+
+def left_out(what: str, location: Location) -> Diagnostic:
+    """Return that something in a folder was left out, because it is none of what is wanted."""
+    return Diagnostic("KV028", Severity.INFO, what, location)
+
+
+def without_left_out(
+    said: Iterable[Diagnostic],
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """Return the remarks on what is wrong, and those that tell what was left out of folders."""
+    kept: list[Diagnostic] = []
+    aside: list[Diagnostic] = []
+    for one in said:
+        (aside if one.severity is Severity.INFO else kept).append(one)
+    return tuple(kept), tuple(aside)

@@ -49,3 +49,5 @@ class Document(NamedTuple):
     """Its place in the stream, from 0."""
     locate: Callable[[Path], Location]
     """Position of the node at a path, or of its nearest ancestor that exists; found when asked."""
+    folder: str = ""
+    """The folder, as it was given, in which its file was found; "" where the file was named."""

@@ -110,6 +110,8 @@ class ManifestOutcome(NamedTuple):
     """What its policies have to reach, and what was reached; only found if asked for."""
     passed_over: tuple[str, ...] = ()
     """The policies of its rows where the selector chose none of them."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of the folders that it names: where, and what it is."""
 
 
 class Demands(NamedTuple):
@@ -132,6 +134,8 @@ class SuiteOutcome(NamedTuple):
     demands: Demands = Demands()
     not_updated: int = 0
     """How many files of expected objects could not be written."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of the folders in which manifests were looked for."""
 
     @property
     def failed(self) -> int:

@@ -49,6 +49,11 @@ def informing(key: str, number: int, text: str) -> Fact:
     return Fact(key, number, text if number else "")
 
 
+def left_out_fact(number: int) -> Fact:
+    """Return how much was left out of folders, being neither policies nor manifests."""
+    return informing("leftOut", number, f"{counted(number, 'document')} left out (--show-ignored)")
+
+
 def weighing(key: str, number: int, text: str, verdict: Verdict = Verdict.FAILED) -> Fact:
     """Return a fact that makes a run end with a verdict, unless its number is 0."""
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.ending import error_fact, warning_fact
+from kyvsim.report.ending import error_fact, left_out_fact, warning_fact
 from kyvsim.report.style import counted
 
 
@@ -13,6 +13,8 @@ class Findings(NamedTuple):
 
     diagnostics: tuple[Diagnostic, ...]
     policies: int
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of folders: where, and what it is."""
 
     @property
     def errors(self) -> int:
@@ -30,8 +32,9 @@ class Findings(NamedTuple):
         text = f"{counted(self.policies, 'policy document')} checked"
         verdict = Verdict.PASSED if self.policies else Verdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
+        aside = left_out_fact(len(frozenset(self.left_out)))
         remarks = self.diagnostics
-        return Ending((error_fact(remarks), checked, warning_fact(remarks)))
+        return Ending((error_fact(remarks), checked, aside, warning_fact(remarks)))
 
     def __str__(self) -> str:
         """Return the figures as one line."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.ending import error_fact, informing, warning_fact, weighing
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
 from kyvsim.report.summary import Summary, Tally
@@ -48,8 +48,7 @@ def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
     yield Fact("unmatched", run.course.unmatched, "")
     unchecked = f"{counted(tally.unchecked, 'check')} could not be made in full"
     yield informing("unchecked", tally.unchecked, unchecked)
-    left_out = f"{counted(run.left_out, 'document')} left out"
-    yield informing("leftOut", run.left_out, left_out)
+    yield left_out_fact(run.left_out)
     yield warning_fact(remarks)
 
 

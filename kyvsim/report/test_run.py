@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
-from kyvsim.report.ending import error_fact, warning_fact, weighing
+from kyvsim.report.ending import error_fact, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 
 
@@ -55,8 +55,9 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
 
 def suite_ending(outcome: SuiteOutcome) -> Ending:
     """Return how a run of tests ended."""
+    aside = left_out_fact(len(tuple(everything_left_out(outcome))))
     remarks = tuple(every_diagnostic(outcome))
-    return Ending((error_fact(remarks), *_facts(outcome), warning_fact(remarks)))
+    return Ending((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
 
 
 def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
@@ -86,6 +87,12 @@ def reaches_enough(outcome: SuiteOutcome) -> bool:
         return True
     ratio = outcome.coverage.ratio
     return bool(ratio.total) and 100 * ratio.reached >= wanted * ratio.total
+
+
+def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield what was left out of folders, each once."""
+    found = (one for manifest in outcome.manifests for one in manifest.left_out)
+    yield from dict.fromkeys((*outcome.left_out, *found))
 
 
 def unusable_manifests(outcome: SuiteOutcome) -> int:

@@ -100,7 +100,7 @@ def test_an_empty_folder_is_waited_on(tests, watched):
     Path("later").mkdir()
     status, out, err = watched(["later"], lambda: shutil.copytree(tests / "mutate", "later/mutate"))
     assert status == 0
-    assert "there is no kyverno-test.yaml in these folders" in err
+    assert "there is no `kyverno-test.yaml` in or below" in err
     assert "2 rows in 1 manifest: 2 passed" in out
 
 

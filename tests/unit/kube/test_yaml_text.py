@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.yaml_text import YamlError, load_all, load_first, load_one
+from kyvsim.kube.yaml_text import Keys, YamlError, load_all, load_first, load_one
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_many_harmless_aliases_are_read():
 )
 def test_strict_reading_refuses_duplicate_keys(text, key):
     with pytest.raises(YamlError, match=f'key "{key}" already set in map'):
-        load_one(text, strict=True)
+        load_one(text, keys=Keys.STRICT)
 
 
 def test_floats_everywhere():

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load.documents import AS_RESOURCES, STRICT, parse_documents, read_documents
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, parse_documents, read_documents
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
@@ -48,19 +48,37 @@ def test_a_bad_separator_is_told():
     assert remarks == [("KV007", "f.yaml:4:1")]
 
 
-def test_text_after_the_end_of_a_document_is_a_warning():
+def test_text_after_the_end_of_a_document_is_an_error():
     remark, document = parse_documents(Source("f", "  a: 1\nb: 2\n"))
     assert document.data == {"a": 1}
-    assert (remark.code, remark.severity, remark.location.line) == ("KV008", Severity.WARNING, 2)
+    assert (remark.code, remark.severity, remark.location.line) == ("KV008", Severity.ERROR, 2)
 
 
 def test_a_second_json_value_is_an_error():
     assert parse('{"a": 1}\n{"b": 2}\n') == ([], [("KV008", "f.yaml:2:1")])
 
 
-def test_duplicate_keys_are_refused_where_asked():
-    assert data("a: 1\na: 2\n") == [{"a": 2}]
-    assert parse("a: 1\na: 2\n", STRICT) == ([], [("KV006", "f.yaml:2:1")])
+@pytest.mark.parametrize("typing", [STRICT, AS_RESOURCES, AS_WRITTEN])
+def test_duplicate_keys_are_refused(typing):
+    assert parse("a: 1\na: 2\n", typing) == ([], [("KV006", "f.yaml:2:1")])
+
+
+def test_a_map_may_override_what_it_merges_in_resources_only():
+    text = "x: &x {a: 1, b: 1}\nz:\n  <<: *x\n  a: 2\n"
+    assert data(text)[0]["z"] == {"a": 2, "b": 1}
+    assert parse(text, STRICT)[1] == [("KV006", "f.yaml:4:3")]
+    assert parse(f"{text}  a: 3\n")[1] == [("KV006", "f.yaml:5:3")]
+
+
+def test_documents_run_together_are_told_from_other_duplicates():
+    one = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    (remark,) = parse_documents(Source("f", one + one))
+    assert remark.message.endswith(
+        '"apiVersion" already set in map: is a line `---` missing before it?'
+    )
+    assert remark.location.line == 4
+    (remark,) = parse_documents(Source("f", f"{one}metadata: {{}}\n"))
+    assert remark.message == 'key "metadata" already set in map'
 
 
 def test_numbers_of_resources_are_floats():
@@ -99,11 +117,31 @@ def test_items_of_typed_lists_inherit_their_type():
     ]
 
 
+@pytest.mark.parametrize("items", ["[a]", "[]", "x", "null"])
+def test_custom_objects_with_items_that_are_no_objects_stay_whole(items):
+    assert len(data(f"apiVersion: a.io/v1\nkind: AllowList\nitems: {items}\n")) == 1
+
+
+@pytest.mark.parametrize("head", ["kind: List", "apiVersion: v1\nkind: PodList"])
 @pytest.mark.parametrize(
-    "text", ["kind: List\nitems: []\n", "kind: AllowList\nitems: [a]\n", "kind: List\nitems: x\n"]
+    ("items", "found"),
+    [
+        ("null", []),
+        ("{a: {b: 1}}", []),
+        ("x", []),
+        ("[]", []),
+        ("[{kind: A}, null]", ["A"]),
+        ("[{kind: A}, x, {kind: B}]", ["A", "B"]),
+    ],
 )
-def test_other_objects_with_items_stay_whole(text):
-    assert len(data(text)) == 1
+def test_nothing_of_a_list_of_odd_shape_vanishes(head, items, found):
+    documents, remarks = parse(f"{head}\nitems: {items}\n")
+    assert [one.data["kind"] for one in documents] == found
+    assert [code for code, _ in remarks] == ["KV027"]
+
+
+def test_a_list_of_any_version_is_taken_apart():
+    assert data("apiVersion: v7\nkind: List\nitems: [{kind: A}]\n") == [{"kind": "A"}]
 
 
 def test_reading_goes_on_after_missing_files(tmp_path):
@@ -128,3 +166,44 @@ def test_an_empty_file_is_a_mistake_where_it_was_asked_for_by_name(tmp_path):
     assert ([one.data for one in documents], remarks) == ([{"a": 1}], ())
     (remark,) = read_documents([f"{tmp_path}/a.yaml", f"{tmp_path}/b.yaml"])[1]
     assert (remark.code, remark.location.file) == ("KV009", f"{tmp_path}/b.yaml")
+
+
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028"])
+def test_a_document_that_a_comment_hides_is_an_error(end):
+    text = end.join(("# head", "kind: Pod", "metadata: {name: a}", ""))
+    assert parse(text) == ([], [("KV044", "f.yaml:1:1")])
+    assert parse(f"a: 1\n---\n{text}")[1] == [("KV044", "f.yaml:3:1")]
+    assert parse(f"a: 1\n--- # note{end}b: 2\n")[1] == [("KV007", "f.yaml:2:1")]
+    assert parse(f"# one{end}# two") == ([], [])
+    assert [code for code, _ in parse("a: 1\r---\rb: 2\r")[1]] == ["KV008"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "severity", "said"),
+    [
+        ("a: {{ .Values.x }}\n", "KV024", Severity.ERROR, "`helm template`"),
+        ("{{- if .Values.on }}\na: 1\n{{- end }}\n", "KV024", Severity.ERROR, "`helm template`"),
+        ('a: "{{ .Release.Name }}-x"\n', "KV024", Severity.WARNING, "`helm template`"),
+        ("a:\n\tb: 1\n", "KV006", Severity.ERROR, "a tab, where YAML indents with spaces"),
+    ],
+)
+def test_texts_of_other_tools_are_named(text, code, severity, said):
+    remark = next(one for one in parse_documents(Source("f", text)) if isinstance(one, Diagnostic))
+    assert (remark.code, remark.severity) == (code, severity)
+    assert said in remark.message
+
+
+def test_templates_of_kyverno_are_not_taken_for_helms():
+    assert parse('a: "{{ request.object.metadata.name }} {{ include }}"\n')[1] == []
+
+
+def read(*arguments):
+    return [(one.code, one.location.file) for one in read_documents(*arguments)[1]]
+
+
+def test_empty_input_that_was_asked_for_is_an_error(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.yaml").write_text("# only a comment\n", encoding="utf-8")
+    assert read(["-"], b"") == [("KV009", "<stdin>")]
+    assert read([f"{tmp_path}/sub/a.yaml"]) == [("KV009", f"{tmp_path}/sub/a.yaml")]
+    assert read([str(tmp_path)]) == [("KV009", str(tmp_path))]

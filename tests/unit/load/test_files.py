@@ -23,7 +23,9 @@ def folder(tmp_path):
 
 
 def names(found, folder):
-    return [source.name.removeprefix(f"{folder}/") for source in found]
+    return [
+        source.name.removeprefix(f"{folder}/") for source in found if isinstance(source, Source)
+    ]
 
 
 def problem(*paths, stdin=None):
@@ -59,9 +61,69 @@ def test_a_name_with_brackets_is_a_name_first(folder):
     assert names(read_sources([f"{folder}/x[1].yaml"]), folder) == ["x[1].yaml"]
 
 
-def test_links_to_folders_are_not_followed(folder):
+def test_links_to_folders_are_followed_and_each_folder_is_read_once(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "f.yaml").write_text("a: 1\n", encoding="utf-8")
+    (other / "back").symlink_to(folder)
+    (folder / "sub" / "link").symlink_to(other)
     (folder / "sub" / "loop").symlink_to(folder)
-    assert names(read_sources([f"{folder}/sub"]), folder) == ["sub/d.yaml"]
+    assert names(read_sources([f"{folder}/sub"]), folder) == [
+        "sub/d.yaml",
+        "sub/link/f.yaml",
+        "sub/loop/a.yml",
+        "sub/loop/b.yaml",
+        "sub/loop/c.json",
+    ]
+
+
+def test_what_a_pattern_finds_below_a_folder_it_finds_is_read_once(folder):
+    assert names(read_sources([f"{folder}/**"]), folder) == [
+        "a.yml",
+        "b.yaml",
+        "c.json",
+        "sub/d.yaml",
+    ]
+
+
+def test_suffixes_count_in_any_case(folder):
+    (folder / "E.YAML").write_text("a: 1\n", encoding="utf-8")
+    assert "E.YAML" in names(read_sources([str(folder)]), folder)
+    assert "E.YAML" in names(read_sources([f"{folder}/E*"]), folder)
+
+
+def test_a_folder_that_a_pattern_cannot_look_into_is_told(folder, monkeypatch):
+    look = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", path)
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    for pattern in (f"{folder}/**/*.yaml", f"{folder}/*/*.yaml"):
+        told = [one for one in read_sources([pattern]) if not isinstance(one, Source)]
+        assert [(one.code, one.location.file) for one in told] == [("KV003", f"{folder}/sub")]
+
+
+def test_hidden_files_and_folders_are_told(folder):
+    (folder / ".empty").mkdir()
+    (folder / ".dark" / "in").mkdir(parents=True)
+    (folder / ".dark" / "in" / "x.yaml").write_text("a: 1\n", encoding="utf-8")
+    told = [one for one in read_sources([str(folder)]) if not isinstance(one, Source)]
+    assert [
+        (one.code, one.severity, one.location.file.removeprefix(f"{folder}/"), one.message)
+        for one in told
+    ] == [
+        ("KV028", "info", ".hidden.yaml", "a hidden file"),
+        ("KV028", "info", ".dark", "a hidden folder"),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\x00", b"PK\x03\x04"])
+def test_compressed_files_are_named(folder, data):
+    (folder / "chart.tgz").write_bytes(data)
+    assert "unpack it" in problem(f"{folder}/chart.tgz").message
+    assert "unpack it" in problem("-", stdin=data).message
 
 
 def test_standard_input():
@@ -76,6 +138,8 @@ def test_a_byte_order_mark_is_dropped():
     ("name", "code", "text"),
     [
         ("bb.yaml", "KV001", "no such file or folder: did you mean `{}/b.yaml`?"),
+        ("notes.yaml", "KV001", "no such file or folder: did you mean `{}/notes.txt`?"),
+        ("zz.yaml", "KV001", "no such file or folder"),
         ("zzz", "KV001", "no such file or folder"),
         ("no/where", "KV001", "no such file or folder"),
         ("b.yaml/x", "KV001", "no such file or folder"),

@@ -62,7 +62,7 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
             {"left_out": 4},
             (
                 "PASSED: 3 passed, 1 skipped · 5 resources, 2 matched by no rule · "
-                "4 documents left out · 1 warning"
+                "4 documents left out (--show-ignored) · 1 warning"
             ),
         ),
         (

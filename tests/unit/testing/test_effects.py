@@ -133,7 +133,7 @@ def test_numbers_of_objects_are_read_as_those_of_files(tmp_path):
         (POLICY, [], "there is no resource"),
         ([], pod("a"), "there is no policy"),
         ("nowhere.yaml", pod("a"), "nowhere.yaml: error KV001"),
-        (POLICY, "# nothing\n", "there is no resource"),
+        (POLICY, "# nothing\n", "there is no document"),
     ],
 )
 def test_input_that_cannot_be_used_is_an_error(policies, manifests, said):

@@ -1,0 +1,56 @@
+"""Options on how folders are walked, and what is said of what was left out of them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+
+from kyvsim.api.inputs import walking_through
+from kyvsim.cli.streams import say
+from kyvsim.load.walk import Walking
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.report.style import counted, safe_line
+
+_OPTIONS = (
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="GLOB",
+        help="Leave files and folders out of the folders given, as a line of .gitignore would; "
+        "may repeat.",
+    ),
+    click.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
+    click.option(
+        "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
+    ),
+)
+
+
+def walking_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options on how folders are walked."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
+    """Return how the options say that folders are walked."""
+    try:
+        return walking_through(options["exclude"], ignore_files=not options["no_ignore"])
+    except ValueError as error:
+        raise click.UsageError(f"--exclude: {error}", ctx) from None
+
+
+def say_left_out(
+    left_out: Iterable[Diagnostic], options: Mapping[str, Any], *, counts: bool = False
+) -> None:
+    """Say what was left out of folders where that is asked for.
+
+    `counts` is for commands without a closing line: how much it is, then, at least.
+    """
+    found = tuple(dict.fromkeys(left_out))
+    if options["show_ignored"]:
+        for one in found:
+            say(safe_line(f"{one.location}: left out: {one.message}"))
+    elif found and counts:
+        say(f"{counted(len(found), 'document')} left out (--show-ignored)")

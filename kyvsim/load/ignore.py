@@ -1,0 +1,102 @@
+"""Files that a user wants left aside: `.kyvsimignore` files and `--exclude`, in gitignore's syntax.
+
+Codes: KV047 a pattern that cannot be read.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
+
+IGNORE_FILE = ".kyvsimignore"
+
+_Spec: TypeAlias = Any
+"""A `pathspec.GitIgnoreSpec`; the library is loaded only where there are patterns."""
+
+
+class Patterns(NamedTuple):
+    """The patterns of one file, or of the command line."""
+
+    base: str
+    """The folder that they are relative to, as an absolute path."""
+    spec: _Spec
+    origin: str
+    """Who says so, for people."""
+
+
+class IgnoreError(ValueError):
+    """Patterns that cannot be read; the text says why."""
+
+
+def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
+    """Return the patterns of the command line, for the walk through a folder.
+
+    They count from the working directory and from the folder that is walked: both read naturally.
+    """
+    if not globs:
+        return ()
+    spec = _compile(globs)
+    bases = dict.fromkeys((os.getcwd(), os.path.abspath(folder)))
+    return tuple(Patterns(base, spec, "--exclude") for base in bases)
+
+
+def patterns_above(folder: str) -> Iterator[Patterns | Diagnostic]:
+    """Yield the patterns of the ignore files in the folders above one, the highest first.
+
+    The search ends at the folder that holds `.git`, as git's does; where there is none, only the
+    folders below the working directory and that itself are looked at.
+    """
+    place = os.path.abspath(folder)
+    above = []
+    while not os.path.exists(os.path.join(place, ".git")) and os.path.dirname(place) != place:
+        place = os.path.dirname(place)
+        above.append(place)
+    if not os.path.exists(os.path.join(place, ".git")):
+        here = os.getcwd()
+        above = [one for one in above if os.path.commonpath((one, here)) == here]
+    for one in reversed(above):
+        yield from patterns_in(one)
+
+
+def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
+    """Yield the patterns of a folder's ignore file, if it has one."""
+    file = os.path.join(folder, IGNORE_FILE)
+    try:
+        with open(file, encoding="utf-8-sig") as stream:
+            lines = stream.read().splitlines()
+        yield Patterns(os.path.abspath(folder), _compile(lines), f"`{IGNORE_FILE}`")
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        yield Diagnostic("KV047", Severity.ERROR, f"cannot be used: {reason}", Location(file))
+
+
+def ignored_by(path: str, patterns: tuple[Patterns, ...], *, is_folder: bool) -> str:
+    """Return whose patterns leave a path aside, "" where none do; the last of them decide first."""
+    place = os.path.abspath(path) if patterns else ""
+    for one in reversed(patterns):
+        inside = os.path.relpath(place, one.base)
+        if inside == os.curdir or inside.startswith(os.pardir):
+            continue
+        said = one.spec.check_file(f"{inside}/" if is_folder else inside).include
+        if said is not None:
+            return one.origin if said else ""
+    return ""
+
+
+def check_patterns(globs: Iterable[str]) -> None:
+    """Raise IgnoreError where one of some patterns cannot be read."""
+    for glob in globs:
+        _compile((glob,))
+
+
+def _compile(lines: Iterable[str]) -> _Spec:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 — only where there are patterns
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError as error:
+        raise IgnoreError(" ".join(str(error).split())) from error

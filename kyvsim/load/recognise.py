@@ -1,0 +1,166 @@
+"""What a document is that is not what was wanted, and texts that are no YAML yet."""
+
+import os
+import re
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.model.source import Document
+
+_OF_HELM = re.compile(
+    r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
+    r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
+)
+_POLICY_KINDS = frozenset(
+    {"ClusterPolicy", "CleanupPolicy", "ClusterCleanupPolicy", "PolicyException"}
+    | {"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"}
+    | {"ImageValidatingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy"}
+    | {"NamespacedGeneratingPolicy", "NamespacedDeletingPolicy", "NamespacedImageValidatingPolicy"}
+)
+_ADMISSION_KINDS = frozenset(
+    {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    | {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+)
+_NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
+_RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
+_SELECTIONS = frozenset({"any", "all", "resources"})
+_KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml"})
+_CLOSE = 0.8
+
+
+def helm_template(text: str) -> int:
+    """Return the line of a text's first expression of a Helm template, 0 where it has none."""
+    found = _OF_HELM.search(text) if "{{" in text else None
+    return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+def wrong_text(text: str, error: YamlError) -> str:
+    """Return what is wrong with a text that is no YAML; a tab is named as what it is."""
+    lines = text.split("\n")
+    line = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
+    indent = line[: len(line) - len(line.lstrip())]
+    if "\t" in indent or line[max(error.column - 1, 0) :].startswith("\t"):
+        return f"{error.message}: a tab, where YAML indents with spaces"
+    return error.message
+
+
+def is_mapping(data: Json) -> bool:
+    """Return whether data is a mapping."""
+    return data.__class__ is dict
+
+
+def looks_like_policy(data: Json) -> bool:
+    """Return whether a document is, or means to be, a policy of any kind or an exception.
+
+    That is so for what is of a group of Kyverno's, and for what has rules as policies have them.
+    """
+    group, kind = _group(data), text_field(data, "kind")
+    if group not in _NO_POLICY_GROUPS:
+        if group == "kyverno.io" or group.endswith(".kyverno.io"):
+            return True
+        if group == "admissionregistration.k8s.io":
+            return kind in _ADMISSION_KINDS
+        if kind in _POLICY_KINDS and (not group or _is_misspelt(group)):
+            return True
+    return _has_rules(data)
+
+
+def looks_like_exception(data: Json) -> bool:
+    """Return whether a document is, or means to be, a policy exception."""
+    is_one = text_field(data, "kind") == "PolicyException"
+    return is_one or _in_spec(data, "exceptions").__class__ is list
+
+
+def looks_like_object(data: Json) -> bool:
+    """Return whether a document is, or means to be, a Kubernetes object, or is a list of such."""
+    if data.__class__ is list:
+        return any(looks_like_object(one) for one in data)
+    if not is_mapping(data):
+        return False
+    typed = text_field(data, "apiVersion") and not is_chart(data)
+    return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
+
+
+def is_chart(data: Json) -> bool:
+    """Return whether a document is a chart's own description."""
+    if not is_mapping(data) or "kind" in data:
+        return False
+    return text_field(data, "apiVersion") in {"v1", "v2"} and {"name", "version"} <= data.keys()
+
+
+def is_kustomization(document: Document) -> bool:
+    """Return whether a document tells kustomize what to put together."""
+    if os.path.basename(document.file).lower() in _KUSTOMIZATIONS:
+        return True
+    return _group(document.data) == "kustomize.config.k8s.io"
+
+
+def what_it_is(document: Document) -> str:
+    """Return a word on a document for people: its kind, or else its form."""
+    data = document.data
+    kind, version = text_field(data, "kind"), text_field(data, "apiVersion")
+    if is_kustomization(document):
+        return "a kustomization"
+    if is_chart(data):
+        return "the description of a Helm chart"
+    if kind:
+        return f"{kind} ({version})" if version else kind
+    if is_mapping(data):
+        return "a mapping without `kind`"
+    return "a list" if data.__class__ is list else "a text or number"
+
+
+def _group(data: Json) -> str:
+    version = text_field(data, "apiVersion")
+    return version.partition("/")[0] if "/" in version else ""
+
+
+def _is_misspelt(group: str) -> bool:
+    """Return whether a group may be meant for Kyverno's."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 — for kinds of policies in other groups
+
+    groups = ("kyverno.io", "policies.kyverno.io")
+    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in groups)
+
+
+def _has_rules(data: Json) -> bool:
+    """Return whether there are rules as Kyverno's policies have them: others have rules, too."""
+    rules = _in_spec(data, "rules")
+    return rules.__class__ is list and any(map(_is_rule, rules))
+
+
+def _in_spec(data: Json, name: str) -> Json:
+    spec: Json = data.get("spec") if is_mapping(data) else None
+    return spec.get(name) if is_mapping(spec) else None
+
+
+def _is_rule(rule: Json) -> bool:
+    if not is_mapping(rule):
+        return False
+    match = rule.get("match")
+    selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
+    return selects or not _RULE_BODIES.isdisjoint(rule)
+
+
+_READERS = (
+    ("cli.kyverno.io/", "Test", "`kyvsim test` runs it"),
+    ("cli.kyverno.io/", "Values", "give it with --values-file"),
+    ("cli.kyverno.io/", "UserInfo", "give it with --userinfo"),
+    ("chainsaw.kyverno.io/", "Test", "`kyvsim chainsaw` runs it"),
+    ("kyvsim/", "Scenario", "`kyvsim simulate` plays it"),
+)
+"""Documents of tools: the beginning of their apiVersion, their kind, and what reads them."""
+
+
+def way_out(document: Document) -> str:
+    """Return `: what to do` with a document that was given in a wrong place, or ""."""
+    data = document.data
+    folder = os.path.dirname(document.file) or os.curdir
+    if is_kustomization(document):
+        return f": pass what `kubectl kustomize {folder}` prints"
+    if is_chart(data):
+        return f": pass what `helm template {folder}` prints"
+    version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
+    found = (does for start, of, does in _READERS if kind == of and version.startswith(start))
+    does = next(found, "")
+    return f": {does}" if does else ""

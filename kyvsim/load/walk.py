@@ -1,0 +1,158 @@
+"""The files of a folder that may hold manifests, and what is left aside on the way.
+
+Codes: KV003 cannot be read, KV024 a Helm chart, KV028 left out of a folder.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.load.ignore import (
+    IGNORE_FILE,
+    Patterns,
+    given_patterns,
+    ignored_by,
+    patterns_above,
+    patterns_in,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
+from kyvsim.model.source import Location
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_OF_VERSION_CONTROL = frozenset({".git", ".hg", ".svn"})
+_OF_CHARTS = frozenset({"templates", "charts"})
+
+
+class Walking(NamedTuple):
+    """How folders are walked."""
+
+    exclude: tuple[str, ...] = ()
+    """Patterns in gitignore's syntax of what is left aside."""
+    ignore_files: bool = True
+    """Whether `.kyvsimignore` files are read."""
+
+
+USUAL = Walking()
+
+
+class _Walk(NamedTuple):
+    """What is the same in all folders of one walk."""
+
+    given: tuple[Patterns, ...]
+    ignore_files: bool
+    name: str
+    """The only name of files that count, in hidden folders and charts too; "" for manifests."""
+    seen: set[str]
+    """Real paths of the folders that are walked: links lead to some of them again."""
+
+
+class _Folder(NamedTuple):
+    path: str
+    patterns: tuple[Patterns, ...]
+
+
+def is_manifest_name(name: str) -> bool:
+    """Return whether a file is YAML or JSON by its name."""
+    return name.lower().endswith(_SUFFIXES)
+
+
+def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | Diagnostic]:
+    """Yield the YAML and JSON files in and below a folder, in order, or those of one name.
+
+    Links to folders are followed, each folder is walked once. What is not read is told: what is
+    hidden, what the user leaves aside, templates of Helm charts, folders that cannot be read.
+    Looking for a name, nothing counts as hidden or as a template.
+    """
+    given = given_patterns(walking.exclude, path)
+    same = _Walk(given, walking.ignore_files, name, {os.path.realpath(path)})
+    above = tuple(patterns_above(path)) if walking.ignore_files else ()
+    yield from (one for one in above if isinstance(one, Diagnostic))
+    pending = [_Folder(path, tuple(one for one in above if isinstance(one, Patterns)))]
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder.path) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            yield unreadable(str(error.filename or folder.path), error)
+            continue
+        below: list[_Folder] = []
+        for one in _look(folder, entries, same):
+            if isinstance(one, _Folder):
+                below.append(one)
+            else:
+                yield one
+        pending.extend(reversed(below))
+
+
+def unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
+    """Return the remark on a file or folder that the system does not give."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
+    return Diagnostic("KV003", Severity.ERROR, text, Location(path))
+
+
+def _look(
+    folder: _Folder, entries: list[os.DirEntry[str]], same: _Walk
+) -> Iterator[str | _Folder | Diagnostic]:
+    """Yield the files of one folder, the folders to walk next, and what is told."""
+    patterns = folder.patterns
+    if same.ignore_files and any(one.name == IGNORE_FILE for one in entries):
+        own = tuple(patterns_in(folder.path))
+        yield from (one for one in own if isinstance(one, Diagnostic))
+        patterns = (*patterns, *(one for one in own if isinstance(one, Patterns)))
+    folders = [one for one in entries if one.is_dir()]
+    files = [one for one in entries if not one.is_dir() and _is_wanted(one.name, same)]
+    for entry in files:
+        yield _reason(entry, (*patterns, *same.given), same) or entry.path
+    is_chart = not same.name and any(one.name == "Chart.yaml" for one in files)
+    for entry in folders:
+        reason = _reason(entry, (*patterns, *same.given), same)
+        if reason:
+            yield reason
+        elif is_chart and entry.name in _OF_CHARTS:
+            if entry.name == "templates":
+                yield _chart(entry.path, folder.path)
+        elif entry.name not in _OF_VERSION_CONTROL and _is_new(entry.path, same):
+            yield _Folder(entry.path, patterns)
+
+
+def _is_wanted(name: str, same: _Walk) -> bool:
+    return name == same.name if same.name else is_manifest_name(name)
+
+
+def _is_new(path: str, same: _Walk) -> bool:
+    """Return whether a folder is met for the first time, and remember it."""
+    real = os.path.realpath(path)
+    if real in same.seen:
+        return False
+    same.seen.add(real)
+    # What is hidden and holds no manifest is not worth a word, nor a look.
+    return bool(same.name) or not os.path.basename(path).startswith(".")
+
+
+def _reason(
+    entry: os.DirEntry[str], patterns: tuple[Patterns, ...], same: _Walk
+) -> Diagnostic | None:
+    """Return why a file or folder is not read, None where it is."""
+    is_folder = entry.is_dir()
+    origin = ignored_by(entry.path, patterns, is_folder=is_folder)
+    if origin:
+        return left_out(f"ignored because of {origin}", Location(entry.path))
+    if same.name or not entry.name.startswith(".") or entry.name in _OF_VERSION_CONTROL:
+        return None
+    if not is_folder:
+        return left_out("a hidden file", Location(entry.path))
+    return left_out("a hidden folder", Location(entry.path)) if _has_files(entry.path) else None
+
+
+def _has_files(folder: str) -> bool:
+    """Return whether there is a YAML or JSON file in or below a folder."""
+    return any(is_manifest_name(name) for _, _, names in os.walk(folder) for name in names)
+
+
+def _chart(templates: str, folder: str) -> Diagnostic:
+    text = (
+        f"templates of a Helm chart are no manifests: pass the output of `helm template {folder}`"
+    )
+    return Diagnostic("KV024", Severity.ERROR, text, Location(templates))

@@ -1,0 +1,103 @@
+import pytest
+
+from kyvsim.load.documents import read_documents
+from kyvsim.load.recognise import looks_like_object, looks_like_policy
+from kyvsim.load.sorting import EXCEPTIONS, OBJECTS, POLICIES, sorted_out
+
+POLICY = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+ADMISSION = "admissionregistration.k8s.io"
+VALUES = "replicas: 3\n"
+
+
+@pytest.fixture
+def sort(tmp_path):
+    def run(wanted, named=False, **texts):
+        for name, text in texts.items():
+            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        paths = [f"{tmp_path}/{name}.yaml" for name in texts] if named else [str(tmp_path)]
+        kept, said = sorted_out(read_documents(paths)[0], wanted)
+        return len(kept), [(one.code, one.message) for one in said]
+
+    return run
+
+
+def test_what_is_no_policy_is_left_out_of_a_folder(sort):
+    found = sort(POLICIES, a=POLICY, b=f"{POD}---\n{VALUES}", c="- x\n", kustomization=VALUES)
+    assert found == (
+        1,
+        [
+            ("KV028", "Pod (v1)"),
+            ("KV028", "a mapping without `kind`"),
+            ("KV028", "a list"),
+            ("KV028", "a kustomization"),
+        ],
+    )
+
+
+def test_what_is_named_is_kept(sort):
+    assert sort(POLICIES, named=True, a=POD, b=VALUES) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "noun"),
+    [
+        (POLICIES, POD, "policy"),
+        (EXCEPTIONS, POLICY, "policy exception"),
+        (OBJECTS, VALUES, "resource"),
+    ],
+)
+def test_a_folder_with_nothing_of_the_sort_is_an_error(sort, wanted, text, noun):
+    _, said = sort(wanted, a=text)
+    assert said[-1] == ("KV026", f"there is no {noun} in this folder")
+
+
+def test_resources_beside_a_kustomization_are_told(sort):
+    kept, said = sort(OBJECTS, a=POD, kustomization="resources: [a.yaml]\n")
+    assert (kept, [code for code, _ in said]) == (1, ["KV028", "KV025"])
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        ({"apiVersion": "kyverno.io/v1", "kind": "ClusterPolciy"}, True),
+        ({"apiVersion": "kyverno.io/v1"}, True),
+        ({"apiVersion": "policies.kyverno.io/v1", "kind": "ValidatingPolicy"}, True),
+        ({"apiVersion": "kyvern.io/v1", "kind": "ClusterPolicy"}, True),
+        ({"kind": "ClusterPolicy"}, True),
+        ({"spec": {"rules": [{"validate": {}}]}}, True),
+        ({"spec": {"rules": [{"match": {"any": []}}]}}, True),
+        ({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {}}, False),
+        ({"kind": "Ingress", "spec": {"rules": [{"host": "a", "http": {}}]}}, False),
+        ({"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Test"}, False),
+        ({"apiVersion": "chainsaw.kyverno.io/v1alpha1", "kind": "Test"}, False),
+        ({"apiVersion": f"{ADMISSION}/v1", "kind": "ValidatingWebhookConfiguration"}, False),
+        (
+            {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy"},
+            True,
+        ),
+        ({"spec": {"rules": None}}, False),
+        ([], False),
+        ("x", False),
+    ],
+)
+def test_what_looks_like_a_policy(data, looks):
+    assert looks_like_policy(data) is looks
+
+
+@pytest.mark.parametrize(
+    ("data", "looks"),
+    [
+        ({"apiVersion": "v1", "kind": "Pod"}, True),
+        ({"kind": "Pod"}, True),
+        ({"apiVersion": "v1", "spec": {}}, True),
+        ({"metadata": {}}, True),
+        ([{"kind": "Pod"}], True),
+        ({"apiVersion": "v2", "name": "chart", "version": "1.0.0"}, False),
+        ({"replicas": 3}, False),
+        (["a"], False),
+        ("x", False),
+    ],
+)
+def test_what_looks_like_an_object(data, looks):
+    assert looks_like_object(data) is looks

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+
+from kyvsim.load.ignore import IgnoreError, check_patterns
+from kyvsim.load.walk import Walking, walk
+from kyvsim.model.diagnostic import Diagnostic
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("p/a.yaml", "p/old/b.yaml", "p/old/keep.yaml", "p/new/c.yaml", "p/new/old.json"):
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a: 1\n", encoding="utf-8")
+    return tmp_path
+
+
+def files(path="p", **how):
+    return [one for one in walk(path, Walking(**how)) if isinstance(one, str)]
+
+
+def told(path="p", **how):
+    found = [one for one in walk(path, Walking(**how)) if isinstance(one, Diagnostic)]
+    return [(one.code, one.location.file, one.message) for one in found]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("patterns", "left"),
+    [
+        (("old/",), ["p/a.yaml", "p/new/c.yaml", "p/new/old.json"]),
+        (("p/old",), ["p/a.yaml", "p/new/c.yaml", "p/new/old.json"]),
+        (("/old", "*.json"), ["p/a.yaml", "p/new/c.yaml"]),
+        (("*", "!a.yaml"), ["p/a.yaml"]),
+        (("/old/*", "!keep.yaml", "new"), ["p/a.yaml", "p/old/keep.yaml"]),
+    ],
+)
+def test_what_a_user_excludes_is_not_read(patterns, left):
+    assert files(exclude=patterns) == left
+
+
+@pytest.mark.usefixtures("folder")
+def test_ignore_files_count_below_their_folder_and_deeper_ones_win():
+    Path(".kyvsimignore").write_text("# comment\n**/old/*\n*.json\n", encoding="utf-8")
+    Path("p/old/.kyvsimignore").write_text("!keep.yaml\n", encoding="utf-8")
+    assert files() == ["p/a.yaml", "p/new/c.yaml", "p/old/keep.yaml"]
+    assert told() == [
+        ("KV028", "p/new/old.json", "ignored because of `.kyvsimignore`"),
+        ("KV028", "p/old/b.yaml", "ignored because of `.kyvsimignore`"),
+    ]
+    assert len(files(ignore_files=False)) == 5
+
+
+@pytest.mark.usefixtures("folder")
+def test_ignore_files_above_count_up_to_the_repository(monkeypatch):
+    Path(".kyvsimignore").write_text("*\n", encoding="utf-8")
+    Path("p/.git").mkdir()
+    assert len(files()) == 5
+    assert len(files("p/old")) == 2
+    Path("p/.kyvsimignore").write_text("keep.yaml\n", encoding="utf-8")
+    assert files("p/old") == ["p/old/b.yaml"]
+    Path("p/.git").rmdir()
+    assert files("p/old") == []
+    monkeypatch.chdir("p/new")
+    assert len(files("../old")) == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_ignore_file_that_cannot_be_used_is_an_error():
+    Path("p/.kyvsimignore").write_bytes(b"\xff\n")
+    assert [(code, file) for code, file, _ in told()] == [("KV047", "p/.kyvsimignore")]
+    with pytest.raises(IgnoreError):
+        check_patterns(["!"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_templates_of_a_chart_are_told_as_such():
+    for name in ("p/chart/Chart.yaml", "p/chart/templates/a.yaml", "p/chart/charts/x/a.yaml"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("a: 1\n", encoding="utf-8")
+    ((code, place, text),) = told()
+    assert (code, place) == ("KV024", "p/chart/templates")
+    assert "`helm template p/chart`" in text
+    assert not [one for one in files() if "templates" in one or "charts" in one]
+    assert told(exclude=("chart/templates",))[0][0] == "KV028"
