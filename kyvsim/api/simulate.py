@@ -4,6 +4,7 @@ Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses 
 """
 
 import os
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -32,8 +33,11 @@ from kyvsim.model.installation import HELM
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
-from kyvsim.sim.exploration import explore, interleavings_of, with_interleavings
+from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
 from kyvsim.sim.scenario import play
+
+Watched = Callable[[Iterator[Order]], Iterator[Order]]
+"""Passes orders of steps on as they are tried, and may show how far that is."""
 
 
 class SimulateInputs(NamedTuple):
@@ -80,7 +84,9 @@ def scenario_json_schema() -> Json:
     return json_schema(scenario_schemas()[SCENARIO], "kyvsim scenario")
 
 
-def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
+def simulate(
+    inputs: SimulateInputs, stdin: bytes | None = None, watched: Watched = iter
+) -> Simulated:
     """Return what becomes of policies and resources, or of a scenario, on a simulated cluster.
 
     `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
@@ -103,14 +109,14 @@ def simulate(inputs: SimulateInputs, stdin: bytes | None = None) -> Simulated:
     excepted = load_exceptions(scenario.exceptions)[1]
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
-    simulation = _played(_with_policies_only(scenario), inputs.interleavings)
+    simulation = _played(_with_policies_only(scenario), inputs.interleavings, watched)
     # What a look at the file has told says more of a refusal than the cluster does.
     known = {place for place, remarks in unsound.items() if _has_error(remarks)}
     told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
     return Simulated(simulation, told, scenario.fail_on, left_out)
 
 
-def _played(scenario: Scenario, limit: int | None) -> Simulation:
+def _played(scenario: Scenario, limit: int | None, watched: Watched) -> Simulation:
     if limit == 1:
         return play(scenario, readers())
     reading = readers()
@@ -119,7 +125,7 @@ def _played(scenario: Scenario, limit: int | None) -> Simulation:
         limit,
         scenario.settings.seed,
     )
-    return with_interleavings(interleavings_of(orders))
+    return with_interleavings(interleavings_of(watched(orders)))
 
 
 def _named_scenario(

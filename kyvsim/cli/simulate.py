@@ -2,22 +2,30 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from kyvsim.api.simulate import Simulated, SimulateInputs, scenario_json_schema, simulate
+from kyvsim.api.simulate import (
+    Simulated,
+    SimulateInputs,
+    Watched,
+    scenario_json_schema,
+    simulate,
+)
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.style import safe_line
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
@@ -120,7 +128,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     refuse_urls([path for name in given for path in options[name]], ctx)
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
     inputs = _inputs(options)._replace(walking=walking_of(options, ctx))
-    done = simulate(inputs, stdin_of({name: options[name] for name in given}, ctx))
+    stdin = stdin_of({name: options[name] for name in given}, ctx)
+    done = simulate(inputs, stdin, _watched(options))
     for one in done.diagnostics:
         say(safe_line(str(one)))
     say_left_out(done.left_out, options, counts=True)
@@ -129,6 +138,17 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     _report(done.simulation, chosen, options)
     unusable = any(one.severity is Severity.ERROR for one in done.diagnostics)
     return UNUSABLE if unusable else _status(done, options["fail_on"])
+
+
+def _watched(options: Mapping[str, Any]) -> Watched:
+    """Return what shows on a terminal how many orders of steps are tried, where there are more."""
+    limit = options["interleavings"]
+    if limit == 1 or not is_terminal(sys.stderr):
+        return iter
+    most = float("inf") if limit is None else limit
+    return lambda orders: with_growing_progress(
+        orders, lambda order, number: int(min(most, number + order.waiting)), "orders of steps"
+    )
 
 
 def _inputs(options: Mapping[str, Any]) -> SimulateInputs:

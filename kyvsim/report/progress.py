@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -23,7 +23,7 @@ def with_progress(items: Iterator[Item], total: int, what: str) -> Iterator[Item
             break
     else:
         return
-    yield from _with_bar(items, done, total, what)
+    yield from _with_bar(items, done, lambda _, __: total, what)
 
 
 @contextlib.contextmanager
@@ -54,12 +54,24 @@ def waiting(what: str, *, shown: bool) -> Iterator[None]:
                 over = True
 
 
-def _with_bar(items: Iterator[Item], done: int, total: int, what: str) -> Iterator[Item]:
+def with_growing_progress(
+    items: Iterator[Item], total: Callable[[Item, int], int], what: str
+) -> Iterator[Item]:
+    """Yield `items` as `with_progress` does where only the way tells how many there are.
+
+    `total` is asked with each item and its number.
+    """
+    return _with_bar(items, 0, total, what)
+
+
+def _with_bar(
+    items: Iterator[Item], done: int, total: Callable[[Item, int], int], what: str
+) -> Iterator[Item]:
     from rich.console import Console  # noqa: PLC0415 — slow to import, rarely needed
     from rich.progress import Progress  # noqa: PLC0415 — slow to import, rarely needed
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total, completed=done)
-        for item in items:
+        task = progress.add_task(what, total=None, completed=done)
+        for number, item in enumerate(items, done + 1):
             yield item
-            progress.advance(task)
+            progress.update(task, completed=number, total=total(item, number))

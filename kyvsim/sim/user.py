@@ -57,7 +57,8 @@ class UserSteps:
         later = self._parts.scheduler.after
         if step.verb is Verb.WAIT:
             self._open(step)
-            later(step.seconds, _ACTOR, lambda: self._begin(waiting), timer=True)
+            seconds = step.seconds
+            later(seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
         elif step.verb is None or step.verb is Verb.RESTART:
             if step.verb is Verb.RESTART:
                 restart_background_controller(self._kyverno)
@@ -78,7 +79,8 @@ class UserSteps:
         build = next(builds, None)
         if build is None:
             self._open(step)
-            self._parts.scheduler.after(self._pace, _ACTOR, lambda: self._begin(waiting))
+            after = self._parts.scheduler.after
+            after(self._pace, _ACTOR, lambda: self._begin(waiting), fresh=True)
             return
 
         def answered(request: ApiRequest | None, response: ApiResponse) -> None:
@@ -113,7 +115,8 @@ class UserSteps:
             else:
                 answered(request, response)
 
-        self._parts.scheduler.after(WEBHOOK, _ACTOR, admit)
+        # A request that is sent again follows from what became of it before.
+        self._parts.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
 
     def _judge(self, step: Step, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""

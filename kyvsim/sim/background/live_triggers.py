@@ -3,6 +3,8 @@
 Source of the rules and texts: upstream pkg/background/common/resource.go.
 """
 
+from collections.abc import Sequence
+
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -63,7 +65,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
         if refused is not None:
             text = f"failed to list trigger resources: {refused.message}"
             raise TriggerError(Obstacle(refused.why, text, anywhere))
-        for obj in store.list(api_version, kind, namespace):
+        for obj in _candidates(trigger, store):
             if metadata(obj).get("uid") == uid:
                 return obj
         text = (
@@ -84,6 +86,16 @@ def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
     if request is not None:
         return request.subject
     raise TriggerError(Obstacle(_MISSING, "resource not found"))
+
+
+def _candidates(trigger: Json, store: Store) -> Sequence[Json]:
+    """Return what can have the uid of a reference: one object where the name is told, too."""
+    api_version, kind, namespace, name = object_key({**trigger, "metadata": trigger})
+    if not name:
+        return store.list(api_version, kind, namespace)
+    place = "" if kind == "Namespace" else namespace
+    found = store.get(api_version, kind, place, name)
+    return [found] if found is not None else []
 
 
 def _deleted(trigger: Json, request: AdmissionRequest, store: Store) -> Json:

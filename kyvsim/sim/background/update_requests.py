@@ -70,7 +70,7 @@ def in_batches(work: Work) -> Iterator[Work]:
 
 def submit(work: Work, parts: Parts, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
-    if len(parts.store.list(*KIND, "")) >= _threshold(parts):
+    if _are_too_many(parts):
         key = ObjectKey(*KIND, NAMESPACE, "")
         message = "UpdateRequest creation skipped: there are too many of them"
         parts.timeline.record(
@@ -85,6 +85,12 @@ def submit(work: Work, parts: Parts, user: UserInfo) -> None:
         if work.generated:
             status["generatedResources"] = list(work.generated)
         client.update({**created.object, "status": status}, "status")
+
+
+def _are_too_many(parts: Parts) -> bool:
+    # The list is asked only where it can matter: it is a read of every UpdateRequest.
+    most = _threshold(parts)
+    return parts.store.ever(*KIND) >= most and len(parts.store.list(*KIND, "")) >= most
 
 
 def _threshold(parts: Parts) -> int:

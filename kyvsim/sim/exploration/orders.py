@@ -1,15 +1,22 @@
 """The orders of steps that are worth trying.
 
-Dynamic partial-order reduction (Flanagan and Godefroid, 2005): where two steps of a run touch the
-same objects, the later one is tried before the earlier one; steps that do not meet keep their
-order, since nobody could tell the difference. Runs with the fewest changes of order come first.
+Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where two
+steps of a run touch the same things and neither follows from the other, the later one is tried
+before the earlier one, together with what it needs. Orders that differ only where nobody could
+tell are tried once. Steps fall into stories that share nothing: in a run whose order was changed in
+one story the others are left as they are, for their orders are tried by themselves. Of stories
+that each end otherwise in some order, these are tried together. Runs with the fewest changes of
+order come first, and among them races of a sort that was seldom tried.
 """
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kyvsim.model.simulation import Simulation
+from kyvsim.sim.exploration.causality import Causality, Race
+from kyvsim.sim.exploration.endings import text_of
 from kyvsim.sim.exploration.run import DirectedRun, Step
 from kyvsim.sim.server.identity import Identities
 
@@ -30,59 +37,186 @@ class Order(NamedTuple):
     """How many orders were still to be tried after it."""
 
 
+class _Turn(NamedTuple):
+    """What was changed in one story."""
+
+    names: frozenset[int]
+    """The names of the steps that were turned round."""
+    keys: tuple[int, ...]
+    """What it has in common with like orders of the story, change by change."""
+
+
+class _Plan(NamedTuple):
+    """An order to try, in the order in which plans are taken up."""
+
+    changes: int
+    tried: int
+    """How many plans there were before for a race of such actors."""
+    chance: int
+    directions: tuple[str, ...] = ()
+    turns: tuple[_Turn, ...] = ()
+    """What it changes, story by story."""
+
+    @property
+    def key(self) -> frozenset[int]:
+        """What it has in common with like orders, in all stories that it changes."""
+        return frozenset(turn.keys[-1] for turn in self.turns)
+
+
 def explore(
-    run: Callable[[DirectedRun], Simulation], limit: int | None, seed: int = 0
+    run: Callable[[DirectedRun], Simulation],
+    limit: int | None,
+    seed: int = 0,
+    most_changes: int = MOST_CHANGES,
 ) -> Iterator[Order]:
     """Yield runs in orders that may differ, the usual one first; at most `limit` of them.
 
     `run` simulates everything anew and asks the run that it is given at every choice. Where the
     limit leaves some out, another seed tries others.
     """
-    chance = Identities(seed)
-    waiting: list[tuple[int, int, tuple[str, ...]]] = [(0, 0, ())]
-    asked: set[tuple[str, ...]] = set()
-    seen: set[tuple[str, ...]] = set()
+    plans = _Plans(seed, most_changes)
     tried = 0
-    while waiting and (limit is None or tried < limit):
-        changes, _, directions = heapq.heappop(waiting)
-        if directions in seen:
-            continue
-        directed = DirectedRun(directions)
+    while limit is None or tried < limit:
+        plan = plans.take()
+        if plan is None:
+            return
+        directed = DirectedRun(plan.directions)
         simulation = run(directed)
         directed.close()
         tried += 1
-        actors = tuple(step.actor for step in directed.steps)
-        seen.update(actors[:length] for length in range(len(actors) + 1))
-        for other, cost in _alternatives(directed.steps):
-            if other not in asked and cost <= MOST_CHANGES:
-                asked.add(other)
-                heapq.heappush(waiting, (cost, chance.below(_MANY), other))
-        left = sum(one not in seen for _, _, one in waiting)
-        yield Order(simulation, changes, directions, left)
+        plans.learn(plan, directed.steps, text_of(simulation))
+        yield Order(simulation, plan.changes, plan.directions, plans.left())
 
 
-def _alternatives(steps: Sequence[Step]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield directions that turn round a pair of steps that meet, and their changes of order."""
-    actors = [step.actor for step in steps]
-    costs = [0]
-    for index, step in enumerate(steps):
-        goes_on = index > 0 and actors[index - 1] == step.actor
-        costs.append(costs[-1] + (not step.usual and not goes_on))
-    for later, step in enumerate(steps):
-        earlier = _last_meeting(steps, later)
-        if earlier is None:
-            continue
-        others = steps[earlier].others
-        for actor in [step.actor] if step.actor in others else others:
-            goes_on = earlier > 0 and actors[earlier - 1] == actor
-            yield (*actors[:earlier], actor), costs[earlier] + (not goes_on)
+class _Plans:
+    """The orders that are still to be tried."""
+
+    def __init__(self, seed: int, most_changes: int) -> None:
+        self._chance = Identities(seed)
+        self._most = most_changes
+        self._waiting = [_Plan(0, 0, 0)]
+        self._asked: set[frozenset[int]] = {frozenset()}
+        self._seen: dict[int, set[int]] = {}
+        """How runs began, with the keys of their turns, 0 for the usual order."""
+        self._sorts: dict[tuple[str, str], int] = {}
+        self._endings: set[str] = set()
+        self._telling: set[int] = set()
+        """The keys of turns on the way to another ending."""
+        self._elsewhere: dict[int, list[_Plan]] = {}
+        """Plans for turns in a further story, by key: of use where that ends otherwise, too."""
+
+    def take(self) -> _Plan | None:
+        """Return the next order to try, None where none is left."""
+        while self._waiting:
+            plan = heapq.heappop(self._waiting)
+            if not self._is_known(plan):
+                return plan
+        return None
+
+    def left(self) -> int:
+        """Return how many orders there are that nobody has tried."""
+        return sum(not self._is_known(one) for one in self._waiting)
+
+    def _is_known(self, plan: _Plan) -> bool:
+        """Return whether a run in the usual order, or one with a change before it, went so."""
+        if len(plan.turns) != 1:
+            return False
+        known = self._seen.get(_hashes(plan.directions)[-1], set())
+        return 0 in known or not known.isdisjoint(plan.turns[0].keys)
+
+    def learn(self, plan: _Plan, steps: Sequence[Step], ending: str) -> None:
+        """Plan what a run shows to be worth trying."""
+        keys = {key for turn in plan.turns for key in turn.keys}
+        for beginning in _hashes([step.actor for step in steps]):
+            self._seen.setdefault(beginning, set()).update(keys or {0})
+        causality = Causality(steps)
+        own = {story for turn in plan.turns for story in causality.stories(turn.names)}
+        joined, tells = len(plan.turns) > 1, ending not in self._endings
+        for race in causality.races:
+            apart = joined or (own and causality.story(race.earlier) not in own)
+            for made in self._turning(plan, steps, causality, race):
+                if not apart:
+                    self._add(made)
+                elif joined or tells:
+                    self._offer(made)
+        self._endings.add(ending)
+        if tells:
+            self._tell(keys)
+
+    def _offer(self, plan: _Plan) -> None:
+        """Try a change of a further story where that alone is on the way to another ending."""
+        key = plan.turns[-1].keys[-1]
+        if key in self._telling:
+            self._add(plan)
+        else:
+            self._elsewhere.setdefault(key, []).append(plan)
+
+    def _tell(self, keys: set[int]) -> None:
+        """Note turns on the way to another ending, and try them where other stories end so."""
+        self._telling |= keys
+        for plan in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
+            self._add(plan)
+
+    def _add(self, plan: _Plan) -> None:
+        if plan.key not in self._asked:
+            self._asked.add(plan.key)
+            heapq.heappush(self._waiting, plan)
+
+    def _turning(
+        self, plan: _Plan, steps: Sequence[Step], causality: Causality, race: Race
+    ) -> Iterator[_Plan]:
+        """Yield the orders that turn a race round, but for those that are too far off."""
+        actors = [step.actor for step in steps]
+        for turned in causality.turned(race):
+            ahead = [actors[index] for index in turned]
+            changes = _changes(steps, race.earlier) + _switches(actors[: race.earlier], ahead)
+            turns = _turns(plan, causality, race, causality.key(race, turned))
+            if len(turns) > 1:
+                # What was changed in other stories stays so, behind the turn.
+                rest = range(race.earlier, len(plan.directions))
+                ahead += [actors[index] for index in rest if index not in turned]
+                changes = plan.changes + 1
+            if ahead[0] not in steps[race.earlier].others or changes > self._most:
+                continue
+            sort = (actors[race.earlier], actors[race.later])
+            tried = self._sorts[sort] = self._sorts.get(sort, 0) + 1
+            directions = (*actors[: race.earlier], *ahead)
+            yield _Plan(changes, tried, self._chance.below(_MANY), directions, turns)
 
 
-def _last_meeting(steps: Sequence[Step], later: int) -> int | None:
-    """Return the last step before another one that it meets, of another actor."""
-    step = steps[later]
-    for index in range(later - 1, -1, -1):
-        before = steps[index]
-        if before.actor != step.actor and before.footprint.meets(step.footprint):
-            return index
-    return None
+def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Turn, ...]:
+    """Return the turns of a plan with one more, which goes on with those of its story."""
+    story = causality.story(race.earlier)
+    names = frozenset({causality.names[race.earlier], causality.names[race.later]})
+    keys: tuple[int, ...] = ()
+    others = []
+    for turn in plan.turns:
+        if story in causality.stories(turn.names):
+            names |= turn.names
+            keys += turn.keys
+        else:
+            others.append(turn)
+    return (*others, _Turn(names, (*keys, key)))
+
+
+def _switches(before: Sequence[str], ahead: Sequence[str]) -> int:
+    """Return how many changes it takes to let actors go ahead after others."""
+    at = before[-1] if before else ""
+    return sum(one != two for one, two in pairwise((at, *ahead)))
+
+
+def _changes(steps: Sequence[Step], end: int) -> int:
+    """Return how often an actor was let go before the one that was due first."""
+    count = 0
+    for index in range(end):
+        goes_on = index > 0 and steps[index - 1].actor == steps[index].actor
+        count += not steps[index].usual and not goes_on
+    return count
+
+
+def _hashes(actors: Sequence[str]) -> list[int]:
+    """Return a hash for every beginning of a list of actors."""
+    found = [0]
+    for actor in actors:
+        found.append(hash((found[-1], actor)))
+    return found

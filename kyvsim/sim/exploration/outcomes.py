@@ -1,11 +1,7 @@
 """Runs that end alike, and those that do not."""
 
-import json
-import re
 from collections.abc import Iterable
 
-from kyvsim.kube.lasting import lasting
-from kyvsim.kube.objects import metadata, text_field
 from kyvsim.model.simulation import (
     Ending,
     Hazard,
@@ -13,10 +9,8 @@ from kyvsim.model.simulation import (
     Interleavings,
     Simulation,
 )
+from kyvsim.sim.exploration.endings import text_of
 from kyvsim.sim.exploration.orders import MOST_CHANGES, Order
-from kyvsim.sim.exploration.run import FOLLOWING
-
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:
@@ -25,10 +19,10 @@ def interleavings_of(orders: Iterable[Order]) -> Interleavings:
     complete = True
     for order in orders:
         ending = Ending(order.simulation, order.changes, 1)
-        known = found.setdefault(_text_of(order.simulation), ending)
+        known = found.setdefault(text_of(order.simulation), ending)
         if known is not ending:
             shortest = min(known, ending, key=_length)
-            found[_text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
+            found[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
         complete = order.waiting == 0
     endings = tuple(found.values())
     return Interleavings(sum(one.runs for one in endings), complete, MOST_CHANGES, endings)
@@ -61,27 +55,3 @@ def _failures(simulation: Simulation) -> int:
 
 def _length(ending: Ending) -> tuple[int, int]:
     return ending.changes, len(ending.simulation.events)
-
-
-def _text_of(simulation: Simulation) -> str:
-    """Return what a user would compare: objects, hazards, what was expected."""
-    told = [
-        *(lasting(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
-        *sorted({hazard.code for hazard in simulation.hazards}),
-        *((one.text, one.met) for one in simulation.expectations),
-    ]
-    lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
-    text = _UID.sub("UID", lines)
-    for name, base in sorted(_generated_names(simulation).items()):
-        text = text.replace(name, f"{base}*")
-    return "\n".join(sorted(text.splitlines()))
-
-
-def _generated_names(simulation: Simulation) -> dict[str, str]:
-    """Return names that chance has completed, and what they begin with."""
-    every = [metadata(obj) for obj in simulation.objects]
-    return {
-        text_field(meta, "name"): text_field(meta, "generateName")
-        for meta in every
-        if text_field(meta, "generateName")
-    }

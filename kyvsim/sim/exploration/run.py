@@ -26,6 +26,7 @@ class Step(NamedTuple):
     usual: bool
     """Whether it was the one that was due first."""
     footprint: Footprint
+    task: Task
 
 
 class DirectedRun:
@@ -35,7 +36,7 @@ class DirectedRun:
         self._directions = directions
         self._store: Store | None = None
         self._seen_changes = 0
-        self._open: tuple[str, tuple[str, ...], bool] | None = None
+        self._open: tuple[tuple[str, ...], bool, Task] | None = None
         self.steps: list[Step] = []
 
     def watch(self, store: Store) -> None:
@@ -53,13 +54,14 @@ class DirectedRun:
         told = self._directions[place] if place < len(self._directions) else actors[0]
         index = actors.index(told) if told in actors else 0
         others = tuple(one for one in actors if one != actors[index])
-        self._open = (actors[index], others, index == 0)
+        self._open = (others, index == 0, near[index])
         return index
 
     def close(self) -> None:
         """Note what the step that ran last has touched."""
         if self._open is not None:
-            self.steps.append(Step(*self._open, self._touched()))
+            others, usual, task = self._open
+            self.steps.append(Step(task.actor, others, usual, self._touched(), task))
             self._open = None
 
     def _touched(self) -> Footprint:

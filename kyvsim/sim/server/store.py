@@ -50,13 +50,14 @@ class Store:
         self._defined = installed
         self.revision = 0
         self.changes: list[Change] = []
+        self._created: dict[tuple[str, str], int] = {}
         self.read_keys: set[ObjectKey] | None = None
         """Where reads are noted, if someone wants to know them."""
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
         group = split_api_version(api_version)[0]
-        if self.read_keys is not None:
+        if self.read_keys is not None and name:
             self.read_keys.add(ObjectKey(group, kind, namespace, name))
         found = self._objects.get((group, kind), {}).get((namespace, name))
         return None if found is None else in_version(found, api_version)
@@ -72,6 +73,10 @@ class Store:
             for (place, _), obj in sorted(some.items(), key=lambda item: item[0])
             if not namespace or place == namespace
         ]
+
+    def ever(self, api_version: str, kind: str) -> int:
+        """Return how many objects of a kind there have been; that counts as no read of them."""
+        return self._created.get((split_api_version(api_version)[0], kind), 0)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of everything that is there, in order of first writing."""
@@ -125,6 +130,8 @@ class Store:
         some = self._objects.setdefault((group, key.kind), {})
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
+        if old is None:
+            self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
         self._tell(Change(self.revision, old, stored))
         return stored
 

@@ -20,6 +20,10 @@ class Task(NamedTuple):
     follows: bool = False
     """Whether it waits to do what follows from something done, as a scan some time after a change;
     what comes again and again, or was set for a time, does not follow."""
+    parent: int = 0
+    """The number of the step that wanted it, 0 where it was wanted from outside."""
+    fresh: bool = False
+    """Whether it only comes after that step, and is what it is whatever that one did."""
 
 
 Choose = Callable[[Sequence[Task]], int]
@@ -48,12 +52,20 @@ class Scheduler:
         self._pending: list[Task] = []
         self._stopped: frozenset[str] = frozenset()
         self._count = 0
+        self._running = 0
+        """The number of the step that runs now."""
 
     def after(
-        self, seconds: float, actor: str, run: Callable[[], None], *, timer: bool = False
+        self,
+        seconds: float,
+        actor: str,
+        run: Callable[[], None],
+        *,
+        timer: bool = False,
+        fresh: bool = False,
     ) -> None:
         """Let `actor` run a step some seconds from now."""
-        self._add(seconds, Task(0, 0, actor, run, timer))
+        self._add(seconds, Task(0, 0, actor, run, timer, fresh=fresh))
 
     def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
         """Let `actor` do what follows from something done, on purpose some seconds later."""
@@ -65,7 +77,7 @@ class Scheduler:
         self._count += 1
         delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
         due = self.clock.elapsed + seconds + delay
-        self._pending.append(task._replace(due=due, number=self._count))
+        self._pending.append(task._replace(due=due, number=self._count, parent=self._running))
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""
@@ -118,7 +130,9 @@ class Scheduler:
         task = enabled[self._choose(enabled)]
         self._pending.remove(task)
         self.clock.move_to(task.due)
+        self._running = task.number
         task.run()
+        self._running = 0
         return True
 
     def _enabled(self, end: float) -> list[Task]:
