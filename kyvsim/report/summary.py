@@ -89,12 +89,22 @@ def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = fro
                 count(word)
                 tally.unchecked += bool(result.unchecked)
                 if word not in untold or result.note:
-                    yield Row(policy, result, word, resource)
+                    shown = _with_own_message(result, word) if result.properties else result
+                    yield Row(policy, shown, word, resource)
             tally.unchecked += len(answer.silent)
             if answer.changed:
                 before = answer.object
 
     return rows
+
+
+def _with_own_message(result: RuleResult, status: str) -> RuleResult:
+    """Return a result with the message that its properties give, for its status or for all.
+
+    upstream: pkg/utils/report/results.go
+    """
+    own = result.properties.get("message") or result.properties.get(f"{status}Message")
+    return result._replace(message=own) if own else result
 
 
 def silent_rows(response: EngineResponse) -> Iterator[Row]:

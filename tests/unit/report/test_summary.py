@@ -123,3 +123,20 @@ def test_untold_results_are_counted_all_the_same(make):
     rows_of = compile_rows(tally, audit_warn=False, untold=frozenset({"fail"}))
     assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
     assert tally.summary().failed == 1
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"failMessage": "own", "passMessage": "other"}, "own"),
+        ({"failMessage": "own", "message": "general"}, "general"),
+        ({"failMessage": "", "passMessage": "other"}, "said"),
+    ],
+)
+def test_properties_may_give_the_message_of_a_result(make, properties, message):
+    policy = make.policy("p", "r")
+    failed = make.result(policy, Phase.VALIDATE, RuleStatus.FAIL)
+    failed = failed._replace(message="said", properties=properties)
+    found = PolicyResponse(policy, Phase.VALIDATE, POD, (failed,))
+    rows = compile_rows(Tally(), audit_warn=False)(EngineResponse(POD, POD, (found,)))
+    assert [row.result.message for row in rows] == [message]
