@@ -6,9 +6,11 @@ from typing import NamedTuple
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
-from kyvsim.compile import CompileOptions, Model, PolicySet, compile_policies
+from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.advice.runs import Given, nothing_matched, of_run
+from kyvsim.context.cel_access import images_by_reference
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -89,7 +91,12 @@ def _responses(
     policies: PolicySet, read: ReadInputs, inputs: ApplyInputs
 ) -> Iterator[EngineResponse]:
     cluster = GivenObjects(objects_of((*read.resources, *read.targets, *read.shared_data)))
-    world = World(cluster, read.values)
+    world = World(
+        cluster,
+        read.values,
+        context=GivenObjects(read.context.resources) if read.context.resources else None,
+        images=images_by_reference(read.context.images),
+    )
     for document in read.resources:
         world = world._replace(arriving=document.data)
         request = creation_of(document.data, read.user, read.values)

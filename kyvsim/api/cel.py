@@ -12,7 +12,13 @@ from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.cel.kyverno.json import show_json
 from kyvsim.cel.values import type_name
-from kyvsim.context.cel_access import constants, image_access, no_services, resource_access
+from kyvsim.context.cel_access import (
+    constants,
+    image_access,
+    images_by_reference,
+    no_services,
+    resource_access,
+)
 from kyvsim.engine import GivenObjects
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
@@ -71,8 +77,8 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "images": {},
         "attestors": {},
         "attestations": {},
-        "resource": resource_access(cluster, namespace),
-        "image": image_access(context.images),
+        "resource": resource_access((cluster,), namespace),
+        "image": image_access(images_by_reference(context.images)),
         "http": no_services(),
         "globalContext": GlobalContextAccess(lambda *_: None),
     }

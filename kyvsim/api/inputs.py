@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages import CEL_KINDS, is_cel_policy
+from kyvsim.load.context_file import read_context_file
 from kyvsim.load.documents import AS_WRITTEN, STRICT, STRICT_FLOATS, Loaded, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.files import Source
@@ -20,6 +22,7 @@ from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
@@ -75,6 +78,7 @@ class ReadInputs(NamedTuple):
     exceptions: tuple[PolicyException, ...]
     values: Values | None
     user: UserInfo | None
+    context: ContextData
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether a file that every verdict depends on could not be used."""
@@ -100,7 +104,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     if inputs.exceptions_within_policies:
         written += tuple(one for one in documents if is_exception(one.data))
         documents = tuple(one for one in documents if not is_exception(one.data))
-    policies = keep(load_policies(documents))
+    policies = keep(load_policies(documents, CEL_KINDS))
     definitions = objects_of(keep(read_documents(inputs.crd_paths, stdin, AS_WRITTEN, walking)))
     resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
     if inputs.exceptions_with_resources:
@@ -116,7 +120,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     values = keep(_read_values(inputs, stdin))
     user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin))
     unusable = any(one.severity is Severity.ERROR for one in (*asked, *said[before:]))
-    said.extend(_read_context_file(inputs.context_file, stdin))
+    context = keep(_read_context(inputs.context_file, stdin, policies))
     remarks, left_out = without_left_out(said)
     return ReadInputs(
         policies,
@@ -126,6 +130,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         exceptions,
         values,
         user,
+        context,
         remarks,
         unusable,
         tuple(definitions),
@@ -178,18 +183,15 @@ def _read_strictly(path: str, stdin: bytes | None) -> Loaded:
     return read_documents((path,), stdin, STRICT_FLOATS)
 
 
-def _read_context_file(path: str, stdin: bytes | None) -> tuple[Diagnostic, ...]:
-    if not path:
-        return ()
-    documents, remarks = _read_strictly(path, stdin)
-    told = tuple(_unread(document) for document in documents)
-    return (*remarks, *told)
-
-
-def _unread(document: Document) -> Diagnostic:
-    kind = text_field(document.data, "kind") or "Context"
-    message = f"{kind} data serves CEL policies, which kyvsim does not evaluate yet: it is not used"
-    return Diagnostic("KV035", Severity.WARNING, message, document.locate(()))
+def _read_context(
+    path: str, stdin: bytes | None, policies: Iterable[Policy]
+) -> tuple[ContextData, tuple[Diagnostic, ...]]:
+    """Return the data of a context file; it is told where no policy can make use of it."""
+    found, remarks = read_context_file(path, stdin)
+    if not path or any(map(is_cel_policy, policies)):
+        return found, remarks
+    text = "context data serves CEL policies, and there is none: it is not used"
+    return found, (*remarks, Diagnostic("KV035", Severity.WARNING, text, Location(path)))
 
 
 def objects_of(documents: tuple[Document, ...]) -> tuple[Json, ...]:

@@ -12,6 +12,7 @@ from kyvsim.compile.advice.documents import (
 )
 from kyvsim.compile.advice.runs import of_policies
 from kyvsim.compile.lint import lint_policy
+from kyvsim.languages import CEL_KINDS, compile_policies, is_cel_policy
 from kyvsim.load.documents import AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.policy import load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
@@ -56,13 +57,16 @@ def lint(
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
-    policies, loaded = load_policies([document])
+    policies, loaded = load_policies([document], CEL_KINDS)
     if has_known_shape(document):
         yield from shape_diagnostics(document)
         loaded = tuple(one for one in loaded if one.code not in _NOT_EVALUATED)
     yield from loaded
     for policy in policies:
-        yield from lint_policy(policy, options)
+        if is_cel_policy(policy):
+            yield from compile_policies((policy,), options)[1]
+        else:
+            yield from lint_policy(policy, options)
 
 
 def _in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -10,15 +10,7 @@ from types import MappingProxyType
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, environment
 from kyvsim.cel.libraries import KUBERNETES
-from kyvsim.cel.libraries.authorizer import (
-    AUTHORIZER,
-    RESOURCE_CHECK,
-    Ask,
-    Authorizer,
-    Question,
-    ResourceCheck,
-    nobody,
-)
+from kyvsim.cel.libraries.authorizer import AUTHORIZER, RESOURCE_CHECK, Authorizer, ResourceCheck
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
 
@@ -95,9 +87,6 @@ def declared_type(found: CelType) -> CelType:
     return found if found.kind in _KEPT else types.DYN
 
 
-def authorizer_values(asked: Question, ask: Ask = nobody) -> tuple[Authorizer, ResourceCheck]:
-    """Return the values of `authorizer` and `authorizer.requestResource`.
-
-    The question says who is asked about, and what is requested.
-    """
-    return Authorizer(asked.user, ask), ResourceCheck(asked, ask)
+def authorizer_values(user: str) -> tuple[Authorizer, ResourceCheck]:
+    """Return the values of `authorizer` and `authorizer.requestResource` for a user."""
+    return Authorizer(user), ResourceCheck(user)

@@ -21,7 +21,9 @@ __all__ = [
     "Model",
     "PolicySet",
     "Step",
+    "compile_checked",
     "compile_policies",
+    "declare_exceptions",
     "index_policies",
 ]
 
@@ -38,18 +40,25 @@ def compile_policies(
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
-        problems = () if options.admitted else check_policy(policy)
+        found, problems = compile_checked(policy, options)
         diagnostics.extend(problems)
-        if problems:
-            continue
-        try:
-            compiled.append(compile_policy(policy, options))
-        except (QuerySyntaxError, ValueError) as error:
-            diagnostics.append(_refused(policy, error))
-            continue
-        if not options.admitted:
-            diagnostics.extend(doubts_about(policy))
+        if found is not None:
+            compiled.append(found)
     return index_policies(compiled), tuple(diagnostics)
+
+
+def compile_checked(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
+    """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
+    problems = () if options.admitted else check_policy(policy)
+    if problems:
+        return None, tuple(problems)
+    try:
+        compiled = compile_policy(policy, options)
+    except (QuerySyntaxError, ValueError) as error:
+        return None, (_refused(policy, error),)
+    return compiled, () if options.admitted else tuple(doubts_about(policy))
 
 
 def _refused(policy: Policy, error: Exception) -> Diagnostic:

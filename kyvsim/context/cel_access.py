@@ -15,20 +15,25 @@ from kyvsim.kube.objects import Json, labels
 from kyvsim.model.ports import ClusterView
 
 
-def resource_access(cluster: ClusterView, namespace: str = "") -> ResourceAccess:
-    """Return the value of `resource`: reads answered by the objects of a cluster."""
+def resource_access(clusters: Sequence[ClusterView], namespace: str = "") -> ResourceAccess:
+    """Return the value of `resource`: reads answered by the objects of the first that has them."""
 
     def get(api_version: str, resource: str, within: str, name: str) -> Any:
-        return cluster.get(api_version, _kind(cluster, api_version, resource), within, name)
+        found = (
+            one.get(api_version, _kind(one, api_version, resource), within, name)
+            for one in clusters
+        )
+        return next((obj for obj in found if obj is not None), None)
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
     ) -> Sequence[Any]:
-        kind = _kind(cluster, api_version, resource)
-        if not cluster.list(api_version, kind, ""):
-            raise LookupError(f"{resource} resource not found")
-        found = cluster.list(api_version, kind, within)
-        return [one for one in found if wanted.items() <= labels(one).items()]
+        for one in clusters:
+            kind = _kind(one, api_version, resource)
+            if one.list(api_version, kind, ""):
+                found = one.list(api_version, kind, within)
+                return [obj for obj in found if wanted.items() <= labels(obj).items()]
+        raise LookupError(f"{resource} resource not found")
 
     return ResourceAccess(get, listed, namespace)
 
@@ -39,10 +44,14 @@ def _kind(cluster: ClusterView, api_version: str, resource: str) -> str:
     return cluster.kind_of(api_version, resource)
 
 
-def image_access(images: Iterable[Json]) -> ImageDataAccess:
-    """Return the value of `image`: answers for the references that `images` name."""
-    known = {str(one.get("image")): one for one in images}
-    return ImageDataAccess(known.get)
+def images_by_reference(images: Iterable[Json]) -> dict[str, Json]:
+    """Return what is told of images, by the references that it is told for."""
+    return {str(one.get("image")): one for one in images}
+
+
+def image_access(images: Mapping[str, Json]) -> ImageDataAccess:
+    """Return the value of `image`: answers for the references that `images` have."""
+    return ImageDataAccess(images.get)
 
 
 def no_services() -> HttpAccess:

@@ -77,8 +77,9 @@ def _result(
     hindered = bool(note)
     if outcome.hints:
         note = "; ".join(filter(None, (note, *outcome.hints)))
+    told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
-        rule.rule,
+        told,
         outcome.phase or rule.phase,
         outcome.status,
         outcome.message,

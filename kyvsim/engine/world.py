@@ -1,6 +1,7 @@
 """What one evaluation knows besides policies and request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.cluster_before import ClusterBefore
@@ -21,6 +22,10 @@ class World(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
+    context: ClusterView | None = None
+    """The objects of a context file."""
+    images: Mapping[str, Json] = MappingProxyType({})
+    """What a context file tells of images, by their references."""
     arriving: Json | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
 
@@ -28,7 +33,15 @@ class World(NamedTuple):
     def outside(self) -> Outside:
         """What context entries and rules can ask."""
         mocks = self.values.mocks if self.values else NO_MOCKS
-        return Outside(self.cluster, mocks, self.answers_calls, self.sources)
+        return Outside(
+            self.cluster,
+            mocks,
+            self.answers_calls,
+            context=self.context,
+            images=self.images,
+            namespaces=self.values.namespaces if self.values else MappingProxyType({}),
+            sources=self.sources,
+        )
 
     def outside_before(self, old: Json | None) -> Outside:
         """Return what can be asked while the request is admitted: `old` is there, or nothing."""

@@ -3,25 +3,19 @@
 Codes: KV090 a document of another kind.
 """
 
-from typing import NamedTuple
-
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import AS_WRITTEN, read_documents
+from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 
-class ContextData(NamedTuple):
-    """What a context file gives."""
-
-    resources: tuple[Json, ...] = ()
-    images: tuple[Json, ...] = ()
-
-
-def read_context_file(path: str) -> tuple[ContextData, tuple[Diagnostic, ...]]:
+def read_context_file(
+    path: str, stdin: bytes | None = None
+) -> tuple[ContextData, tuple[Diagnostic, ...]]:
     """Return the data of a file of kind Context; none where no file is named."""
     if not path:
         return ContextData(), ()
-    documents, remarks = read_documents((path,), None, AS_WRITTEN)
+    documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
     said = list(remarks)
     resources: list[Json] = []
     images: list[Json] = []

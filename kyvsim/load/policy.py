@@ -26,7 +26,14 @@ _CLEANUP_KINDS = frozenset(
     for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
 )
 EXCEPTION_KINDS = frozenset({"kyverno.io/v2/PolicyException", "kyverno.io/v2beta1/PolicyException"})
+_WITH_RULES = frozenset({"ClusterPolicy", "Policy"})
 _OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
+
+
+@cache
+def _cel_schemas() -> Mapping[str, Schema]:
+    """Return the schemas of the CEL kinds, which most runs have no use for."""
+    return load_schemas("cel.json")
 
 
 @cache
@@ -36,17 +43,18 @@ def policy_schemas() -> Mapping[str, Schema]:
 
 
 def load_policies(
-    documents: Iterable[Document],
+    documents: Iterable[Document], further: frozenset[str] = frozenset()
 ) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
     """Return the policies among `documents`, and what was wrong with the others.
 
     A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
+    `further` are kinds, as apiVersion/kind, that are policies beside those that every caller takes.
     """
     policies: list[Policy] = []
     remarks: list[Diagnostic] = []
     for document in documents:
         for item in _expand(document):
-            policy, problems = _load_policy(item)
+            policy, problems = _load_policy(item, further)
             remarks.extend(problems)
             if policy is not None:
                 policies.append(policy)
@@ -74,16 +82,19 @@ def _item(document: Document, index: int, item: Json) -> Document:
     )
 
 
-def _load_policy(document: Document) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+def _load_policy(
+    document: Document, further: frozenset[str]
+) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
     if document.data is None:
         return None, ()
     name = sniff(document.data)
-    if name not in POLICY_KINDS | _CLEANUP_KINDS:
+    if name not in POLICY_KINDS | _CLEANUP_KINDS | further:
         return None, (_unsupported(document, name),)
-    data, problems = check(policy_schemas()[name], document.data)
+    schema = policy_schemas().get(name) or _cel_schemas()[name]
+    data, problems = check(schema, document.data)
     if problems:
         return None, diagnostics(document, problems)
-    if name not in _CLEANUP_KINDS and not data["spec"].get("rules"):
+    if name in POLICY_KINDS and not data["spec"].get("rules"):
         text = "the policy has no rules"
         place = document.locate(("spec",))
         return _build(data, document), (Diagnostic("KV023", Severity.WARNING, text, place),)
@@ -105,9 +116,10 @@ def _build(data: Json, document: Document) -> Policy:
         rules=rules,
         document=document,
     )
+    if "rules" in spec or policy.kind in _WITH_RULES:
+        return policy
     # The reference names the one result of a cleanup policy after the policy.
-    whole = (Rule(policy.name, spec, ("spec",)),)
-    return policy._replace(rules=whole) if policy.cleans_up else policy
+    return policy._replace(rules=(Rule(policy.name if policy.cleans_up else "", spec, ("spec",)),))
 
 
 def _unsupported(document: Document, name: str) -> Diagnostic:

@@ -24,6 +24,8 @@ class MatchFacts(NamedTuple):
     namespace_labels: Mapping[str, str]
     operation: str
     user: UserInfo | None
+    name_to_come: str = ""
+    """How the name will begin that the API server makes; "" for an object that has one."""
 
     @property
     def namespace_or_own_name(self) -> str:
@@ -52,6 +54,7 @@ def match_facts(
         namespace_labels,
         request.operation.value,
         request.user,
+        "" if text_field(meta, "name") else text_field(meta, "generateName"),
     )
 
 

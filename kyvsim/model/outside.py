@@ -1,6 +1,7 @@
 """What context entries and rules can ask besides the request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_floats
@@ -17,6 +18,12 @@ class Outside(NamedTuple):
     answers_calls: bool = True
     """Whether `cluster` answers API calls and lookups of ConfigMaps; if not, what no mock answers
     stays undefined."""
+    context: ClusterView | None = None
+    """The objects of a context file, which CEL expressions find before those of `cluster`."""
+    images: Mapping[str, Json] = MappingProxyType({})
+    """What a context file tells of images, by their references."""
+    namespaces: Mapping[str, Json] = MappingProxyType({})
+    """The Namespaces that a values file gives, by name."""
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""

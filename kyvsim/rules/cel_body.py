@@ -29,7 +29,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.source import Path
 from kyvsim.model.watch import Watch
-from kyvsim.rules.cel_authorizer import compile_ask, request_question
 from kyvsim.rules.cel_params import ParamsError, compile_params
 from kyvsim.rules.cel_request import namespace_object, request_value
 from kyvsim.rules.protocol import (
@@ -271,11 +270,11 @@ def _values(rule: _Rule, evaluation: Evaluation, *params: Json) -> list[Any]:
     values: list[Any] = [
         evaluation.object,
         request.old_object,
-        namespace_object(request, evaluation.scope.outside),
+        namespace_object(request),
         request_value(request),
         None,
         *params,
-        *authorizer_values(request_question(evaluation), compile_ask(evaluation)),
+        *authorizer_values(request.user.username if request.user else ""),
     ]
     values[4] = _Variables(rule.variables, values)
     return values

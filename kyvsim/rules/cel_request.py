@@ -6,16 +6,8 @@ the API's JSON leaves them out.
 """
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, metadata, object_key
-from kyvsim.model.outside import Outside
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.request import AdmissionRequest, UserInfo
-
-_METADATA = (
-    *("name", "generateName", "namespace", "uid", "resourceVersion", "generation"),
-    *("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
-    *("labels", "annotations", "finalizers"),
-)
-"""The fields that expressions see. upstream: k8s.io/apiserver pkg/admission/plugin/cel"""
 
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
@@ -24,7 +16,7 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
     resource = {"group": "", "version": "", "resource": ""}
-    namespace = namespace_of(request)
+    namespace = _namespace(request)
     return {
         "uid": "",
         "kind": kind,
@@ -42,23 +34,15 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
     }
 
 
-def namespace_object(request: AdmissionRequest, outside: Outside) -> dict[str, Json] | None:
-    """Return the value of `namespaceObject`: of a namespace that is not known the name alone."""
-    namespace = namespace_of(request)
+def namespace_object(request: AdmissionRequest) -> dict[str, Json] | None:
+    """Return the value of `namespaceObject`: nothing but the name is known of a namespace."""
+    namespace = _namespace(request)
     if not namespace:
         return None
-    known = outside.cluster.get("v1", "Namespace", "", namespace) if outside.answers_calls else None
-    found = known or {"metadata": {"name": namespace}}
-    meta = metadata(found)
-    return {
-        "metadata": {name: meta[name] for name in _METADATA if meta.get(name) is not None},
-        "spec": found.get("spec") or {},
-        "status": found.get("status") or {},
-    }
+    return {"metadata": {"name": namespace}, "spec": {}, "status": {}}
 
 
-def namespace_of(request: AdmissionRequest) -> str:
-    """Return the namespace of the object of a request; a Namespace lies in none."""
+def _namespace(request: AdmissionRequest) -> str:
     key = object_key(request.subject)
     return "" if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
 

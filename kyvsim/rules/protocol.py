@@ -70,6 +70,8 @@ class Outcome(NamedTuple):
     """What of the object could not be looked at, each with its reason, where upstream goes on."""
     hints: tuple[str, ...] = ()
     """What nothing answered that the rule asked for, and how to answer it."""
+    rule_name: str = ""
+    """The name that reports give, where it is not the rule's own."""
     silent: bool = False
     """Whether upstream has no result here, although something was `unchecked`."""
 

@@ -1,9 +1,11 @@
-"""Make `kyvsim/load/schemas/kyverno.json` from the structural schemas of Kyverno's CRDs.
+"""Make `kyverno.json` and `cel.json` of `kyvsim/load/schemas` from the schemas of Kyverno's CRDs.
 
-    python tests/package_data/make_schemas.py ../shared/schemas/kyverno.json
+    python tests/package_data/make_schemas.py ../shared/schemas/kyverno.json cel.json
 
-Prints the file's text. Schemas that occur more than once are written once, in `shared`, and are
-referred to by their index. Of each schema only what `kyvsim.load.structure` reads is kept.
+Prints the text of the file that is named last. The CEL kinds have a file of their own, so that
+whoever has none does not read them. Schemas that occur more than once are written once, in
+`shared`, and are referred to by their index. Of each schema only what `kyvsim.load.structure`
+reads is kept.
 """
 
 import json
@@ -26,6 +28,13 @@ KINDS = (
     "kyverno.io/v2alpha1/GlobalContextEntry",
     "kyverno.io/v2beta1/GlobalContextEntry",
 )
+CEL_KINDS = tuple(
+    f"policies.kyverno.io/{version}/{name}"
+    for name in ("ValidatingPolicy", "NamespacedValidatingPolicy")
+    for version in ("v1alpha1", "v1beta1", "v1")
+    if not (name.startswith("Namespaced") and version == "v1alpha1")
+)
+FILES = {"kyverno.json": KINDS, "cel.json": CEL_KINDS}
 share_repeated = runpy.run_path(str(Path(__file__).with_name("repeated_schemas.py")))[
     "share_repeated"
 ]
@@ -108,10 +117,10 @@ def compact(schema):
     return out
 
 
-def make(source):
-    """Return the text of the package data for the CRD schemas in `source`."""
+def make(source, file):
+    """Return the text of a file of the package data for the CRD schemas in `source`."""
     kinds = {}
-    for kind in KINDS:
+    for kind in FILES[file]:
         schema = compact(source[kind]["schema"])
         schema["properties"]["metadata"] = json.loads(json.dumps(METADATA))
         schema["required"] = sorted({*schema.get("required", ()), "metadata"})
@@ -127,4 +136,4 @@ def make(source):
 
 
 if __name__ == "__main__":
-    sys.stdout.write(make(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    sys.stdout.write(make(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), sys.argv[2]))

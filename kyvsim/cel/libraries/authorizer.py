@@ -1,10 +1,10 @@
-"""What a user may do. Who answers comes from outside; where nobody does, nothing is allowed.
+"""What a user may do. Offline nobody is asked, and nothing is allowed.
 
-Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go.
+Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; the answers are those of
+Kyverno's command line, pkg/engine/internal/authorizer.go.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -19,46 +19,10 @@ DECISION = struct("kubernetes.authorization.Decision")
 _CHECK_COST = 350_000
 
 
-class Question(NamedTuple):
-    """What is asked: whether a user may do something; of a path, or of resources."""
-
-    user: str = ""
-    verb: str = ""
-    path: str = ""
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
-class Decision(NamedTuple):
-    """The answer to a question."""
-
-    error: str = ""
-    allowed: bool = False
-    reason: str = ""
-
-    @property
-    def cel_type(self) -> CelType:
-        """Its type in expressions."""
-        return DECISION
-
-
-Ask: TypeAlias = Callable[[Question], Decision]
-"""Who answers questions."""
-
-
-def nobody(question: Question) -> Decision:
-    """Return the answer where nobody can be asked: no."""
-    return Decision("" if question.user else "no service account provided")
-
-
 class Authorizer(NamedTuple):
-    """Whom it is asked about, and who answers."""
+    """Who is asked."""
 
     user: str = ""
-    ask: Ask = nobody
 
     @property
     def cel_type(self) -> CelType:
@@ -69,8 +33,7 @@ class Authorizer(NamedTuple):
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
 
-    question: Question
-    ask: Ask = nobody
+    user: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -81,8 +44,7 @@ class PathCheck(NamedTuple):
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
-    question: Question
-    ask: Ask = nobody
+    user: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -93,8 +55,7 @@ class GroupCheck(NamedTuple):
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
-    question: Question
-    ask: Ask = nobody
+    user: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -102,10 +63,21 @@ class ResourceCheck(NamedTuple):
         return RESOURCE_CHECK
 
 
+class Decision(NamedTuple):
+    """The answer: always no."""
+
+    error: str = ""
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return DECISION
+
+
 def _path(asked: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
-    return PathCheck(Question(asked.user, path=path), asked.ask)
+    return PathCheck(asked.user)
 
 
 def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer:
@@ -118,30 +90,22 @@ def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer
     return asked._replace(user=f"system:serviceaccount:{namespace}:{name}")
 
 
-def _group(asked: Authorizer, group: str) -> GroupCheck:
-    return GroupCheck(Question(asked.user, group=group), asked.ask)
-
-
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
-    return ResourceCheck(check.question._replace(resource=resource), check.ask)
+    return ResourceCheck(check.user)
 
 
-def _narrowing(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
-    def narrowed(check: ResourceCheck, value: str) -> ResourceCheck:
-        return check._replace(question=check.question._replace(**{field: value}))
-
-    return narrowed
-
-
-def _selecting(check: ResourceCheck, _: str) -> ResourceCheck:
-    # upstream asks without selectors.
+def _narrowed(check: ResourceCheck, _: str) -> ResourceCheck:
     return check
 
 
-def _decide(check: PathCheck | ResourceCheck, verb: str) -> Decision:
-    return check.ask(check.question._replace(verb=verb))
+def _group(asked: Authorizer, _: str) -> GroupCheck:
+    return GroupCheck(asked.user)
+
+
+def _decide(check: PathCheck | ResourceCheck, _: str) -> Decision:
+    return Decision("" if check.user else "no service account provided")
 
 
 _NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
@@ -166,10 +130,9 @@ AUTHORIZATION = Library(
         ),
         function("resource", way(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
         *(
-            function(name, way(_NARROW, _narrowing(name)))
-            for name in ("subresource", "namespace", "name")
+            function(name, way(_NARROW, _narrowed))
+            for name in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")
         ),
-        *(function(name, way(_NARROW, _selecting)) for name in ("fieldSelector", "labelSelector")),
         function(
             "check",
             way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
@@ -179,8 +142,8 @@ AUTHORIZATION = Library(
             "errored", way(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
         ),
         function("error", way(_a("{Decision}.() -> string"), lambda decision: decision.error)),
-        function("allowed", way(_a("{Decision}.() -> bool"), lambda decision: decision.allowed)),
-        function("reason", way(_a("{Decision}.() -> string"), lambda decision: decision.reason)),
+        function("allowed", way(_a("{Decision}.() -> bool"), lambda _: False)),
+        function("reason", way(_a("{Decision}.() -> string"), lambda _: "")),
     ),
     types=(
         (Authorizer, AUTHORIZER),

@@ -1,0 +1,10 @@
+"""Policy languages: how policies of a kind become what the engine runs.
+
+Behind them everything knows compiled policies only. Today Kyverno's older kinds are compiled in
+`compile/`, the newer ones in `languages/cel/`.
+"""
+
+from kyvsim.languages.cel import CEL_KINDS, is_cel_policy
+from kyvsim.languages.policies import compile_policies
+
+__all__ = ["CEL_KINDS", "compile_policies", "is_cel_policy"]

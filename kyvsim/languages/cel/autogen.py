@@ -1,0 +1,96 @@
+"""Variants of a policy on Pods for the controllers that make them.
+
+The expressions are changed as texts: `object.spec` becomes the way to the Pod's template, wherever
+it stands in the whole specification.
+
+Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+
+_GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "daemonsets": "apps",
+        "deployments": "apps",
+        "replicasets": "apps",
+        "statefulsets": "apps",
+        "jobs": "batch",
+        "cronjobs": "batch",
+    }
+)
+_TEMPLATES: Mapping[str, str] = MappingProxyType(
+    {"cronjobs": "spec.jobTemplate.spec.template", "defaults": "spec.template"}
+)
+_FROM = ("object.spec", "object.metadata", "oldObject.spec", "oldObject.metadata")
+
+
+class Variant(NamedTuple):
+    """A policy's specification for some controllers."""
+
+    name: str
+    spec: Mapping[str, Json]
+
+
+def variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
+    """Yield the variants of a policy, in the order in which they are evaluated."""
+    constraints = spec.get("matchConstraints") or {}
+    if not _is_about_pods(constraints):
+        return
+    rule = constraints["resourceRules"][0]
+    wanted = _controllers(spec)
+    for name, template in _TEMPLATES.items():
+        resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
+        if not resources or not rule.get("operations"):
+            continue
+        changed: Json = _replaced({**spec, "matchConstraints": None}, template)
+        matching: dict[str, Json] = {
+            "resourceRules": [
+                {
+                    "apiGroups": [group],
+                    "apiVersions": ["v1"],
+                    "operations": rule["operations"],
+                    "resources": [one for one in resources if _GROUPS[one] == group],
+                }
+                for group in sorted({_GROUPS[one] for one in resources})
+            ]
+        }
+        if constraints.get("namespaceSelector"):
+            matching["namespaceSelector"] = constraints["namespaceSelector"]
+        yield Variant(name, {**changed, "matchConstraints": matching})
+
+
+def _controllers(spec: Mapping[str, Json]) -> list[str]:
+    """Return the controllers that a policy is derived for: all of them unless it says otherwise."""
+    controllers = ((spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
+    names = _GROUPS if controllers is None else controllers
+    return sorted(one for one in names if one in _GROUPS)
+
+
+def _is_about_pods(constraints: Json) -> bool:
+    rules: list[Json] = constraints.get("resourceRules") or []
+    selector = constraints.get("objectSelector") or {}
+    if len(rules) != 1 or any(selector.values()) or constraints.get("excludeResourceRules"):
+        return False
+    rule: Mapping[str, Json] = rules[0]
+    wanted = (("apiGroups", [""]), ("apiVersions", ["v1"]), ("resources", ["pods"]))
+    return not rule.get("resourceNames") and all(rule.get(name) == only for name, only in wanted)
+
+
+def _replaced(value: Json, template: str) -> Json:
+    """Return a value with every text in it changed."""
+    if value.__class__ is str:
+        for old in _FROM:
+            whole, _, field = old.partition(".")
+            pattern = rf"{re.escape(old)}(?!\.namespace(?![0-9A-Za-z_]))"
+            value = re.sub(pattern, f"{whole}.{template}.{field}", value)
+        return value
+    if value.__class__ is list:
+        return [_replaced(one, template) for one in value]
+    if value.__class__ is dict:
+        return {_replaced(key, template): _replaced(one, template) for key, one in value.items()}
+    return value

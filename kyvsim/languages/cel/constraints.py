@@ -1,0 +1,134 @@
+"""`matchConstraints`: which requests a policy is about.
+
+Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
+pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kyvsim.kube.discovery import is_namespaced, kind_of_plural, plural
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json
+from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
+
+_RuleTest = Callable[[MatchFacts], bool]
+
+
+class Constraints(NamedTuple):
+    """Constraints ready to run."""
+
+    matches: Predicate
+    kinds: KindIndexEntry
+    """The kinds that they can match at all; None where a wildcard keeps it open."""
+    fault: str = ""
+    """Why matching fails for each object that would match otherwise."""
+
+
+def compile_constraints(written: Json, namespace: str) -> Constraints:
+    """Return the constraints of a policy; of one without there is nothing that they match.
+
+    `namespace` is that of a namespaced policy, "" for others.
+    """
+    if not written:
+        return Constraints(lambda _: False, frozenset())
+    rules = [_compile_rule(one) for one in written.get("resourceRules") or ()]
+    excluded = [_compile_rule(one) for one in written.get("excludeResourceRules") or ()]
+    in_namespace, namespace_fault = _compile_labels(written.get("namespaceSelector"))
+    on_object, object_fault = _compile_labels(written.get("objectSelector"))
+
+    def matches(facts: MatchFacts) -> bool:
+        if namespace and facts.namespace != namespace:
+            return False
+        if in_namespace and not _fits_namespace(facts, in_namespace):
+            return False
+        if on_object and not on_object(facts.labels):
+            return False
+        if any(rule(facts) for rule in excluded):
+            return False
+        return not rules or any(rule(facts) for rule in rules)
+
+    fault = namespace_fault or object_fault
+    return Constraints(matches, _kinds(written.get("resourceRules") or ()), fault)
+
+
+def is_simple(written: Json) -> bool:
+    """Return whether constraints are one rule about kinds and nothing else."""
+    rules: list[Json] = written.get("resourceRules") or []
+    return (
+        len(rules) == 1
+        and not rules[0].get("resourceNames")
+        and not written.get("excludeResourceRules")
+        and not written.get("namespaceSelector")
+        and not written.get("objectSelector")
+    )
+
+
+def _compile_labels(
+    selector: Json,
+) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
+    """Return a selector's test, None where it takes everything or cannot be read, and the fault."""
+    if not selector or not any(selector.values()):
+        return None, ""
+    try:
+        return compile_selector(selector), ""
+    except SelectorError as error:
+        return None, str(error)
+
+
+def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
+    """Return whether a selector takes the request's namespace; objects outside of any fit."""
+    if facts.object_kind == "Namespace" and not facts.group:
+        return fits(facts.labels)
+    if not facts.namespace:
+        return True
+    own = {"kubernetes.io/metadata.name": facts.namespace}
+    return fits(facts.namespace_labels or own)
+
+
+def _compile_rule(rule: Json) -> _RuleTest:
+    groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
+    operations, resources = rule.get("operations") or (), rule.get("resources") or ()
+    names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
+
+    def fits(facts: MatchFacts) -> bool:
+        return (
+            ("*" in operations or facts.operation in operations)
+            and ("*" in groups or facts.group in groups)
+            and ("*" in versions or facts.version in versions)
+            and any(_takes(one, facts) for one in resources)
+            and (scope == "*" or (scope == "Namespaced") is _lies_in_namespace(facts))
+            and (not names or facts.name in names or _will_have_one_of(names, facts))
+        )
+
+    return fits
+
+
+def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
+    return bool(facts.name_to_come) and any(map(facts.name_to_come.startswith, names))
+
+
+def _takes(written: str, facts: MatchFacts) -> bool:
+    resource, _, part = written.partition("/")
+    own = resource_of(facts)
+    return (resource in {"*", own}) and (part in {"*", facts.subresource})
+
+
+def resource_of(facts: MatchFacts) -> str:
+    """Return the plural name of a request's kind."""
+    return plural(facts.group, facts.kind)
+
+
+def _lies_in_namespace(facts: MatchFacts) -> bool:
+    return is_namespaced(facts.group, facts.kind)
+
+
+def _kinds(rules: Iterable[Json]) -> KindIndexEntry:
+    named = [
+        kind_of_plural(group, resource.partition("/")[0])
+        for rule in rules
+        for group in rule.get("apiGroups") or ()
+        for resource in rule.get("resources") or ()
+    ]
+    # A name without a kind is a wildcard, or one that only its objects make known.
+    return frozenset(named) if named and all(named) else None

@@ -1,0 +1,125 @@
+"""Expressions of a policy with their places, and the variables that they share.
+
+Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program, compile_expression
+from kyvsim.cel.kyverno.environments import VARIABLES
+from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+
+
+class ExpressionProblem(NamedTuple):
+    """An expression that cannot be compiled."""
+
+    path: Path
+    """Its way from the policy's document."""
+    text: str
+    message: str
+    """Upstream's, with the lines that mark the place inside the expression."""
+    variant: str = ""
+    """The variant for controllers in which it stands; "" for the policy as it is written."""
+
+
+class EvaluationError(Exception):
+    """An expression that cannot be evaluated; the text is upstream's."""
+
+
+class Compiler:
+    """Compiles the expressions of one policy, and keeps what is wrong with them."""
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.problems: list[ExpressionProblem] = []
+        self._fields: dict[str, CelType] = {}
+
+    def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
+        """Return a program, or None with a problem noted."""
+        try:
+            return compile_expression(text, self.env, wanted)
+        except CompileError as error:
+            message = error.listing or f"output is expected to be of type {wanted}"
+            self.problems.append(ExpressionProblem(path, text, message))
+            return None
+
+    def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+        """Return the programs of variables by name; each may use those above it."""
+        found: dict[str, Program] = {}
+        for index, entry in enumerate(entries):
+            program = self.compile(entry["expression"], (*path, index, "expression"))
+            self._fields[entry["name"]] = program.type if program else DYN
+            self.env = self.env.with_fields(VARIABLES, dict(self._fields))
+            if program:
+                found[entry["name"]] = program
+        return found
+
+    def conditions(self, entries: Iterable[Json], path: Path) -> tuple[Program, ...]:
+        """Return the programs of conditions."""
+        programs = [
+            self.compile(entry["expression"], (*path, index, "expression"), BOOL)
+            for index, entry in enumerate(entries)
+        ]
+        return tuple(program for program in programs if program)
+
+    def annotations(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+        """Return the programs of audit annotations by key."""
+        found: dict[str, Program] = {}
+        for index, entry in enumerate(entries):
+            place = (*path, index, "valueExpression")
+            program = self.compile(entry["valueExpression"], place)
+            if program is not None and program.type.kind not in {"string", "null"}:
+                message = "output is expected to be either of type string or null_type"
+                self.problems.append(ExpressionProblem(place, entry["valueExpression"], message))
+            elif program is not None:
+                found[entry["key"]] = program
+        return found
+
+    def text(self, text: str, path: Path) -> Program | None:
+        """Return the program of an expression that gives a text; None for an empty one too."""
+        return self.compile(text, path, STRING) if text else None
+
+
+class LazyVariables(dict[str, Any]):
+    """The variables of a policy on one request, each evaluated when it is first asked for."""
+
+    def __init__(self, programs: Mapping[str, Program]) -> None:
+        super().__init__()
+        self._programs = programs
+        self._values: Sequence[Any] = ()
+
+    def see(self, values: Sequence[Any]) -> None:
+        """Take the values that the variables' own expressions see."""
+        self._values = values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._programs
+
+    def __missing__(self, name: str) -> Any:
+        found = self[name] = self._programs[name].evaluate(self._values)
+        return found
+
+
+def evaluate(program: Program, values: Sequence[Any]) -> Any:
+    """Return the value of a program; raises EvaluationError."""
+    try:
+        return program.evaluate(values)
+    except (CelError, BudgetError) as error:
+        raise EvaluationError(str(error)) from None
+
+
+def all_hold(conditions: Iterable[Program], values: Sequence[Any]) -> bool:
+    """Return whether every condition holds; raises EvaluationError unless one is false."""
+    faults: list[str] = []
+    for condition in conditions:
+        try:
+            if evaluate(condition, values) is not True:
+                return False
+        except EvaluationError as error:
+            faults.append(str(error))
+    if faults:
+        raise EvaluationError("; ".join(faults))
+    return True

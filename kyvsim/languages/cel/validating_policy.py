@@ -1,0 +1,185 @@
+"""ValidatingPolicy and NamespacedValidatingPolicy of `policies.kyverno.io`.
+
+Validations are evaluated in order; the first that is false or cannot be evaluated ends it. A
+policy has one result, whose rule has no name; what keeps it from being evaluated at all stands
+under the rule `evaluation`.
+
+Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compiler/policy.go).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import Environment, Program
+from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.cel.types import BOOL
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.options import CompileOptions
+from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.autogen import variants
+from kyvsim.languages.cel.constraints import compile_constraints
+from kyvsim.languages.cel.expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    LazyVariables,
+    all_hold,
+    evaluate,
+)
+from kyvsim.languages.cel.values import values_of
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
+
+_SPEC = ("spec",)
+_EVALUATION = "evaluation"
+
+
+class Validation(NamedTuple):
+    """One entry of `validations`."""
+
+    test: Program
+    message: str
+    message_expression: Program | None
+
+    def denial(self, index: int, values: Sequence[Any]) -> str:
+        """Return what is said where it is false."""
+        message = self.message
+        if self.message_expression is not None:
+            try:
+                message = str(evaluate(self.message_expression, values))
+            except EvaluationError as error:
+                message = f"failed to evaluate message expression: {error}"
+        return message or f"CEL expression validation failed at index {index}"
+
+
+class ValidatingPolicy(NamedTuple):
+    """A policy, or one of its variants, as programs."""
+
+    env: Environment
+    conditions: tuple[Program, ...]
+    variables: Mapping[str, Program]
+    validations: tuple[Validation, ...]
+    annotations: Mapping[str, Program]
+    ignores_faults: bool
+    """Whether conditions that cannot be evaluated count as not met."""
+
+
+def lower(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
+    """Return the policy and its variants as closures, and what is wrong with its expressions."""
+    rule, problems = _lower(policy, policy.spec, options)
+    rules, found = [rule], [*problems]
+    for one in variants(policy.spec):
+        derived, further = _lower(policy, one.spec, options)
+        rules.append(derived)
+        # What is wrong as it is written is not told again for what is derived from it.
+        found += [] if problems else [problem._replace(variant=one.name) for problem in further]
+    return CompiledPolicy(policy, tuple(rules), {}, tuple(rules)), tuple(found)
+
+
+def _lower(
+    policy: Policy, spec: Mapping[str, Json], options: CompileOptions
+) -> tuple[CompiledRule, tuple[ExpressionProblem, ...]]:
+    constraints = compile_constraints(spec.get("matchConstraints"), policy.namespace)
+    compiled, problems = _compile(policy, spec, options)
+    body = _body(compiled, policy.namespace)
+    if constraints.fault:
+        fault = Outcome(
+            RuleStatus.ERROR, f"failed to execute matching: {constraints.fault}", rule_name="match"
+        )
+        body = lambda _: fault  # noqa: E731 — as the other bodies are
+    rule = CompiledRule(
+        rule=Rule("", spec, _SPEC),
+        phase=Phase.VALIDATE,
+        matches=constraints.matches,
+        kinds=constraints.kinds,
+        entries=(),
+        preconditions=None,
+        exceptions=(),
+        weighs_exceptions=False,
+        concerns=None,
+        body=body,
+        tolerates_violations=False,
+    )
+    return rule, problems
+
+
+def _compile(
+    policy: Policy, spec: Mapping[str, Json], options: CompileOptions
+) -> tuple[ValidatingPolicy, tuple[ExpressionProblem, ...]]:
+    system = options.environment
+    compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
+    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    validations: list[Validation] = []
+    for index, entry in enumerate(spec.get("validations") or ()):
+        place = (*_SPEC, "validations", index)
+        test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
+        computed = compiler.text(
+            entry.get("messageExpression") or "", (*place, "messageExpression")
+        )
+        if test is not None:
+            validations.append(Validation(test, entry.get("message") or "", computed))
+    annotations = compiler.annotations(
+        spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
+    )
+    found = ValidatingPolicy(
+        compiler.env,
+        conditions,
+        variables,
+        tuple(validations),
+        annotations,
+        spec.get("failurePolicy") == "Ignore",
+    )
+    return found, tuple(compiler.problems)
+
+
+def _body(policy: ValidatingPolicy, namespace: str) -> CompiledBody:
+    def run(evaluation: Evaluation) -> Outcome:
+        variables = LazyVariables(policy.variables)
+        values = values_of(policy.env, evaluation, namespace, variables)
+        variables.see(values)
+        try:
+            if not all_hold(policy.conditions, values):
+                return skipped("skip")
+        except EvaluationError as error:
+            return skipped("skip") if policy.ignores_faults else _unloaded(error)
+        return _validated(policy, values)
+
+    return run
+
+
+def _validated(policy: ValidatingPolicy, values: Sequence[Any]) -> Outcome:
+    for index, validation in enumerate(policy.validations):
+        place = {"cel.validationIndex": str(index)}
+        try:
+            if evaluate(validation.test, values) is True:
+                continue
+            message = validation.denial(index, values)
+            annotations = _annotations(policy, values)
+        except EvaluationError as error:
+            return Outcome(RuleStatus.ERROR, f"error: {error}", properties=place)
+        return Outcome(RuleStatus.FAIL, message, properties={**annotations, **place})
+    try:
+        return passed("success")._replace(properties=_annotations(policy, values))
+    except EvaluationError as error:
+        return _unloaded(error)
+
+
+def _unloaded(error: EvaluationError) -> Outcome:
+    return Outcome(RuleStatus.ERROR, f"failed to load context: {error}", rule_name=_EVALUATION)
+
+
+def _annotations(policy: ValidatingPolicy, values: Sequence[Any]) -> dict[str, str]:
+    """Return the audit annotations; raises EvaluationError."""
+    found: dict[str, str] = {}
+    for key, program in policy.annotations.items():
+        try:
+            value = evaluate(program, values)
+        except EvaluationError as error:
+            raise EvaluationError(f"failed to evaluate auditAnnotation '{key}': {error}") from None
+        if value:
+            found[key] = value
+    return found

@@ -1,0 +1,88 @@
+"""Which requests `matchConstraints` take."""
+
+import pytest
+
+from kyvsim.languages.cel.constraints import compile_constraints
+from kyvsim.match import match_facts
+from kyvsim.model.request import AdmissionRequest, Operation
+
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {}}}
+
+
+def takes(written, obj=POD, labels=None, namespace="", operation=Operation.CREATE):
+    request = AdmissionRequest(operation, obj, obj)
+    facts = match_facts(request, obj, labels or {})
+    return compile_constraints(written, namespace).matches(facts)
+
+
+RULES = [
+    (RULE, True),
+    ({**RULE, "operations": ["*"], "apiGroups": ["*"], "resources": ["*"]}, True),
+    ({**RULE, "operations": ["DELETE"]}, False),
+    ({**RULE, "apiGroups": ["apps"]}, False),
+    ({**RULE, "apiVersions": ["v1beta1"]}, False),
+    ({**RULE, "resources": ["pods/exec"]}, False),
+    ({**RULE, "resources": ["pods/*"]}, True),
+    ({**RULE, "resources": ["Pod"]}, False),
+    ({**RULE, "resourceNames": ["web"]}, True),
+    ({**RULE, "resourceNames": ["we"]}, False),
+    ({**RULE, "scope": "Namespaced"}, True),
+    ({**RULE, "scope": "Cluster"}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "taken"), RULES, ids=str)
+def test_resource_rules(rule, taken):
+    assert takes({"resourceRules": [rule]}) is taken
+    excluded = {"resourceRules": [RULE], "excludeResourceRules": [rule]}
+    assert takes(excluded) is not taken
+
+
+def test_without_constraints_nothing_is_matched():
+    assert not takes(None)
+
+
+def test_a_name_that_is_yet_to_come_is_known_by_its_beginning():
+    rule = {**RULE, "resourceNames": ["web"]}
+    coming = {**POD, "metadata": {"generateName": "web-", "namespace": "shop"}}
+    assert takes({"resourceRules": [rule]}, coming)
+    assert not takes({"resourceRules": [{**rule, "resourceNames": ["eb"]}]}, coming)
+
+
+def test_selectors():
+    labelled = {"matchLabels": {"team": "a"}}
+    in_team = {"resourceRules": [RULE], "namespaceSelector": labelled}
+    assert takes(in_team, labels={"team": "a"})
+    assert not takes(in_team)
+    by_name = {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}
+    assert takes({"resourceRules": [RULE], "namespaceSelector": by_name})
+    assert not takes({"resourceRules": [RULE], "objectSelector": labelled})
+
+
+def test_a_namespace_is_selected_by_its_own_labels_and_other_cluster_objects_always():
+    rule = {**RULE, "resources": ["*"], "apiGroups": ["*"]}
+    written = {"resourceRules": [rule], "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    assert not takes(written, NAMESPACE)
+    assert takes(written, {**NAMESPACE, "metadata": {"name": "x", "labels": {"team": "a"}}})
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    assert takes(written, {**role, "metadata": {"name": "r"}})
+
+
+def test_the_kinds_that_can_match_are_known_where_no_wildcard_stands():
+    assert compile_constraints({"resourceRules": [RULE]}, "").kinds == {"Pod"}
+    rule = {**RULE, "resources": ["*"]}
+    assert compile_constraints({"resourceRules": [rule]}, "").kinds is None
+    custom = {**RULE, "apiGroups": ["example.com"], "resources": ["samples"]}
+    assert compile_constraints({"resourceRules": [custom]}, "").kinds is None
+    assert takes(
+        {"resourceRules": [custom]},
+        {"apiVersion": "example.com/v1", "kind": "Sample", "metadata": {"name": "s"}},
+    )
+
+
+def test_a_selector_that_cannot_be_read_is_a_fault():
+    bad = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
+    found = compile_constraints({"resourceRules": [RULE], "objectSelector": bad}, "")
+    assert "Near" in found.fault
