@@ -5,6 +5,7 @@ KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape
 that a comment hides.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -99,10 +100,16 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
     if lost:
         yield lost
         return
+    first = None
     try:
         first = load_first(chunk.text, floats=typing.floats, keys=typing.keys)
     except YamlError as error:
         yield _malformed(source.name, chunk, error)
+        # What is an error is told; what Kyverno makes of it all the same is evaluated.
+        if typing.keys is Keys.ONCE:
+            with contextlib.suppress(YamlError):
+                first = load_first(chunk.text, floats=typing.floats)
+    if first is None:
         return
     if first.ignored_line:
         place = Location(source.name, first.ignored_line + chunk.line - 1, 1)

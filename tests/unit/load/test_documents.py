@@ -58,9 +58,14 @@ def test_a_second_json_value_is_an_error():
     assert parse('{"a": 1}\n{"b": 2}\n') == ([], [("KV008", "f.yaml:2:1")])
 
 
-@pytest.mark.parametrize("typing", [STRICT, AS_RESOURCES, AS_WRITTEN])
-def test_duplicate_keys_are_refused(typing):
-    assert parse("a: 1\na: 2\n", typing) == ([], [("KV006", "f.yaml:2:1")])
+def test_duplicate_keys_of_policies_are_refused():
+    assert parse("a: 1\na: 2\n", STRICT) == ([], [("KV006", "f.yaml:2:1")])
+
+
+@pytest.mark.parametrize("typing", [AS_RESOURCES, AS_WRITTEN])
+def test_duplicate_keys_of_resources_are_told_and_the_last_counts(typing):
+    (document,), remarks = parse("a: 1\na: 2\n", typing)
+    assert (document.data, remarks) == ({"a": 2}, [("KV006", "f.yaml:2:1")])
 
 
 def test_a_map_may_override_what_it_merges_in_resources_only():
@@ -72,12 +77,12 @@ def test_a_map_may_override_what_it_merges_in_resources_only():
 
 def test_documents_run_together_are_told_from_other_duplicates():
     one = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
-    (remark,) = parse_documents(Source("f", one + one))
+    remark, _ = parse_documents(Source("f", one + one))
     assert remark.message.endswith(
         '"apiVersion" already set in map: is a line `---` missing before it?'
     )
     assert remark.location.line == 4
-    (remark,) = parse_documents(Source("f", f"{one}metadata: {{}}\n"))
+    remark, _ = parse_documents(Source("f", f"{one}metadata: {{}}\n"))
     assert remark.message == 'key "metadata" already set in map'
 
 
