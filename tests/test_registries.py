@@ -137,7 +137,6 @@ def test_every_advice_is_registered():
     """What a module offers to one policy is in ADVICE."""
     asked = {advice.__module__.rpartition(".")[2] for advice in ADVICE}
     asked |= {"remark", "documents"}  # what the others share; what is said of all documents
-    asked |= {"runs", "unknown_kinds", "empty_annotations", "named_nothing"}  # what runs tell too
     assert not modules("compile/advice").keys() - asked
     assert not only_once(ADVICE)
 

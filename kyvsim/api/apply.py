@@ -7,7 +7,7 @@ from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet
-from kyvsim.compile.advice.runs import Given, nothing_matched, of_run
+from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.context.cel_access import images_by_reference
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.languages import compile_policies

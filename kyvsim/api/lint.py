@@ -10,7 +10,7 @@ from kyvsim.compile.advice.documents import (
     duplicate_names,
     expired_exceptions,
 )
-from kyvsim.compile.advice.runs import of_policies
+from kyvsim.compile.idle.runs import of_policies
 from kyvsim.compile.lint import lint_policy
 from kyvsim.languages import CEL_KINDS, compile_policies, is_cel_policy
 from kyvsim.load.documents import AS_WRITTEN, STRICT, read_documents

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
-from kyvsim.compile.advice.runs import Given, of_run
+from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions

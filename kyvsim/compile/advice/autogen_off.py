@@ -6,8 +6,8 @@ Rules for controllers are derived for all rules of a policy or for none. The ann
 
 from collections.abc import Iterator
 
-from kyvsim.compile.advice.remark import warn
 from kyvsim.compile.autogen import ANNOTATION, compute_rules, hindrance
+from kyvsim.compile.remark import warn
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 

@@ -6,7 +6,7 @@ now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated
 
 from collections.abc import Iterator
 
-from kyvsim.compile.advice.remark import warn
+from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

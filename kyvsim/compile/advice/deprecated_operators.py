@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.compile.advice.remark import warn
+from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from kyvsim.compile.advice.remark import warn
+from kyvsim.compile.remark import warn
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339

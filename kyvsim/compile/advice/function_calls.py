@@ -6,8 +6,9 @@ upstream: kyverno/go-jmespath `functions.go`, CallFunction
 
 from collections.abc import Iterator, Mapping
 
-from kyvsim.compile.advice.remark import is_query, texts, warn
+from kyvsim.compile.advice.remark import is_query, texts
 from kyvsim.compile.checks.variable_text import expression_of, variables
+from kyvsim.compile.remark import warn
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.parse import Tree, parse

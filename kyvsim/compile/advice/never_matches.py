@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from kyvsim.compile.advice.remark import warn
 from kyvsim.compile.checks.empty_match import check_empty_match
 from kyvsim.compile.checks.refusal import rules_under_check
+from kyvsim.compile.remark import warn
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches

@@ -6,8 +6,9 @@ Those of a rule's own context entries and of variables `{{ }}` are read, and ref
 
 from collections.abc import Iterator
 
-from kyvsim.compile.advice.remark import is_query, texts, warn
+from kyvsim.compile.advice.remark import is_query, texts
 from kyvsim.compile.checks.allowed_variables import syntax_problem
+from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

@@ -1,20 +1,14 @@
-"""What advice shares: how a warning is made, and ways through a rule."""
+"""Ways through a rule that advice shares."""
 
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Path
 
 _FREE = frozenset(
     {"pattern", "anyPattern", "patchStrategicMerge", "data", "cel", "manifests", "value", "default"}
 )
 """Fields that hold data of the user's, in which no field of a rule stands."""
-
-
-def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagnostic:
-    """Return a warning about the node at `path` of a document."""
-    return Diagnostic(code, Severity.WARNING, message, document.locate(path))
 
 
 def is_free(path: Path) -> bool:

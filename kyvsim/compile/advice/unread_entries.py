@@ -7,7 +7,8 @@ a rule that computes names (a variable inside a variable) nothing can be said.
 import re
 from collections.abc import Iterator
 
-from kyvsim.compile.advice.remark import is_free, is_query, nodes, texts, warn
+from kyvsim.compile.advice.remark import is_free, is_query, nodes, texts
+from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.compile.advice.unknown_kinds import known_kinds, unknown_kinds
+from kyvsim.compile.idle.kinds import known_kinds, unknown_kinds
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",

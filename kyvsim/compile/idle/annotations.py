@@ -5,8 +5,8 @@ upstream: pkg/utils/report/results.go `SeverityFromString`, pkg/autogen/v1
 
 from collections.abc import Iterator
 
-from kyvsim.compile.advice.remark import warn
 from kyvsim.compile.autogen import ANNOTATION, POD_CONTROLLERS
+from kyvsim.compile.remark import warn
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import SEVERITIES, Policy
 

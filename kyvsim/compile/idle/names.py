@@ -6,8 +6,8 @@ To be asked where every policy could be used: one that was refused is no slip of
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.advice.remark import warn
 from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile.remark import warn
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import ExceptedRules, PolicyException

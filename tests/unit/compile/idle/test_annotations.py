@@ -1,11 +1,11 @@
 import pytest
 
-from kyvsim.compile.advice.empty_annotations import (
+from kyvsim.compile.autogen import ANNOTATION
+from kyvsim.compile.idle.annotations import (
     SEVERITY,
     meaningless_controllers,
     meaningless_severity,
 )
-from kyvsim.compile.autogen import ANNOTATION
 
 
 def give(policy):

@@ -10,8 +10,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.advice.remark import warn
 from kyvsim.compile.checks.refusal import filters, rules_under_check
+from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, object_key

@@ -6,13 +6,13 @@ Part of it concerns policies beside what is given, and `lint` tells it too; the 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.compile.advice.empty_annotations import (
+from kyvsim.compile.idle.annotations import (
     meaningless_controllers,
     meaningless_severity,
 )
-from kyvsim.compile.advice.named_nothing import idle_exceptions, idle_values, names_of
-from kyvsim.compile.advice.remark import warn
-from kyvsim.compile.advice.unknown_kinds import known_kinds, unknown_kinds
+from kyvsim.compile.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.compile.idle.names import idle_exceptions, idle_values, names_of
+from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -1,0 +1,9 @@
+"""How a warning about a place of a document is made."""
+
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Path
+
+
+def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagnostic:
+    """Return a warning about the node at `path` of a document."""
+    return Diagnostic(code, Severity.WARNING, message, document.locate(path))
