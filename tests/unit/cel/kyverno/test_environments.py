@@ -58,7 +58,7 @@ def compiles(text, kind):
     return True
 
 
-@pytest.mark.parametrize(("text", "kinds"), KNOWN, ids=str)
+@pytest.mark.parametrize(("text", "kinds"), KNOWN, ids=[text for text, _ in KNOWN])
 def test_what_compiles_where(text, kinds):
     assert {kind for kind in KINDS if compiles(text, kind)} == kinds
 
