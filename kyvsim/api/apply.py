@@ -8,7 +8,6 @@ from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
-from kyvsim.context.cel_access import images_by_reference
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -95,7 +94,7 @@ def _responses(
         cluster,
         read.values,
         context=GivenObjects(read.context.resources) if read.context.resources else None,
-        images=images_by_reference(read.context.images),
+        images=read.context.images,
     )
     for document in read.resources:
         world = world._replace(arriving=document.data)

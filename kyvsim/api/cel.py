@@ -15,7 +15,6 @@ from kyvsim.cel.values import type_name
 from kyvsim.context.cel_access import (
     constants,
     image_access,
-    images_by_reference,
     no_services,
     resource_access,
 )
@@ -78,7 +77,7 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "attestors": {},
         "attestations": {},
         "resource": resource_access((cluster,), namespace),
-        "image": image_access(images_by_reference(context.images)),
+        "image": image_access(context.images),
         "http": no_services(),
         "globalContext": GlobalContextAccess(lambda *_: None),
     }

@@ -3,7 +3,7 @@
 upstream: pkg/cel/libs/fake_context.go, with the objects given in place of a fake cluster's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kyvsim.cel.kyverno.http import HttpAccess
@@ -42,11 +42,6 @@ def _kind(cluster: ClusterView, api_version: str, resource: str) -> str:
     if api_version.count("/") > 1:
         raise LookupError(f"unexpected GroupVersion string: {api_version}")
     return cluster.kind_of(api_version, resource)
-
-
-def images_by_reference(images: Iterable[Json]) -> dict[str, Json]:
-    """Return what is told of images, by the references that it is told for."""
-    return {str(one.get("image")): one for one in images}
 
 
 def image_access(images: Mapping[str, Json]) -> ImageDataAccess:

@@ -10,7 +10,7 @@ from kyvsim.compile import (
     declare_exceptions,
     index_policies,
 )
-from kyvsim.languages.cel import compile_cel_policy, is_cel_policy
+from kyvsim.languages.cel import is_cel_policy
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
@@ -23,9 +23,20 @@ def compile_policies(
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
-        compile_one = compile_cel_policy if is_cel_policy(policy) else compile_checked
-        found, problems = compile_one(policy, options)
+        found, problems = _compile(policy, options)
         diagnostics.extend(problems)
         if found is not None:
             compiled.append(found)
     return index_policies(compiled), tuple(diagnostics)
+
+
+def _compile(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
+    if not is_cel_policy(policy):
+        return compile_checked(policy, options)
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        compile_cel_policy,
+    )
+
+    return compile_cel_policy(policy, options)

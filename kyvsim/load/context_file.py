@@ -18,7 +18,7 @@ def read_context_file(
     documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
     said = list(remarks)
     resources: list[Json] = []
-    images: list[Json] = []
+    images: dict[str, Json] = {}
     for document in documents:
         if text_field(document.data, "kind") != "Context":
             message = "a context file holds a document of kind `Context`"
@@ -26,8 +26,8 @@ def read_context_file(
             continue
         spec = document.data.get("spec")
         resources += _objects(spec, "resources")
-        images += _objects(spec, "images")
-    return ContextData(tuple(resources), tuple(images)), tuple(said)
+        images |= {str(one.get("image")): one for one in _objects(spec, "images")}
+    return ContextData(tuple(resources), images), tuple(said)
 
 
 def _objects(spec: Json, name: str) -> list[Json]:

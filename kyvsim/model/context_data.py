@@ -1,5 +1,7 @@
 """What a context file tells CEL expressions."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -9,4 +11,5 @@ class ContextData(NamedTuple):
     """Objects of a cluster, and what a registry tells of images."""
 
     resources: tuple[Json, ...] = ()
-    images: tuple[Json, ...] = ()
+    images: Mapping[str, Json] = MappingProxyType({})
+    """By the references that they are told for."""
