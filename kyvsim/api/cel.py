@@ -19,12 +19,11 @@ from kyvsim.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine import GivenObjects
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.request import AdmissionRequest, Operation
 
 EXPRESSION_KINDS = tuple(name for kind in KINDS for name in (kind, f"Namespaced{kind}"))
 
@@ -70,7 +69,7 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "object": obj,
         "oldObject": {},
         "namespaceObject": None,
-        "request": None if obj is None else _request(obj),
+        "request": None if obj is None else request_value(AdmissionRequest(Operation.CREATE, obj)),
         "variables": {},
         "exceptions": {"allowedImages": [], "allowedValues": []},
         "images": {},
@@ -82,28 +81,6 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "globalContext": GlobalContextAccess(lambda *_: None),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
-
-
-def _request(obj: Json) -> dict[str, Json]:
-    """Return the request that creates an object."""
-    key = object_key(obj)
-    group, version = split_api_version(key.api_version)
-    kind = {"group": group, "version": version, "kind": key.kind}
-    resource = {"group": group, "version": version, "resource": plural(group, key.kind)}
-    return {
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": text_field(metadata(obj), "name"),
-        "namespace": key.namespace,
-        "operation": "CREATE",
-        "userInfo": {},
-        "object": obj,
-        "oldObject": None,
-        "dryRun": False,
-        "options": None,
-    }
 
 
 def compile_cel(text: str, session: CelSession) -> Program:

@@ -26,7 +26,7 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
         **({"name": key.name} if key.name else {}),
         **({"namespace": namespace} if namespace else {}),
         "operation": request.operation.value,
-        "userInfo": _user(request.user),
+        "userInfo": user_value(request.user),
         "object": None,
         "oldObject": None,
         "dryRun": False,
@@ -47,7 +47,8 @@ def _namespace(request: AdmissionRequest) -> str:
     return "" if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
 
 
-def _user(user: UserInfo | None) -> dict[str, Json]:
+def user_value(user: UserInfo | None) -> dict[str, Json]:
+    """Return the value of `request.userInfo`, without fields that are empty."""
     if user is None:
         return {}
     extra = {name: list(values) for name, values in (user.extra or {}).items()}

@@ -52,18 +52,6 @@ def compile_constraints(written: Json, namespace: str) -> Constraints:
     return Constraints(matches, _kinds(written.get("resourceRules") or ()), fault)
 
 
-def is_simple(written: Json) -> bool:
-    """Return whether constraints are one rule about kinds and nothing else."""
-    rules: list[Json] = written.get("resourceRules") or []
-    return (
-        len(rules) == 1
-        and not rules[0].get("resourceNames")
-        and not written.get("excludeResourceRules")
-        and not written.get("namespaceSelector")
-        and not written.get("objectSelector")
-    )
-
-
 def _compile_labels(
     selector: Json,
 ) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:
@@ -110,13 +98,8 @@ def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
 
 def _takes(written: str, facts: MatchFacts) -> bool:
     resource, _, part = written.partition("/")
-    own = resource_of(facts)
+    own = plural(facts.group, facts.kind)
     return (resource in {"*", own}) and (part in {"*", facts.subresource})
-
-
-def resource_of(facts: MatchFacts) -> str:
-    """Return the plural name of a request's kind."""
-    return plural(facts.group, facts.kind)
 
 
 def _lies_in_namespace(facts: MatchFacts) -> bool:

@@ -15,7 +15,8 @@ from kyvsim.context.cel_access import constants, image_access, no_services, reso
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.rules.cel_request import user_value
 from kyvsim.rules.protocol import Evaluation
 
 
@@ -62,24 +63,12 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
         **({"name": key.name} if key.name else {}),
         **({"namespace": key.namespace} if key.namespace else {}),
         "operation": request.operation.value,
-        "userInfo": _user(request.user),
+        "userInfo": user_value(request.user),
         "object": None if deletes else request.object,
         "oldObject": request.old_object,
         "dryRun": False,
         "options": None,
     }
-
-
-def _user(user: UserInfo | None) -> dict[str, Json]:
-    if user is None:
-        return {}
-    found: dict[str, Json] = {
-        "username": user.username,
-        "uid": user.uid,
-        "groups": list(user.groups),
-        "extra": {name: list(values) for name, values in (user.extra or {}).items()},
-    }
-    return {name: value for name, value in found.items() if value}
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
