@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from kyvsim.cli.main import COMMANDS
 from kyvsim.compile.advice import ADVICE
 from kyvsim.compile.checks import CHECKS
 from kyvsim.compile.doubts import DOUBTS
-from kyvsim.conditions.operators import operators
+from kyvsim.conditions.operators import OPERATORS, operators
 from kyvsim.context.loaders import LOADERS
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
@@ -96,10 +97,35 @@ def test_functions_say_what_they_do():
     assert not [name for name, one in FUNCTIONS.items() if not one.note]
 
 
-def test_operators_are_those_of_the_reference():
-    """18 names: two spellings of equality, both forms of membership, order, durations."""
-    assert len(operators) == 18
-    assert all(function.__doc__ for function in operators.values())
+def test_every_operator_is_registered():
+    """A function of key and value in a file of operators is what one of OPERATORS does."""
+    held = {one.holds for one in OPERATORS}
+    for name in ("equality", "membership", "ordering"):
+        module = modules("conditions")[name]
+        offered = [
+            function
+            for function in vars(module).values()
+            if inspect.isfunction(function)
+            and function.__module__ == module.__name__
+            and function.__name__[0] != "_"
+            and [*inspect.signature(function).parameters] == ["key", "value"]
+        ]
+        assert offered
+        assert not [function.__name__ for function in offered if function not in held], name
+    assert not only_once(one.name for one in OPERATORS)
+    assert all(one.holds.__doc__ for one in OPERATORS)
+
+
+def test_successors_of_operators_are_operators():
+    named = {successor for one in OPERATORS for successor in one.successors}
+    assert named <= operators.keys()
+    assert not [one.name for one in OPERATORS if one.warned and not one.successors]
+
+
+def test_every_operator_is_tested():
+    texts = (UNIT / "conditions/test_operators.py").read_text(encoding="utf-8")
+    rows = (ROOT / "tests/differential/conditions.jsonl").read_text(encoding="utf-8")
+    assert not [name for name in operators if f'"{name}"' not in texts + rows]
 
 
 def called_in_checks():

@@ -6,13 +6,14 @@ from kyvsim.conditions.block import (
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.conditions.operators import operators, specialise
+from kyvsim.conditions.operators import OPERATORS, Operator, operators
 
 __all__ = [
+    "OPERATORS",
     "ConditionError",
     "ConditionsResult",
+    "Operator",
     "compile_conditions",
     "compile_exception_conditions",
     "operators",
-    "specialise",
 ]

@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.conditions.operators import operators, specialise
+from kyvsim.conditions.operators import Operator, operators
 from kyvsim.expr import Environment, Scope, SubstitutionError, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
@@ -204,15 +204,16 @@ def _compile_condition(data: Mapping[str, Json], env: Environment) -> _Condition
     name = data.get("operator") or ""
     key, value = (_compile_side(data.get(side), env) for side in ("key", "value"))
     message = data.get("message") or ""
-    if name not in operators:
+    operator = operators.get(name)
+    if operator is None:
         return _Condition(_unknown_operator, message, None)
     if value.constant:
-        test = specialise(name, value.value)
+        test = operator.test(value.value)
         if key.constant:
             outcome = test(key.value)
             return _Condition(lambda _: outcome, message, outcome)
         return _Condition(_with_fixed_value(key, test), message, None)
-    return _Condition(_with_both(key, value, name), message, None)
+    return _Condition(_with_both(key, value, operator), message, None)
 
 
 def _compile_side(data: Json, env: Environment) -> Template:
@@ -237,8 +238,8 @@ def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
     return holds
 
 
-def _with_both(key: Template, value: Template, name: str) -> Holds:
-    compare = operators[name]
+def _with_both(key: Template, value: Template, operator: Operator) -> Holds:
+    compare = operator.holds
     render_key, render_value = key.render, value.render
 
     def holds(scope: Scope) -> bool:

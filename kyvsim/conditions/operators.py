@@ -1,59 +1,62 @@
-"""The operators by name, and their specialisation for a value known at compile time.
+"""The operators of conditions: one record each, and nothing else of them anywhere.
 
-upstream: pkg/engine/variables/operator/operator.go.
+The order is that in which refusals list them. upstream: pkg/engine/variables/operator (operator.go,
+utils.go), pkg/validation/policy/validate.go.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.conditions import equality, membership, ordering
 from kyvsim.kube.objects import Json
 
-Operator: TypeAlias = Callable[[Json, Json], bool]
 Test: TypeAlias = Callable[[Json], bool]
 
-operators: Mapping[str, Operator] = MappingProxyType(
-    {
-        "Equal": equality.equals,
-        "Equals": equality.equals,
-        "NotEqual": equality.not_equals,
-        "NotEquals": equality.not_equals,
-        "In": membership.is_in,
-        "AnyIn": membership.any_in,
-        "AllIn": membership.all_in,
-        "NotIn": membership.is_not_in,
-        "AnyNotIn": membership.any_not_in,
-        "AllNotIn": membership.all_not_in,
-        "GreaterThan": ordering.greater_than,
-        "GreaterThanOrEquals": ordering.greater_than_or_equals,
-        "LessThan": ordering.less_than,
-        "LessThanOrEquals": ordering.less_than_or_equals,
-        "DurationGreaterThan": ordering.duration_greater_than,
-        "DurationGreaterThanOrEquals": ordering.duration_greater_than_or_equals,
-        "DurationLessThan": ordering.duration_less_than,
-        "DurationLessThanOrEquals": ordering.duration_less_than_or_equals,
-    }
+
+class Operator(NamedTuple):
+    """What an operator is called, and what it does."""
+
+    name: str
+    holds: Callable[[Json, Json], bool]
+    """Whether a condition with this key and value holds; never raises."""
+    prepare: Callable[[Json], Test] | None = None
+    """Makes the test of keys against one value; None where nothing of it can be worked out
+    beforehand."""
+    successors: tuple[str, ...] = ()
+    """The operators to use in its place, where it is on its way out."""
+    warned: bool = False
+    """Whether the admission of a policy warns of it."""
+
+    def test(self, value: Json) -> Test:
+        """Return the test of keys against one value: what can be prepared of `value` is."""
+        holds = self.holds
+        return self.prepare(value) if self.prepare else lambda key: holds(key, value)
+
+
+_EQUAL = equality.equals, equality.equals_constant
+_NOT_EQUAL = equality.not_equals, equality.not_equals_constant
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator("Equal", *_EQUAL, successors=("Equals",)),
+    Operator("Equals", *_EQUAL),
+    Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
+    Operator("NotEquals", *_NOT_EQUAL),
+    Operator("In", membership.is_in, successors=("AnyIn", "AllIn"), warned=True),
+    Operator("AnyIn", membership.any_in, membership.any_in_constant),
+    Operator("AllIn", membership.all_in, membership.all_in_constant),
+    Operator("NotIn", membership.is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
+    Operator("AnyNotIn", membership.any_not_in, membership.any_not_in_constant),
+    Operator("AllNotIn", membership.all_not_in, membership.all_not_in_constant),
+    Operator("GreaterThanOrEquals", ordering.greater_than_or_equals),
+    Operator("GreaterThan", ordering.greater_than),
+    Operator("LessThanOrEquals", ordering.less_than_or_equals),
+    Operator("LessThan", ordering.less_than),
+    Operator("DurationGreaterThanOrEquals", ordering.duration_greater_than_or_equals),
+    Operator("DurationGreaterThan", ordering.duration_greater_than),
+    Operator("DurationLessThanOrEquals", ordering.duration_less_than_or_equals),
+    Operator("DurationLessThan", ordering.duration_less_than),
 )
-"""One function `(key, value) -> bool` for each operator; none raises."""
 
-_PREPARED: Mapping[Operator, Callable[[Json], Test]] = MappingProxyType(
-    {
-        equality.equals: equality.equals_constant,
-        equality.not_equals: equality.not_equals_constant,
-        membership.any_in: membership.any_in_constant,
-        membership.all_in: membership.all_in_constant,
-        membership.any_not_in: membership.any_not_in_constant,
-        membership.all_not_in: membership.all_not_in_constant,
-    }
-)
-
-
-def specialise(name: str, value: Json) -> Test:
-    """Return the test of keys against one value: what can be prepared of `value` is.
-
-    Raises KeyError for a name that is no operator.
-    """
-    operator = operators[name]
-    prepare = _PREPARED.get(operator)
-    return (lambda key: operator(key, value)) if prepare is None else prepare(value)
+operators: Mapping[str, Operator] = MappingProxyType({one.name: one for one in OPERATORS})
+"""The same by name."""

@@ -3,23 +3,15 @@
 upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 """
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
+from kyvsim.conditions import operators
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
-_SUCCESSORS: Mapping[str, str] = MappingProxyType(
-    {
-        "In": "`AnyIn` or `AllIn`",
-        "NotIn": "`AnyNotIn` or `AllNotIn`",
-        "Equal": "`Equals`",
-        "NotEqual": "`NotEquals`",
-    }
-)
 _WAY = frozenset(
     {
         "validate", "mutate", "generate", "verifyImages", "foreach", "targets", "attestations",
@@ -33,9 +25,11 @@ def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
     """KV201: an operator that still works and has a successor."""
     for rule in policy.rules:
         for path, condition in _conditions(rule.data, rule.path):
-            operator = condition["operator"]
-            if operator in _SUCCESSORS:
-                text = f"operator `{operator}` is deprecated: use {_SUCCESSORS[operator]}"
+            name = condition["operator"]
+            operator = operators.get(name)
+            if operator is not None and operator.successors:
+                instead = " or ".join(f"`{one}`" for one in operator.successors)
+                text = f"operator `{name}` is deprecated: use {instead}"
                 yield warn(policy.document, "KV201", text, (*path, "operator"))
 
 

@@ -6,31 +6,12 @@ upstream: pkg/validation/policy/validate.go
 from collections.abc import Callable, Iterator, Sequence
 
 from kyvsim.compile.checks.refusal import RuleUnderCheck
+from kyvsim.conditions import operators
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
 
-OPERATORS = (
-    "Equal",
-    "Equals",
-    "NotEqual",
-    "NotEquals",
-    "In",
-    "AnyIn",
-    "AllIn",
-    "NotIn",
-    "AnyNotIn",
-    "AllNotIn",
-    "GreaterThanOrEquals",
-    "GreaterThan",
-    "LessThanOrEquals",
-    "LessThan",
-    "DurationGreaterThanOrEquals",
-    "DurationGreaterThan",
-    "DurationLessThanOrEquals",
-    "DurationLessThan",
-)
 _REQUESTS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"
 
@@ -141,9 +122,9 @@ def _condition_problem(condition: Json) -> tuple[str, str]:
 
 
 def _operator_problem(condition: Json) -> tuple[str, str]:
-    if condition.get("operator") in OPERATORS:
+    if condition.get("operator") in operators:
         return "", ""
-    listed = " ".join(map(quote, OPERATORS))
+    listed = " ".join(map(quote, operators))
     return "", f"entered value of `operator` is invalid. valid values: [{listed}]"
 
 

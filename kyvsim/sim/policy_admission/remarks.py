@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.compile.checks.refusal import filters, has
+from kyvsim.conditions import operators
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
@@ -38,12 +39,6 @@ _EXCLUDED = (
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 _EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
-_OLD_OPERATORS = MappingProxyType(
-    {
-        "In": ("AllIn", "AnyIn"),
-        "NotIn": ("AllNotIn", "AnyNotIn"),
-    }
-)
 
 
 def deprecation(kind: str) -> str:
@@ -151,12 +146,12 @@ def _old_operators(rule: Rule) -> Iterator[str]:
         blocks += [loop.get("preconditions"), (loop.get("deny") or {}).get("conditions")]
     for block in blocks:
         for condition in _conditions(block):
-            operator = condition.get("operator", "")
-            if operator in _OLD_OPERATORS:
-                instead = " ".join(quote(one) for one in _OLD_OPERATORS[operator])
+            operator = operators.get(condition.get("operator", ""))
+            if operator is not None and operator.warned:
+                instead = " ".join(quote(one) for one in sorted(operator.successors))
                 yield (
-                    f"Operator {operator} has been deprecated and will be removed soon. Use these"
-                    f" instead: [{instead}]"
+                    f"Operator {operator.name} has been deprecated and will be removed soon. Use"
+                    f" these instead: [{instead}]"
                 )
 
 

@@ -1,9 +1,11 @@
 import pytest
 
-from kyvsim.conditions import operators, specialise
+from kyvsim.conditions import operators
 
 TRUE = [
     ("abc", "Equals", "a*"),
+    ("abc", "Equal", "a*"),
+    (True, "NotEqual", "true"),
     ("1h", "Equals", "60m"),
     ("1h", "Equals", 3600.0),
     ("2Gi", "Equals", "2048Mi"),
@@ -39,6 +41,8 @@ TRUE = [
     (60.0, "DurationLessThanOrEquals", "1m"),
 ]
 FALSE = [
+    ("a*", "Equal", "abc"),
+    (None, "NotEqual", "a"),
     ("a*", "Equals", "abc"),
     (None, "Equals", None),
     (None, "NotEquals", "a"),
@@ -68,16 +72,11 @@ FALSE = [
 
 @pytest.mark.parametrize(("key", "name", "value"), TRUE)
 def test_holds(key, name, value):
-    assert operators[name](key, value) is True
-    assert specialise(name, value)(key) is True
+    assert operators[name].holds(key, value) is True
+    assert operators[name].test(value)(key) is True
 
 
 @pytest.mark.parametrize(("key", "name", "value"), FALSE)
 def test_holds_not(key, name, value):
-    assert operators[name](key, value) is False
-    assert specialise(name, value)(key) is False
-
-
-def test_unknown_operator():
-    with pytest.raises(KeyError):
-        specialise("Resembles", "a")
+    assert operators[name].holds(key, value) is False
+    assert operators[name].test(value)(key) is False
