@@ -277,13 +277,13 @@ def test_caches_are_bounded(path):
         assert bool(sizes) or not takes_arguments, node.name
 
 
-def test_the_order_of_phases_is_written_once():
+def test_the_order_of_stages_is_written_once():
     found = []
     for path, tree in TREES.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Tuple | ast.List):
-                phases = [ast.unparse(one) for one in node.elts]
-                if len(phases) > 2 and all(one.startswith("Phase.") for one in phases):
+                stages = [ast.unparse(one) for one in node.elts]
+                if len(stages) > 2 and all(one.startswith("Stage.") for one in stages):
                     found.append(name_of(path))
     assert found == ["kyvsim/engine/phases.py"]
 

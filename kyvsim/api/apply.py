@@ -13,7 +13,7 @@ from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.schedule import Schedule
 
 
@@ -112,7 +112,7 @@ def _second_run(
     """Return what changes the object again, or ends in an error that the first run had not."""
     known = {_place(answer, result) for answer in first.responses for result in _errors(answer)}
     found: list[PolicyResponse] = []
-    for answer in evaluate(policies, request, world, (Phase.MUTATE,)).responses:
+    for answer in evaluate(policies, request, world, (Stage.MUTATE, Stage.CEL_MUTATE)).responses:
         new = tuple(result for result in _errors(answer) if _place(answer, result) not in known)
         if answer.changed or new:
             kept = tuple(one for one in answer.results if one.status is not RuleStatus.ERROR)

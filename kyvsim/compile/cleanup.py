@@ -18,7 +18,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.watch import Watch
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
@@ -32,7 +32,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     entries = compile_entries(spec.get("context") or (), options.environment)
     rule = CompiledRule(
         rule=policy.rules[0],
-        phase=Phase.DELETE,
+        stage=Stage.DELETE,
         matches=_compile_match(policy, watch),
         kinds=None,
         entries=(),

@@ -9,7 +9,7 @@ from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Phase, Stage
 from kyvsim.rules.protocol import CompiledBody, Exclusion, Outcome
 
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
@@ -29,7 +29,7 @@ class CompiledRule(NamedTuple):
     """One rule, ready to run."""
 
     rule: Rule
-    phase: Phase
+    stage: Stage
     matches: Predicate
     kinds: KindIndexEntry
     """The kinds it can match at all; None where a wildcard keeps it open."""
@@ -49,6 +49,11 @@ class CompiledRule(NamedTuple):
     """Whether it is looked at when the request's object is in the cluster already."""
     unmatched: Outcome | None = None
     """What is said of objects that it does not match."""
+
+    @property
+    def phase(self) -> Phase:
+        """The phase that reports name."""
+        return self.stage.phase
 
 
 class CompiledPolicy(NamedTuple):

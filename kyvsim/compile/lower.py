@@ -12,7 +12,7 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import compile_template
 from kyvsim.match import compile_rule_match, kinds_of_block
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Phase, Stage
 from kyvsim.rules import RULE_TYPES
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -82,7 +82,7 @@ def _lower(
     preconditions = data.get("preconditions")
     return CompiledRule(
         rule=rule,
-        phase=rule_type.phase,
+        stage=Stage[rule_type.phase.name],
         matches=compile_rule_match(
             data.get("match"), data.get("exclude"), _namespace_of(policy), watch
         ),

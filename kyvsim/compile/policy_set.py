@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Stage
 
 
 class Step(NamedTuple):
-    """The rules of one policy that one phase runs on an object of some kind."""
+    """The rules of one policy that one stage runs on an object of some kind."""
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
@@ -18,13 +18,13 @@ class PolicySet(NamedTuple):
     """Compiled policies in the order in which they were given, indexed by kind."""
 
     policies: tuple[CompiledPolicy, ...]
-    by_kind: dict[str, dict[Phase, tuple[Step, ...]]]
-    otherwise: dict[Phase, tuple[Step, ...]]
+    by_kind: dict[str, dict[Stage, tuple[Step, ...]]]
+    otherwise: dict[Stage, tuple[Step, ...]]
     """The steps for every kind that no policy names."""
 
-    def steps(self, phase: Phase, kind: str) -> tuple[Step, ...]:
-        """Return what a phase runs on an object of a kind; rules still decide if they match."""
-        return self.by_kind.get(kind, self.otherwise)[phase]
+    def steps(self, stage: Stage, kind: str) -> tuple[Step, ...]:
+        """Return what a stage runs on an object of a kind; rules still decide if they match."""
+        return self.by_kind.get(kind, self.otherwise)[stage]
 
 
 def index_policies(policies: Iterable[CompiledPolicy]) -> PolicySet:
@@ -40,19 +40,19 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
     return named | set(policy.validating)
 
 
-def _steps(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Phase, tuple[Step, ...]]:
+def _steps(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Step, ...]]:
     return {
-        phase: tuple(
-            Step(policy, rules) for policy in policies if (rules := _rules_for(policy, phase, kind))
+        stage: tuple(
+            Step(policy, rules) for policy in policies if (rules := _rules_for(policy, stage, kind))
         )
-        for phase in Phase
+        for stage in Stage
     }
 
 
-def _rules_for(policy: CompiledPolicy, phase: Phase, kind: str) -> tuple[CompiledRule, ...]:
+def _rules_for(policy: CompiledPolicy, stage: Stage, kind: str) -> tuple[CompiledRule, ...]:
     rules = policy.rules
-    if phase is Phase.VALIDATE:
+    if stage is Stage.VALIDATE:
         rules = policy.validating.get(kind, policy.validating_others)
     return tuple(
-        rule for rule in rules if rule.phase is phase and (rule.kinds is None or kind in rule.kinds)
+        rule for rule in rules if rule.stage is stage and (rule.kinds is None or kind in rule.kinds)
     )

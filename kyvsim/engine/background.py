@@ -11,7 +11,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, match_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _NOBODY = UserInfo()
@@ -74,7 +74,7 @@ def check_rule(
     object before. `new` is None for a deletion.
     """
     rule = rule._replace(
-        phase=Phase.GENERATE, body=body, concerns=None, weighs_exceptions=False, unmatched=None
+        stage=Stage.GENERATE, body=body, concerns=None, weighs_exceptions=False, unmatched=None
     )
     if new is None:
         return _gone(rule, old)

@@ -1,21 +1,21 @@
-"""A request through all phases: the one path that every command takes."""
+"""A request through all stages: the one path that every command takes."""
 
 from collections.abc import Iterable
 
 from kyvsim.compile import PolicySet
-from kyvsim.engine.phases import PHASES
+from kyvsim.engine.phases import STAGES
 from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, Stage
 
 
 def evaluate(
     policies: PolicySet,
     request: AdmissionRequest,
     world: World,
-    phases: Iterable[Phase] = PHASES,
+    stages: Iterable[Stage] = STAGES,
 ) -> EngineResponse:
     """Return what the policies say about a request, and the object as they leave it.
 
@@ -24,15 +24,15 @@ def evaluate(
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
     current, given = request, None
-    for phase in phases:
-        source, given = (request, None) if phase is Phase.DELETE else (current, given)
-        for step in policies.steps(phase, kind):
+    for stage in stages:
+        source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
+        for step in policies.steps(stage, kind):
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:
                 given = open_request(source, world, step.policy.policy.name)
             if given is None:
                 continue
-            response = run_step(step, phase, given, world)
+            response = run_step(step, stage.phase, given, world)
             if response.results or response.silent:
                 responses.append(response)
             if response.changed:

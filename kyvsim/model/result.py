@@ -1,7 +1,7 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,6 +30,33 @@ class Phase(StrEnum):
     VALIDATE = "Validation"
     GENERATE = "Generation"
     DELETE = "Deletion"
+
+
+class Stage(Enum):
+    """A turn of the engine: what runs together before anything of the next stage does.
+
+    The older kinds have one stage for each phase; those written in CEL have their own, since they
+    run after the older ones whatever they do. `kyvsim/engine/phases.py` has the order.
+    """
+
+    MUTATE = (Phase.MUTATE, "rules")
+    VERIFY_IMAGES = (Phase.VERIFY_IMAGES, "rules")
+    VALIDATE = (Phase.VALIDATE, "rules")
+    GENERATE = (Phase.GENERATE, "rules")
+    DELETE = (Phase.DELETE, "rules")
+    NATIVE_MUTATE = (Phase.MUTATE, "Kubernetes' admission policies")
+    NATIVE_VALIDATE = (Phase.VALIDATE, "Kubernetes' admission policies")
+    CEL_MUTATE = (Phase.MUTATE, "policies in CEL")
+    CEL_VALIDATE = (Phase.VALIDATE, "policies in CEL")
+    CEL_GENERATE = (Phase.GENERATE, "policies in CEL")
+    CEL_VERIFY_IMAGES = (Phase.VERIFY_IMAGES, "policies in CEL")
+    CEL_DELETE = (Phase.DELETE, "policies in CEL")
+
+    @property
+    def phase(self) -> Phase:
+        """The phase that reports name."""
+        phase: Phase = self.value[0]
+        return phase
 
 
 class PatchedTarget(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.engine.phases import PHASES
+from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, UserInfo
@@ -16,8 +16,8 @@ from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResul
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
-_ALWAYS_ANSWERING = tuple(phase for phase in PHASES if phase is not Phase.GENERATE)
-"""Phases in which a policy that has rules answers for every object, perhaps with no result."""
+_ALWAYS_ANSWERING = tuple(stage for stage in STAGES if stage.phase is not Phase.GENERATE)
+"""Stages in which a policy that has rules answers for every object, perhaps with no result."""
 _BY_DEFAULT = ""
 """The operation of rows that name none."""
 
@@ -153,12 +153,12 @@ def _with_operation(values: Values | None, operation: str) -> Values | None:
 
 
 def _answering_phases(policies: PolicySet) -> tuple[PolicyResponse, ...]:
-    """Return an empty response for each policy and phase in which it has rules, in their order."""
+    """Return an empty response for each policy and stage in which it has rules, in their order."""
     return tuple(
-        PolicyResponse(one.policy, phase, None, ())
-        for phase in _ALWAYS_ANSWERING
+        PolicyResponse(one.policy, stage.phase, None, ())
+        for stage in _ALWAYS_ANSWERING
         for one in policies.policies
-        if any(rule.phase is phase for rule in one.rules)
+        if any(rule.stage is stage for rule in one.rules)
     )
 
 

@@ -4,11 +4,26 @@ Codes: KV150 an expression that cannot be compiled, KV151 a mode of evaluation t
 yet.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.compile.compiled import CompiledRule
+from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import validating_policy
-from kyvsim.languages.cel.expressions import ExpressionProblem
+from kyvsim.languages.cel.constraints import compile_constraints
+from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import RuleStatus
+from kyvsim.rules.protocol import CompiledBody, Outcome, failed
+
+KINDS: tuple[CelKind, ...] = (validating_policy.KIND,)
+_BY_NAME: Mapping[str, CelKind] = MappingProxyType(
+    {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
+)
 
 
 def compile_cel_policy(
@@ -20,10 +35,56 @@ def compile_cel_policy(
         text = f"kyvsim does not evaluate policies of mode {mode} yet"
         place = policy.document.locate(("spec", "evaluation", "mode"))
         return None, (Diagnostic("KV151", Severity.ERROR, text, place),)
-    compiled, problems = validating_policy.lower(policy, options)
+    compiled, problems = _lower(policy, options)
     if problems:
         return None, tuple(_diagnostic(policy, one) for one in problems)
     return compiled, ()
+
+
+def _lower(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
+    """Return the policy and its variants as closures, and what is wrong with its expressions."""
+    kind = _BY_NAME[policy.kind]
+    rule, problems = _lower_part(kind, policy, policy.spec, options)
+    rules, found = [rule], [*problems]
+    for one in kind.variants(policy.spec):
+        derived, further = _lower_part(kind, policy, one.spec, options)
+        rules.append(derived)
+        # What is wrong as it is written is not told again for what is derived from it.
+        found += [] if problems else [problem._replace(variant=one.name) for problem in further]
+    return CompiledPolicy(policy, tuple(rules), {}, ()), tuple(found)
+
+
+def _lower_part(
+    kind: CelKind, policy: Policy, spec: Mapping[str, Json], options: CompileOptions
+) -> tuple[CompiledRule, list[ExpressionProblem]]:
+    system = options.environment
+    compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
+    body = kind.compile(PolicyPart(policy, spec, compiler, options))
+    constraints = compile_constraints(
+        spec.get("matchConstraints"), policy.namespace, everything=kind.without_constraints
+    )
+    rule = CompiledRule(
+        rule=Rule(policy.name if kind.names_rules else "", spec, ("spec",)),
+        stage=kind.stage,
+        matches=constraints.matches,
+        kinds=None if kind.unmatched else constraints.kinds,
+        entries=(),
+        preconditions=None,
+        exceptions=(),
+        weighs_exceptions=False,
+        concerns=None,
+        body=_cannot_match(constraints.fault) if constraints.fault else body,
+        tolerates_violations=False,
+        unmatched=failed(kind.unmatched) if kind.unmatched else None,
+    )
+    return rule, compiler.problems
+
+
+def _cannot_match(fault: str) -> CompiledBody:
+    message = f"failed to execute matching: {fault}"
+    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name="match")
 
 
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:

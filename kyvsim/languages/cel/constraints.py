@@ -25,13 +25,14 @@ class Constraints(NamedTuple):
     """Why matching fails for each object that would match otherwise."""
 
 
-def compile_constraints(written: Json, namespace: str) -> Constraints:
-    """Return the constraints of a policy; of one without there is nothing that they match.
+def compile_constraints(written: Json, namespace: str, *, everything: bool = False) -> Constraints:
+    """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
     `namespace` is that of a namespaced policy, "" for others.
     """
-    if not written:
+    if not written and not everything:
         return Constraints(lambda _: False, frozenset())
+    written = written or {}
     rules = [_compile_rule(one) for one in written.get("resourceRules") or ()]
     excluded = [_compile_rule(one) for one in written.get("excludeResourceRules") or ()]
     in_namespace, namespace_fault = _compile_labels(written.get("namespaceSelector"))

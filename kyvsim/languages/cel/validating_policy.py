@@ -11,24 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import Environment, Program
-from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.compile.options import CompileOptions
-from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import variants
-from kyvsim.languages.cel.constraints import compile_constraints
 from kyvsim.languages.cel.expressions import (
-    Compiler,
     EvaluationError,
-    ExpressionProblem,
     LazyVariables,
     all_hold,
     evaluate,
 )
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.values import values_of
-from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
@@ -65,52 +58,8 @@ class ValidatingPolicy(NamedTuple):
     """Whether conditions that cannot be evaluated count as not met."""
 
 
-def lower(
-    policy: Policy, options: CompileOptions
-) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
-    """Return the policy and its variants as closures, and what is wrong with its expressions."""
-    rule, problems = _lower(policy, policy.spec, options)
-    rules, found = [rule], [*problems]
-    for one in variants(policy.spec):
-        derived, further = _lower(policy, one.spec, options)
-        rules.append(derived)
-        # What is wrong as it is written is not told again for what is derived from it.
-        found += [] if problems else [problem._replace(variant=one.name) for problem in further]
-    return CompiledPolicy(policy, tuple(rules), {}, tuple(rules)), tuple(found)
-
-
-def _lower(
-    policy: Policy, spec: Mapping[str, Json], options: CompileOptions
-) -> tuple[CompiledRule, tuple[ExpressionProblem, ...]]:
-    constraints = compile_constraints(spec.get("matchConstraints"), policy.namespace)
-    compiled, problems = _compile(policy, spec, options)
-    body = _body(compiled, policy.namespace)
-    if constraints.fault:
-        fault = Outcome(
-            RuleStatus.ERROR, f"failed to execute matching: {constraints.fault}", rule_name="match"
-        )
-        body = lambda _: fault  # noqa: E731 — as the other bodies are
-    rule = CompiledRule(
-        rule=Rule("", spec, _SPEC),
-        phase=Phase.VALIDATE,
-        matches=constraints.matches,
-        kinds=constraints.kinds,
-        entries=(),
-        preconditions=None,
-        exceptions=(),
-        weighs_exceptions=False,
-        concerns=None,
-        body=body,
-        tolerates_violations=False,
-    )
-    return rule, problems
-
-
-def _compile(
-    policy: Policy, spec: Mapping[str, Json], options: CompileOptions
-) -> tuple[ValidatingPolicy, tuple[ExpressionProblem, ...]]:
-    system = options.environment
-    compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
+def _compile(part: PolicyPart) -> CompiledBody:
+    spec, compiler = part.spec, part.compiler
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     validations: list[Validation] = []
@@ -133,7 +82,7 @@ def _compile(
         annotations,
         spec.get("failurePolicy") == "Ignore",
     )
-    return found, tuple(compiler.problems)
+    return _body(found, part.policy.namespace)
 
 
 def _body(policy: ValidatingPolicy, namespace: str) -> CompiledBody:
@@ -183,3 +132,8 @@ def _annotations(policy: ValidatingPolicy, values: Sequence[Any]) -> dict[str, s
         if value:
             found[key] = value
     return found
+
+
+KIND = CelKind(
+    "ValidatingPolicy", Stage.CEL_VALIDATE, _compile, variants=variants, names_rules=False
+)

@@ -12,7 +12,7 @@ from kyvsim.engine import World, open_request, run_step
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
@@ -70,9 +70,9 @@ class AdmissionController:
 
     def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Step]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""
-        for phase in (Phase.MUTATE, Phase.VERIFY_IMAGES):
-            for step in self._steps(phase, request, _mutates_trigger):
-                yield phase, step
+        for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
+            for step in self._steps(stage, request, _mutates_trigger):
+                yield stage.phase, step
 
     def _mutation_denied(
         self, review: Review, request: AdmissionRequest, response: PolicyResponse
@@ -117,7 +117,7 @@ class AdmissionController:
         return None
 
     def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
-        steps = self._steps(Phase.VALIDATE, request, _any_rule)
+        steps = self._steps(Stage.VALIDATE, request, _any_rule)
         answers = (self._run(step, Phase.VALIDATE, request) for step in steps)
         return tuple(one for one in answers if one is not None and one.results)
 
@@ -140,10 +140,10 @@ class AdmissionController:
         return response._replace(results=kept)
 
     def _steps(
-        self, phase: Phase, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
+        self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
     ) -> Iterator[Step]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for step in self._cache.index.steps(phase, kind):
+        for step in self._cache.index.steps(stage, kind):
             if step.policy.policy.spec.get("admission") is False:
                 continue
             rules = tuple(filter(keep, step.rules))

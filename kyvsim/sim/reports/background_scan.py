@@ -19,7 +19,7 @@ from kyvsim.kube.objects import (
 )
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import (
     applied,
@@ -35,7 +35,7 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
 _ACTOR = "scan"
-_PHASES = (Phase.VALIDATE, Phase.VERIFY_IMAGES)
+_STAGES = (Stage.VALIDATE, Stage.VERIFY_IMAGES)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 _UNSCANNED_GROUPS = frozenset({"reports.kyverno.io", "wgpolicyk8s.io", "kyverno.io"})
 
@@ -91,11 +91,11 @@ class _Scanner:
         group = split_api_version(key.api_version)[0]
         if group in _UNSCANNED_GROUPS or key.kind == "Event":
             return False
-        return any(True for phase in _PHASES for _ in self._steps(phase, key.kind, ""))
+        return any(True for stage in _STAGES for _ in self._steps(stage, key.kind, ""))
 
-    def _steps(self, phase: Phase, kind: str, namespace: str) -> Iterator[Step]:
-        """Yield what a phase runs on a kind in the background; "" is any namespace."""
-        for step in self._kyverno.cache.index.steps(phase, kind):
+    def _steps(self, stage: Stage, kind: str, namespace: str) -> Iterator[Step]:
+        """Yield what a stage runs on a kind in the background; "" is any namespace."""
+        for step in self._kyverno.cache.index.steps(stage, kind):
             policy = step.policy.policy
             placed = not namespace or policy.namespace in {"", namespace}
             if placed and policy.background and is_reported(policy):
@@ -127,9 +127,9 @@ class _Scanner:
         """Yield what policies say of an object as if nobody in particular created it now."""
         key = object_key(obj)
         request = creation_of(obj, None, None)
-        for phase in _PHASES:
-            for step in self._steps(phase, key.kind, key.namespace):
-                response = self._run(step, phase, request)
+        for stage in _STAGES:
+            for step in self._steps(stage, key.kind, key.namespace):
+                response = self._run(step, stage.phase, request)
                 if response is not None and response.results:
                     yield response
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Stage
 
 DENY = {"validate": {"message": "no", "deny": {}}}
 MERGE = {"mutate": {"patchStrategicMerge": {"spec": {"a": "b"}}}}
@@ -15,10 +15,10 @@ def on(*kinds, **body):
     }
 
 
-def steps(compiled, phase, kind):
+def steps(compiled, stage, kind):
     return [
         (step.policy.policy.name, [rule.rule.name for rule in step.rules])
-        for step in compiled.steps(phase, kind)
+        for step in compiled.steps(stage, kind)
     ]
 
 
@@ -32,21 +32,21 @@ def indexed(compiled, policy):
 
 
 @pytest.mark.parametrize(
-    ("phase", "kind", "found"),
+    ("stage", "kind", "found"),
     [
-        (Phase.VALIDATE, "Pod", [("two", ["pods"]), ("wild", ["some"])]),
-        (Phase.VALIDATE, "Service", [("two", ["services"]), ("wild", ["some"])]),
-        (Phase.VALIDATE, "Deployment", [("two", ["autogen-pods"]), ("wild", ["some"])]),
-        (Phase.VALIDATE, "CronJob", [("two", ["autogen-cronjob-pods"]), ("wild", ["some"])]),
-        (Phase.VALIDATE, "Secret", [("wild", ["some"])]),
-        (Phase.MUTATE, "Service", [("changes", ["merge"])]),
-        (Phase.MUTATE, "Pod", []),
-        (Phase.GENERATE, "Pod", []),
+        (Stage.VALIDATE, "Pod", [("two", ["pods"]), ("wild", ["some"])]),
+        (Stage.VALIDATE, "Service", [("two", ["services"]), ("wild", ["some"])]),
+        (Stage.VALIDATE, "Deployment", [("two", ["autogen-pods"]), ("wild", ["some"])]),
+        (Stage.VALIDATE, "CronJob", [("two", ["autogen-cronjob-pods"]), ("wild", ["some"])]),
+        (Stage.VALIDATE, "Secret", [("wild", ["some"])]),
+        (Stage.MUTATE, "Service", [("changes", ["merge"])]),
+        (Stage.MUTATE, "Pod", []),
+        (Stage.GENERATE, "Pod", []),
     ],
 )
-def test_the_steps_of_a_kind(indexed, phase, kind, found):
-    assert steps(indexed, phase, kind) == found
+def test_the_steps_of_a_kind(indexed, stage, kind, found):
+    assert steps(indexed, stage, kind) == found
 
 
 def test_no_policies_have_no_steps(compiled):
-    assert compiled().steps(Phase.VALIDATE, "Pod") == ()
+    assert compiled().steps(Stage.VALIDATE, "Pod") == ()

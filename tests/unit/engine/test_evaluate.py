@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kyvsim.compile import Step
 from kyvsim.engine import GivenObjects, World, evaluate
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Phase, Stage
 
 LABELLED = {"metadata": {"labels": {"app": "?*"}}}
 ADD_LABEL = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"+(app)": "made"}}}}}
@@ -182,16 +182,16 @@ def test_policies_that_change_nothing_may_stand_in_any_order(
 def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, obj):
     indexed = compiled(*made(policy, bodies))
     # Every policy's own rules for the kind, without a look at the kinds they name.
-    everything = {phase: tuple(every_step(indexed, phase, obj["kind"])) for phase in Phase}
+    everything = {stage: tuple(every_step(indexed, stage, obj["kind"])) for stage in Stage}
     unindexed = indexed._replace(by_kind={}, otherwise=everything)
     world = World(GivenObjects([obj]))
     request = request_for(obj)
     assert evaluate(indexed, request, world) == evaluate(unindexed, request, world)
 
 
-def every_step(indexed, phase, kind):
+def every_step(indexed, stage, kind):
     for one in indexed.policies:
         chosen = one.rules
-        if phase is Phase.VALIDATE:
+        if stage is Stage.VALIDATE:
             chosen = one.validating.get(kind, one.validating_others)
-        yield Step(one, tuple(rule for rule in chosen if rule.phase is phase))
+        yield Step(one, tuple(rule for rule in chosen if rule.stage is stage))

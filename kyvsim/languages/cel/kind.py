@@ -1,0 +1,39 @@
+"""What a kind of policy in CEL is: a value that names it and compiles what is its own."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kyvsim.compile.options import CompileOptions
+from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.autogen import Variant
+from kyvsim.languages.cel.expressions import Compiler
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Stage
+from kyvsim.rules.protocol import CompiledBody
+
+
+class PolicyPart(NamedTuple):
+    """A policy as it is written, or one of its variants, about to be compiled."""
+
+    policy: Policy
+    spec: Mapping[str, Json]
+    """The specification of this variant."""
+    compiler: Compiler
+    """Compiles its expressions, and keeps what is wrong with them."""
+    options: CompileOptions
+
+
+class CelKind(NamedTuple):
+    """One kind, and its namespaced twin `Namespaced…`."""
+
+    name: str
+    stage: Stage
+    compile: Callable[[PolicyPart], CompiledBody]
+    variants: Callable[[Mapping[str, Json]], Iterable[Variant]] = lambda _: ()
+    """What a specification becomes for the controllers of Pods, besides itself."""
+    names_rules: bool = True
+    """Whether results name the policy as their rule, too; otherwise their rule has no name."""
+    without_constraints: bool = False
+    """Whether a policy without `matchConstraints` matches everything; otherwise it does nothing."""
+    unmatched: str = ""
+    """What is said of objects that the policy does not match, as a failure; "" for nothing."""
