@@ -311,3 +311,8 @@ def test_the_same_input_gives_the_same_bytes():
     }
     assert len(outputs) == 1
     assert len(outputs.pop()) > 1000
+
+
+def test_no_module_of_the_product_is_called_as_a_test_is():
+    names = [name_of(path) for path in TREES]
+    assert not [name for name in names if re.match(r"test(_.*)?\.py$", name.rpartition("/")[2])]

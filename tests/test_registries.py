@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.cli.main import COMMANDS
+from kyvsim.cli.main import COMMANDS, module_of
 from kyvsim.compile.advice import ADVICE
 from kyvsim.compile.checks import CHECKS
 from kyvsim.compile.doubts import DOUBTS
@@ -184,7 +184,7 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    kinds = ("chainsaw", "coverage", "lint", "test", "timeline")
+    kinds = ("chainsaw", "coverage", "lint", "suite", "timeline")
     tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
     choosers = (PACKAGE / "cli/apply_formats.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)
@@ -199,7 +199,7 @@ def test_every_format_can_be_chosen():
 
 def test_every_command_is_listed():
     commands = [name for name, module in modules("cli").items() if hasattr(module, "command")]
-    assert sorted(COMMANDS) == sorted(commands)
+    assert sorted(map(module_of, COMMANDS)) == sorted(commands)
     for name in commands:
         assert importlib.import_module(f"kyvsim.cli.{name}").command.help
 

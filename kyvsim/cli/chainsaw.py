@@ -15,7 +15,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_tally
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
 

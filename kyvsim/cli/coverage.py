@@ -10,10 +10,10 @@ from kyvsim.cli.options import Decorator
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
 from kyvsim.model.coverage import Coverage
-from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 from kyvsim.report.coverage_text import percent_text
-from kyvsim.report.test_run import reaches_enough
+from kyvsim.report.suite_run import reaches_enough
 
 _OPTIONS = ("coverage", "coverage_report", "coverage_threshold")
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import stat
 
-from kyvsim.api.test_update import FileText, Updates
+from kyvsim.api.suite_update import FileText, Updates
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import safe_line
 

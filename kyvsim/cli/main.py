@@ -27,6 +27,14 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """Commands and what they do; each is `command` in the module of its name, loaded when called."""
 
+_ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
+"""Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
+
+
+def module_of(command: str) -> str:
+    """Return the name of the module in which a command lies."""
+    return _ELSEWHERE.get(command, command)
+
 
 class _Commands(click.Group):
     """A group that imports a command's module only when the command is called."""
@@ -39,7 +47,9 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"kyvsim.cli.{cmd_name}").command
+        command = importlib.import_module(
+            f"kyvsim.cli.{_ELSEWHERE.get(cmd_name, cmd_name)}"
+        ).command
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(

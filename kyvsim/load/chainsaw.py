@@ -25,7 +25,7 @@ from kyvsim.load.chainsaw_blocks import (
 from kyvsim.load.documents import STRICT, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import sniff
-from kyvsim.load.test_manifest import find_manifests
+from kyvsim.load.suite_manifest import find_manifests
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.model.chainsaw import ChainsawReport
 from kyvsim.report import chainsaw_json, chainsaw_junit, chainsaw_text
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 FORMATS: Mapping[str, Callable[[ChainsawReport, Sight], Iterator[str]]] = MappingProxyType(
     {

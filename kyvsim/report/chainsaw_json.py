@@ -7,7 +7,7 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.report.chainsaw_run import chainsaw_tally, shown
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.json_text import to_json
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 
 def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:

@@ -6,7 +6,7 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.chainsaw_run import chainsaw_tally
 from kyvsim.report.junit_xml import attributes, escaped
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 
 def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:

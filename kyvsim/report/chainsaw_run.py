@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.report.style import counted
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 
 class ChainsawTally(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.test_suite import ExpectedRow, RowOutcome
+from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.judge import judge_row
 from kyvsim.suite.run import SuiteInputs
 from kyvsim.suite.select import Bench, select_rows

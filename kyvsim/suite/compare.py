@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels, metadata, object_key
-from kyvsim.model.test_suite import Difference
+from kyvsim.model.suite import Difference
 
 _GENERATE_LABEL = "generate.kyverno.io/"
 

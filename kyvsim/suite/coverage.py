@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
 from kyvsim.model.source import Path
-from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.model.suite import ExpectedRow
 from kyvsim.model.watch import Place, Seen
 from kyvsim.suite.meaning import resources_meant
 from kyvsim.suite.run import Begin, SuiteInputs, object_keys

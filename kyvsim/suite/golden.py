@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
-from kyvsim.model.test_suite import Golden
+from kyvsim.model.suite import Golden
 from kyvsim.suite.compare import comparable
 
 _GENERATE_LABEL = "generate.kyverno.io/"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.test_suite import ExpectedRow, RowOutcome
+from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources_meant
 from kyvsim.suite.run import Answers, SuiteInputs
 from kyvsim.suite.select import Bench, generated_name, outcome

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.model.test_suite import ExpectedRow, ResourceSpec
+from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import listed
 from kyvsim.suite.run import SuiteInputs, object_keys
 from kyvsim.suite.spelling import likely

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.compare import Files
 from kyvsim.suite.golden import unmarked
 from kyvsim.suite.judge import judge_row

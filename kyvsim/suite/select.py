@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.test_suite import ExpectedRow, ResourceSpec, RowOutcome
+from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import Answers, Observed
 from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status

@@ -6,7 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/test/filter
 from typing import NamedTuple
 
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.model.suite import ExpectedRow
 
 
 class SelectorError(ValueError):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult, RuleStatus
-from kyvsim.model.test_suite import Difference, ExpectedRow, Golden
+from kyvsim.model.suite import Difference, ExpectedRow, Golden
 from kyvsim.suite.compare import Comparison, Files, compare_any
 
 _PATCHED = "Patched resource didn't match the patched resource in the test"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kyvsim.api.test_cases import Case, OpenManifest, open_manifest, read_cases
+from kyvsim.api.suite_cases import Case, OpenManifest, open_manifest, read_cases
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.model.test_suite import Manifest, RowOutcome
+from kyvsim.model.suite import Manifest, RowOutcome
 from kyvsim.report.style import safe_line, safe_text
-from kyvsim.report.test_diff import diff_text
+from kyvsim.report.suite_diff import diff_text
 
 
 class ManifestFile(pytest.File):

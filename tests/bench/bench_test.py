@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-from kyvsim.api.test import SuiteRun, run_tests
-from kyvsim.report.test_run import suite_ending
+from kyvsim.api.suite import SuiteRun, run_tests
+from kyvsim.report.suite_run import suite_ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = ROOT.parent / "shared/conformance/suite"

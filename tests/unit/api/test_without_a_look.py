@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.test import Reading, SuiteRun, run_tests
+from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.load.files import Source
 from kyvsim.suite.selector import parse_selector
 

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from kyvsim.api import test as api
+from kyvsim.api import suite as api
 
 POLICY = """
 apiVersion: kyverno.io/v1

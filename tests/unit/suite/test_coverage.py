@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api import test as api
+from kyvsim.api import suite as api
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.watch import NO_WATCH, Place, Watch
 from kyvsim.report.coverage_text import path_text

@@ -1,4 +1,4 @@
-from kyvsim.model.test_suite import Golden
+from kyvsim.model.suite import Golden
 from kyvsim.suite.golden import same, unmarked, wanted_by_file
 
 

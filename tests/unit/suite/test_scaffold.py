@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.api.test_create import Creation, create_test
+from kyvsim.api.suite_create import Creation, create_test
 
 POLICY = """
 apiVersion: kyverno.io/v1

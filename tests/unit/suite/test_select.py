@@ -89,7 +89,7 @@ spec:
 
 
 def test_rows_of_an_invalid_policy_are_skipped(manifest_of):
-    from kyvsim.api import test as api  # noqa: PLC0415 — beside its only use
+    from kyvsim.api import suite as api  # noqa: PLC0415 — beside its only use
 
     bodyless = """
 apiVersion: kyverno.io/v1

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.model.test_suite import ExpectedRow
+from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.selector import SelectorError, parse_selector
 
 

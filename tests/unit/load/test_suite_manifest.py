@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load import test_manifest as loader
+from kyvsim.load import suite_manifest as loader
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.test_suite import Difference
+from kyvsim.model.suite import Difference
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.style import MARK_LOOKS, Paint, safe_text

@@ -6,11 +6,11 @@ A case is an expected row for one of the resources that it names; rows are read 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kyvsim.api.test import bench_of, no_rows, placed
-from kyvsim.api.test_inputs import read_test
-from kyvsim.load.test_manifest import read_manifests
+from kyvsim.api.suite import bench_of, no_rows, placed
+from kyvsim.api.suite_inputs import read_test
+from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.test_suite import ExpectedRow, Manifest, RowOutcome
+from kyvsim.model.suite import ExpectedRow, Manifest, RowOutcome
 from kyvsim.suite.check import check_rows
 
 _ALL = "*"

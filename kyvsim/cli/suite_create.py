@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from kyvsim.api.test_create import Created, Creation, create_test
-from kyvsim.api.test_update import FileText
+from kyvsim.api.suite_create import Created, Creation, create_test
+from kyvsim.api.suite_update import FileText
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file

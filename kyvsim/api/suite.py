@@ -10,14 +10,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.jobs import processors
-from kyvsim.api.test_inputs import ManifestInputs, read_test
+from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.load.stamps import stamp
-from kyvsim.load.test_manifest import find_manifests, read_manifests
+from kyvsim.load.suite_manifest import find_manifests, read_manifests
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.source import Location
-from kyvsim.model.test_suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.wording import listed
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.coverage import Recorder, together

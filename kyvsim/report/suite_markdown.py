@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.model.test_suite import SuiteOutcome
-from kyvsim.report.test_rows import cells, columns
-from kyvsim.report.test_run import Sight, shown_rows, summary_line
+from kyvsim.model.suite import SuiteOutcome
+from kyvsim.report.suite_rows import cells, columns
+from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from kyvsim.api.test import Reading, SuiteRun, run_tests
-from kyvsim.api.test_update import plan_updates
-from kyvsim.api.test_watch import Round
+from kyvsim.api.suite import Reading, SuiteRun, run_tests
+from kyvsim.api.suite_update import plan_updates
+from kyvsim.api.suite_watch import Round
 from kyvsim.cli.closing import close
 from kyvsim.cli.coverage import (
     CoverageWish,
@@ -21,15 +21,15 @@ from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options, strict_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
-from kyvsim.cli.test_create import create
-from kyvsim.cli.test_watch import FOR_PEOPLE, MACHINE, check_watch, watch
+from kyvsim.cli.suite_create import create
+from kyvsim.cli.suite_watch import FOR_PEOPLE, MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
-from kyvsim.model.test_suite import Demands, SuiteOutcome
+from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.style import safe_line
-from kyvsim.report.test_diff import diff_text
-from kyvsim.report.test_formats import FORMATS
-from kyvsim.report.test_run import Sight, every_diagnostic, everything_left_out, suite_ending
+from kyvsim.report.suite_diff import diff_text
+from kyvsim.report.suite_formats import FORMATS
+from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
 
 _HELP = """Run tests of policies: manifests that say what policies are expected to do.

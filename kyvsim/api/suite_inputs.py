@@ -28,7 +28,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
-from kyvsim.model.test_suite import ExpectedRow, Manifest
+from kyvsim.model.suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
 from kyvsim.model.watch import Listener
 from kyvsim.suite.compare import Files

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
-from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.style import safe_line, safe_text
-from kyvsim.report.test_diff import diff_text
-from kyvsim.report.test_rows import reason
-from kyvsim.report.test_run import Sight, every_diagnostic, tally_of
+from kyvsim.report.suite_diff import diff_text
+from kyvsim.report.suite_rows import reason
+from kyvsim.report.suite_run import Sight, every_diagnostic, tally_of
 
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.junit_xml import attributes, escaped
-from kyvsim.report.test_diff import diff_text
-from kyvsim.report.test_rows import reason
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_diff import diff_text
+from kyvsim.report.suite_rows import reason
+from kyvsim.report.suite_run import Sight
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

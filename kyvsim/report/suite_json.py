@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Location
-from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
-from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
+from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

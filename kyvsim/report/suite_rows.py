@@ -1,8 +1,8 @@
 """Rows of tests as cells of a table."""
 
-from kyvsim.model.test_suite import RowOutcome
+from kyvsim.model.suite import RowOutcome
 from kyvsim.report.style import safe_line
-from kyvsim.report.test_run import Sight
+from kyvsim.report.suite_run import Sight
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
 

@@ -9,7 +9,7 @@ from kyvsim.kube.yaml_chunks import Chunk, split_chunks
 from kyvsim.kube.yaml_text import load_first
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
-from kyvsim.model.test_suite import Golden, ManifestOutcome, SuiteOutcome
+from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.subject import title
 from kyvsim.suite.golden import Wanted, same, wanted_by_file

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
-from kyvsim.api.test_inputs import read_test
-from kyvsim.api.test_update import FileText
+from kyvsim.api.suite_inputs import read_test
+from kyvsim.api.suite_update import FileText
 from kyvsim.kube.objects import Json
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
-from kyvsim.model.test_suite import Manifest
+from kyvsim.model.suite import Manifest
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, observe

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.test_watch import INTERVAL
-from kyvsim.cli import test_watch
-from kyvsim.cli.test_watch import Clock
+from kyvsim.api.suite_watch import INTERVAL
+from kyvsim.cli import suite_watch
+from kyvsim.cli.suite_watch import Clock
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "fixtures/tests"
@@ -43,7 +43,7 @@ def watched(monkeypatch, kyvsim):
                 raise KeyboardInterrupt
 
         clock = Clock(sleep, lambda: datetime(2026, 1, 2, 14, 3, 22, tzinfo=UTC))
-        monkeypatch.setattr("kyvsim.cli.test.MACHINE", clock)
+        monkeypatch.setattr("kyvsim.cli.suite.MACHINE", clock)
         return kyvsim("test", "--watch", *arguments)
 
     return watch
@@ -86,7 +86,7 @@ def test_an_interrupt_before_anything_is_known_has_its_own_status(watched, monke
     def interrupted(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kyvsim.api.test.read_manifests", interrupted)
+    monkeypatch.setattr("kyvsim.api.suite.read_manifests", interrupted)
     assert watched([str(FIXTURES)])[0] == 130
 
 
@@ -163,6 +163,6 @@ def test_the_program_sees_a_real_change_and_ends_by_an_interrupt(tests):
 
 
 def test_nobody_reading_ends_it(monkeypatch, watched):
-    monkeypatch.setattr(test_watch, "write_out", lambda _pieces: False)
+    monkeypatch.setattr(suite_watch, "write_out", lambda _pieces: False)
     status, _, _ = watched([str(FIXTURES / "holes")], lambda: pytest.fail("it went on"))
     assert status == 1

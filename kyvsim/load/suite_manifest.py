@@ -16,7 +16,7 @@ from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import USUAL, Walking, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.model.test_suite import ExpectedRow, Manifest, ResourceSpec
+from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
 _FOR_CEL = ("context", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
 

@@ -5,10 +5,10 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from kyvsim.api.test import SuiteRun, find_files, run_files, suite_outcome
+from kyvsim.api.suite import SuiteRun, find_files, run_files, suite_outcome
 from kyvsim.load.stamps import stamp
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.test_suite import ManifestOutcome, SuiteOutcome
+from kyvsim.model.suite import ManifestOutcome, SuiteOutcome
 
 INTERVAL = 0.5
 """Seconds between two looks at the files."""

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.test import SuiteRun, run_tests
-from kyvsim.api.test_cases import open_manifest, read_cases
+from kyvsim.api.suite import SuiteRun, run_tests
+from kyvsim.api.suite_cases import open_manifest, read_cases
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
+from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.ending import error_fact, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api import test as api
-from kyvsim.report import test_json
-from kyvsim.report.test_run import Sight
+from kyvsim.api import suite as api
+from kyvsim.report import suite_json
+from kyvsim.report.suite_run import Sight
 from kyvsim.suite.selector import parse_selector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -58,7 +58,7 @@ def test_an_expectation_turned_round_fails(copied, name):
 
 
 def text_of(outcome):
-    return "".join(test_json.render(outcome, Sight()))
+    return "".join(suite_json.render(outcome, Sight()))
 
 
 @pytest.mark.parametrize("jobs", [2, 3])

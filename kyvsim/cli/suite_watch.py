@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from kyvsim.api.test import SuiteRun
-from kyvsim.api.test_watch import Round, watch_tests
+from kyvsim.api.suite import SuiteRun
+from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
-from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.test_run import summary_line, unusable_manifests
+from kyvsim.report.suite_run import summary_line, unusable_manifests
 
 FOR_PEOPLE = ("text", "table")
 """The formats that are views and no documents for programs."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import painter
-from kyvsim.report.test_rows import cells, columns
-from kyvsim.report.test_run import Sight, shown_rows, summary_line
+from kyvsim.report.suite_rows import cells, columns
+from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api import test_inputs
-from kyvsim.api.test import SuiteRun, run_tests
-from kyvsim.api.test_watch import INTERVAL, SETTLING, watch_tests
+from kyvsim.api import suite_inputs
+from kyvsim.api.suite import SuiteRun, run_tests
+from kyvsim.api.suite_watch import INTERVAL, SETTLING, watch_tests
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 WHOLE_FOLDERS = ("answers", "cluster", "existing", "generate", "mutate", "operations", "team")
@@ -156,7 +156,7 @@ def test_a_file_that_is_away_while_it_is_saved_is_not_missed(tests):
 
 def test_a_change_during_the_run_is_seen(tests, monkeypatch):
     """What lies there is noted before it is read, so nothing slips in between."""
-    compile_policies = test_inputs.compile_policies
+    compile_policies = suite_inputs.compile_policies
     steps = [lambda: replace(tests / "mutate/policy.yaml", "Always", "Never")]
 
     def disturbed(policies, options):
@@ -164,7 +164,7 @@ def test_a_change_during_the_run_is_seen(tests, monkeypatch):
             steps.pop()()
         return compile_policies(policies, options)
 
-    monkeypatch.setattr(test_inputs, "compile_policies", disturbed)
+    monkeypatch.setattr(suite_inputs, "compile_policies", disturbed)
     first, second = rounds_of(nothing)
     assert (first.whole.failed, second.whole.failed) == (0, 1)
     assert files_of(second.fresh) == ["mutate"]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.test_suite import RowOutcome, SuiteOutcome
-from kyvsim.report.test_diff import diff_text
-from kyvsim.report.test_rows import reason
-from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, summary_line
+from kyvsim.model.suite import RowOutcome, SuiteOutcome
+from kyvsim.report.suite_diff import diff_text
+from kyvsim.report.suite_rows import reason
+from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, summary_line
 from kyvsim.report.workflow_command import annotation, remark
 
 

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kyvsim.model.test_suite import ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.style import Paint, counted, indented, painter, safe_line
-from kyvsim.report.test_diff import diff_lines
-from kyvsim.report.test_rows import reason
-from kyvsim.report.test_run import Sight, summary_line
+from kyvsim.report.suite_diff import diff_lines
+from kyvsim.report.suite_rows import reason
+from kyvsim.report.suite_run import Sight, summary_line
 
 _INDENT = " " * 8
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.test_suite import SuiteOutcome
+from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.object_yaml import to_yaml
-from kyvsim.report.test_json import row_json
-from kyvsim.report.test_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
+from kyvsim.report.suite_json import row_json
+from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

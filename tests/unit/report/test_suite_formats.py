@@ -7,9 +7,9 @@ import yaml
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.model.test_suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.test_formats import FORMATS
-from kyvsim.report.test_run import Sight
+from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report.suite_formats import FORMATS
+from kyvsim.report.suite_run import Sight
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)
 ODD = 'a\x00b\x1b[31m <&"> | ]]> \u202e \U0001f600'
