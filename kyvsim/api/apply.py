@@ -89,7 +89,8 @@ def _afterthoughts(
 def _responses(
     policies: PolicySet, read: ReadInputs, inputs: ApplyInputs
 ) -> Iterator[EngineResponse]:
-    cluster = GivenObjects(objects_of((*read.resources, *read.targets, *read.shared_data)))
+    given = objects_of((*read.resources, *read.targets, *read.shared_data))
+    cluster = GivenObjects(given, read.definitions)
     world = World(
         cluster,
         read.values,

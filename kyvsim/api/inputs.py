@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import CEL_KINDS, is_cel_policy
 from kyvsim.load.context_file import read_context_file
-from kyvsim.load.documents import AS_WRITTEN, STRICT, STRICT_FLOATS, Loaded, read_documents
+from kyvsim.load.definitions import load_definitions
+from kyvsim.load.documents import STRICT, STRICT_FLOATS, Loaded, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
@@ -105,7 +106,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         written += tuple(one for one in documents if is_exception(one.data))
         documents = tuple(one for one in documents if not is_exception(one.data))
     policies = keep(load_policies(documents, CEL_KINDS))
-    definitions = objects_of(keep(read_documents(inputs.crd_paths, stdin, AS_WRITTEN, walking)))
+    definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
     if inputs.exceptions_with_resources:
         written += tuple(one for one in resources if is_exception(one.data))

@@ -13,7 +13,9 @@ from kyvsim.compile.advice.documents import (
 from kyvsim.compile.idle.runs import of_policies
 from kyvsim.compile.lint import lint_policy
 from kyvsim.languages import CEL_KINDS, compile_policies, is_cel_policy
-from kyvsim.load.documents import AS_WRITTEN, STRICT, read_documents
+from kyvsim.load.definitions import load_definitions
+from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
@@ -41,7 +43,7 @@ def lint(
     documents, remarks = read_documents(paths, stdin, STRICT, walking)
     documents, aside = sorted_out(documents, POLICIES)
     options = CompileOptions(system_environment())
-    definitions, problems = read_documents(crd_paths, stdin, AS_WRITTEN, walking)
+    definitions, problems = load_definitions(crd_paths, stdin, walking)
     said, left_out = without_left_out((*remarks, *aside, *problems))
     found = [*said]
     for document in documents:
@@ -52,7 +54,9 @@ def lint(
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents)
     objects = objects_of((*documents, *definitions))
-    found += [one for one in of_policies(policies, objects) if one.location not in wrong]
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    idle = of_policies(policies, objects, exceptions)
+    found += [one for one in idle if one.location not in wrong]
     return Findings(_in_order(found), len(known), left_out)
 
 

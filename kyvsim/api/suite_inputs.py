@@ -13,6 +13,7 @@ from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
@@ -229,8 +230,7 @@ def _read_cluster(manifest: Manifest, reader: _Reader) -> tuple[tuple[Json, ...]
         spec = {} if problems else data.get("spec", {})
         objects += spec.get("resources", ())
         crds += spec.get("crds", ())
-    documents = reader.keep(read_documents(reader.paths(crds), None, AS_WRITTEN))
-    definitions = objects_of(documents)
+    definitions = objects_of(reader.keep(load_definitions(reader.paths(crds))))
     return (*objects, *definitions), definitions
 
 

@@ -57,6 +57,10 @@ class ClusterBefore:
         """Return the kind that paths call `name`, "" where there can be none."""
         return self._cluster.kind_of(api_version, name)
 
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+        return self._cluster.guesses(api_version, name)
+
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces, as far as this cluster can say."""
         return self._cluster.is_namespaced(api_version, kind)

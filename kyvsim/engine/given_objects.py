@@ -23,10 +23,11 @@ class GivenObjects:
     """A `ClusterView` over a fixed collection of objects; of two with one name the first counts.
 
     An object is one whatever version of its group it is asked for by, and comes back as that
-    version.
+    version. Definitions of custom resources count where they are among the objects or beside them.
     """
 
-    def __init__(self, objects: Iterable[Json]) -> None:
+    def __init__(self, objects: Iterable[Json], definitions: Iterable[Json] = ()) -> None:
+        self._definitions = definitions
         self._by_kind: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._kinds: dict[tuple[str, str], None] = {}
         self._listed: dict[tuple[str, str], dict[str, Sequence[Json]]] = {}
@@ -78,11 +79,19 @@ class GivenObjects:
         it is the kind that the name suggests.
         """
         group, version = split_api_version(api_version)
-        known = self._kind_by_plural.get((group, name))
-        kind = known or kind_of_plural(group, name, self._defined)
+        kind = self._known_kind(group, name)
         if not kind:
             return "" if is_builtin_group(group) else guessed_kind(name)
         return kind if is_readable(group, version, kind, self._defined) else ""
+
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+        group = split_api_version(api_version)[0]
+        return not (self._known_kind(group, name) or is_builtin_group(group))
+
+    def _known_kind(self, group: str, name: str) -> str:
+        known = self._kind_by_plural.get((group, name))
+        return known or kind_of_plural(group, name, self._defined)
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return False: upstream's stand-in for a cluster says so of every kind.
@@ -94,7 +103,8 @@ class GivenObjects:
 
     @cached_property
     def _defined(self) -> KindTable:
-        return crd_kinds(self._by_kind.get(_DEFINITIONS, {}).values())
+        own = self._by_kind.get(_DEFINITIONS, {}).values()
+        return crd_kinds((*self._definitions, *own))
 
     @cached_property
     def _kind_by_plural(self) -> dict[tuple[str, str], str]:

@@ -81,6 +81,11 @@ def looks_like_object(data: Json) -> bool:
     return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
 
 
+def is_definition(data: Json) -> bool:
+    """Return whether a document is, or means to be, the definition of a custom resource."""
+    return text_field(data, "kind") == "CustomResourceDefinition"
+
+
 def is_chart(data: Json) -> bool:
     """Return whether a document is a chart's own description."""
     if not is_mapping(data) or "kind" in data:

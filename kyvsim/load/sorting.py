@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import Loaded
 from kyvsim.load.recognise import (
+    is_definition,
     is_kustomization,
     looks_like_exception,
     looks_like_object,
@@ -31,6 +32,7 @@ class Wanted(NamedTuple):
 POLICIES = Wanted("policy", looks_like_policy)
 EXCEPTIONS = Wanted("policy exception", looks_like_exception)
 OBJECTS = Wanted("resource", looks_like_object)
+DEFINITIONS = Wanted("CustomResourceDefinition", is_definition)
 
 
 def sorted_out(documents: Iterable[Document], wanted: Wanted) -> Loaded:

@@ -37,6 +37,9 @@ class ClusterView(Protocol):
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" where there can be none."""
 
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces, as far as this cluster can say."""
 

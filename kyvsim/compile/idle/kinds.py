@@ -1,6 +1,7 @@
 """Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
 
-A kind is known if it is built in or Kyverno's own, if a definition of it is given, or an object.
+In a PolicyException it is the other way round: nothing is let off. A kind is known if it is built
+in or Kyverno's own, if a definition of it is given, or an object.
 What has a wildcard in its kind is left alone.
 upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 """
@@ -10,13 +11,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import filters, rules_under_check
+from kyvsim.compile.checks.refusal import Filter, filters, rules_under_check
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
 
@@ -55,7 +57,7 @@ _GROUP_OF_POLICIES = "policies.kyverno.io"
 
 
 class _Use(NamedTuple):
-    """A kind in a block of a rule."""
+    """A kind in a block of a rule or of an exception."""
 
     document: Document
     path: Path
@@ -72,11 +74,13 @@ def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
 
 
 def unknown_kinds(
-    policies: Iterable[Policy], known: frozenset[tuple[str, str]]
+    policies: Iterable[Policy],
+    known: frozenset[tuple[str, str]],
+    exceptions: Iterable[PolicyException] = (),
 ) -> Iterator[Diagnostic]:
     """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once."""
     others: dict[str, list[_Use]] = {}
-    for use in _uses(policies):
+    for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
         group, _, kind, _ = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
@@ -98,11 +102,21 @@ def unknown_kinds(
 def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
     subjects = (subject for policy in policies for subject in rules_under_check(policy))
     for subject in subjects:
-        blocks = chain(filters(subject.data, "match"), filters(subject.data, "exclude"))
-        for one in blocks:
-            path = (*subject.rule.path, *one.path, "resources", "kinds")
-            for index, text in enumerate(one.kinds):
-                yield _Use(subject.policy.document, (*path, index), text)
+        document, path = subject.policy.document, subject.rule.path
+        for block in ("match", "exclude"):
+            yield from _uses_in(document, path, filters(subject.data, block))
+
+
+def _uses_of_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
+    for one in exceptions:
+        yield from _uses_in(one.document, ("spec",), filters({"match": one.match}, "match"))
+
+
+def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iterator[_Use]:
+    for one in blocks:
+        path = (*parent, *one.path, "resources", "kinds")
+        for index, text in enumerate(one.kinds):
+            yield _Use(document, (*path, index), text)
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:

@@ -37,10 +37,17 @@ class Given(NamedTuple):
     """Whether every policy could be used, so that all names are known."""
 
 
-def of_policies(policies: Iterable[Policy], objects: Iterable[Json]) -> Iterator[Diagnostic]:
-    """Yield what in policies has no effect, as far as the given objects and definitions tell."""
+def of_policies(
+    policies: Iterable[Policy],
+    objects: Iterable[Json],
+    exceptions: Iterable[PolicyException] = (),
+) -> Iterator[Diagnostic]:
+    """Yield what in policies has no effect, as far as the given objects and definitions tell.
+
+    Of exceptions only the kinds are looked at: the rest depends on what else is given.
+    """
     every = tuple(policies)
-    yield from unknown_kinds(every, known_kinds(objects))
+    yield from unknown_kinds(every, known_kinds(objects), exceptions)
     for policy in every:
         yield from meaningless_severity(policy)
         yield from meaningless_controllers(policy)
@@ -50,7 +57,8 @@ def of_run(given: Given) -> Iterator[Diagnostic]:
     """Yield that, and which names in exceptions and values lead to nothing."""
     mapped = given.values.subresources if given.values else ()
     sent = [{"apiVersion": f"{one.kind.group}/", "kind": one.kind.kind} for one in mapped]
-    yield from of_policies(given.policies, (*given.resources, *given.others, *sent))
+    objects = (*given.resources, *given.others, *sent)
+    yield from of_policies(given.policies, objects, given.exceptions)
     if given.sound and (given.exceptions or given.values):
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
         names = names_of(given.policies, every)

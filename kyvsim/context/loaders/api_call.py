@@ -158,6 +158,8 @@ def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONCo
         if isinstance(error, NotThereError):
             scope.hints.append(_missing(entry.name, error.missing, call))
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
+    if _is_empty(body) and _is_guessed(call, scope.outside.cluster):
+        scope.hints.append(_of_unknown_kind(entry.name, call))
     seen = scope.outside.as_json(body)
     if entry.default is not None and seen == entry.default:
         return seen
@@ -222,6 +224,22 @@ def _answer_of_api(call: _Call, cluster: ClusterView) -> Json:
     if not can_review(cluster):
         raise CallError("no RBAC objects are given to answer from")
     return review(call.data, cluster, wanted.namespace)
+
+
+def _is_empty(body: Json) -> bool:
+    return body.__class__ is dict and body.get("items") == []
+
+
+def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
+    wanted = parse_path(call.path.partition("?")[0])
+    return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
+
+
+def _of_unknown_kind(entry: str, call: _Call) -> str:
+    return (
+        f"nothing given tells what kind {call.path} is, so context entry `{entry}` finds none of"
+        f" it: give its CustomResourceDefinition with --crd-path; or {call.mock()}"
+    )
 
 
 def _missing(entry: str, missing: ObjectKey, call: _Call) -> str:

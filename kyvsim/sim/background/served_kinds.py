@@ -30,6 +30,10 @@ class ServedKinds:
         """Return the kind that paths call `name`, "" where none is known."""
         return self._store.kind_of(api_version, name)
 
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return False, as its store does."""
+        return self._store.guesses(api_version, name)
+
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of what is there, and of what targets name."""
         return dict.fromkeys([*self._store.kinds(), *self._named])

@@ -88,6 +88,11 @@ class Store:
         """Return the kind that paths call `name`, "" where none is known."""
         return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
 
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return False: an API server knows all kinds that it serves."""
+        del api_version, name
+        return False
+
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
         return is_namespaced(split_api_version(api_version)[0], kind, self._defined)

@@ -68,7 +68,8 @@ def test_no_object_is_read_under_a_version_that_never_was(thing, group, kind):
     assert given.kind_of(f"{group}/v9", plural(group, kind)) == ""
 
 
-def test_a_definition_says_under_which_versions_objects_are_read(thing):
+@pytest.mark.parametrize("beside", [False, True], ids=["among the objects", "beside them"])
+def test_a_definition_says_under_which_versions_objects_are_read(thing, beside):
     versions = [
         {"name": "v1", "served": True},
         {"name": "v1beta1"},
@@ -82,7 +83,8 @@ def test_a_definition_says_under_which_versions_objects_are_read(thing):
         api_version="apiextensions.k8s.io/v1",
         spec=spec,
     )
-    given = GivenObjects([thing("Ox", "a", api_version="x.io/v1"), definition])
+    objects, definitions = [thing("Ox", "a", api_version="x.io/v1")], [definition]
+    given = GivenObjects(objects, definitions) if beside else GivenObjects(objects + definitions)
     assert given.kind_of("x.io/v1beta1", "oxen") == "Ox"
     assert given.get("x.io/v1beta1", "Ox", "shop", "a")["apiVersion"] == "x.io/v1beta1"
     for version in ("v1alpha1", "v2"):

@@ -1,6 +1,8 @@
 import pytest
 
 from kyvsim.compile.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.source import Document, Location
 
 CRD = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -73,3 +75,17 @@ def test_what_nothing_knows_is_told_once(told, kind):
     ((code, path, message),) = told(rule(kind), rule("Pod"), rule(kind))
     assert (code, path) == ("KV216", "spec/rules/0/match/any/0/resources/kinds/0")
     assert message.startswith(f"kind `{kind}` (2 times) is not built in")
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("pod", "KV215"), ("example.com/v1/Gadget", "KV216"), ("Pod", "")]
+)
+def test_kinds_of_exceptions_are_looked_at(kind, code):
+    """An exception for a kind that is misspelt lets nothing off."""
+    document = Document({}, "e.yaml", 0, lambda path: Location("/".join(map(str, path))))
+    match = {"any": [{"resources": {"kinds": ["Pod", kind]}}]}
+    exception = PolicyException("e", "", (), match, None, (), document)
+    told = [*unknown_kinds([], known_kinds([]), [exception])]
+    assert [(one.code, one.location.file) for one in told] == [
+        (one, "spec/match/any/0/resources/kinds/1") for one in [code] if one
+    ]

@@ -4,6 +4,17 @@ import pytest
 
 from kyvsim.model.values import Values
 
+OX = {"apiVersion": "x.io/v1", "kind": "Ox", "metadata": {"name": "a", "namespace": "shop"}}
+OXEN = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "oxen.x.io"},
+    "spec": {
+        "group": "x.io",
+        "names": {"kind": "Ox", "plural": "oxen"},
+        "versions": [{"name": "v1", "served": True}],
+    },
+}
 MAPS = "/api/v1/namespaces/{{request.namespace}}/configmaps"
 
 
@@ -112,6 +123,24 @@ def test_a_value_that_a_user_wrote_wins(call, given):
 
 def test_a_kind_of_which_nothing_is_given_has_an_empty_list(call):
     assert call(urlPath="/api/v1/secrets", jmesPath="[kind, items]") == ["SecretList", []]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "told"),
+    [
+        ("/apis/x.io/v1/oxen", [], True),
+        ("/apis/x.io/v1/oxen", [OX], True),
+        ("/apis/x.io/v1/oxen", [OX, OXEN], False),
+        ("/apis/x.io/v1/oxes", [OX], False),
+        ("/api/v1/secrets", [], False),
+    ],
+)
+def test_a_list_of_what_nobody_knows_is_empty_and_that_is_told(rule, run, pod, path, given, told):
+    """The plural may be that of a kind that is given: who uniqueness matters to must hear of it."""
+    response = run(rule(apiCall={"urlPath": path}), pod(), given=given)
+    note = response.responses[0].results[0].note
+    start = f"nothing given tells what kind {path} is, so context entry `got` finds none of it"
+    assert note.startswith(start) is told
 
 
 def test_a_value_that_an_option_set_wins(call):
