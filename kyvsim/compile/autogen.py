@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.shifted_references import shift_references
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules import rule_types_of
+from kyvsim.rules.protocol import PodTemplate
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 
@@ -83,12 +84,10 @@ def compute_rules(policy: Policy) -> ComputedRules:
 
 def hindrance(rule: Rule) -> str:
     """Return why a rule switches derivation off for its whole policy, or ""."""
-    mutate = rule.data.get("mutate") or {}
-    patches = [mutate, *(mutate.get("foreach") or ())]
-    if rule.data.get("generate"):
-        return "it generates objects"
-    if any(patch.get("patchesJson6902") for patch in patches):
-        return "it has a JSON patch"
+    for one in rule_types_of(rule.data):
+        found = one.autogen.hindrance(rule.data[one.section])
+        if found:
+            return found
     for block in _blocks(rule.data):
         kinds = block.get("kinds") or []
         if _names_objects(block):
@@ -159,7 +158,7 @@ def _for_controllers(rule: Rule, wanted: list[str]) -> Rule | None:
         return {**block, "resources": {**resources, "kinds": selectors}}
 
     data = _with_matches(rule.data, selectors, with_kinds)
-    return _wrap(rule, data, "autogen", _Template("template", "spec/template"))
+    return _wrap(rule, data, "autogen", PodTemplate("template", "spec/template"))
 
 
 def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
@@ -169,7 +168,7 @@ def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
         return {**block, "resources": {**(block.get("resources") or {}), "kinds": selectors}}
 
     data = _with_matches(inner.data, selectors, with_kinds)
-    template = _Template("jobTemplate", "spec/jobTemplate/spec/template")
+    template = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
     wrapped = _wrap(rule, data, "autogen-cronjob", template)
     if wrapped is None:  # pragma: no cover — what could be wrapped once can be wrapped again
         raise AssertionError(rule.name)
@@ -203,13 +202,6 @@ def _with_kinds(
     return {**block, "resources": {**resources, "kinds": selectors}}
 
 
-class _Template(NamedTuple):
-    """Where a controller keeps its Pod: the field under `spec`, and the way for references."""
-
-    field: str
-    way: str
-
-
 _KEPT = (
     "skipBackgroundRequests",
     "reportProperties",
@@ -221,13 +213,9 @@ _KEPT = (
 )
 
 
-def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: _Template) -> Rule | None:
+def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTemplate) -> Rule | None:
     """Return the rule with its body moved into the Pod template, or None where it has none."""
-    body = (
-        _wrap_mutate(data.get("mutate") or {}, template)
-        or _wrap_validate(data.get("validate") or {}, template)
-        or ({"verifyImages": data["verifyImages"]} if data.get("verifyImages") else None)
-    )
+    body = next(_carried(data, template), None)
     if body is None:
         return None
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
@@ -235,48 +223,12 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: _Template
     return Rule(name, {"name": name, **kept, **body}, rule.path)
 
 
-def _wrap_mutate(mutate: Json, template: _Template) -> Json:
-    def nested(patch: Json) -> Json:
-        return {"spec": {template.field: patch}}
-
-    if mutate.get("patchStrategicMerge") is not None:
-        return {"mutate": {"patchStrategicMerge": nested(mutate["patchStrategicMerge"])}}
-    if loops := mutate.get("foreach"):
-        kept = ("list", "context", "preconditions")
-        return {
-            "mutate": {
-                "foreach": [
-                    {field: loop[field] for field in kept if field in loop}
-                    | {"patchStrategicMerge": nested(loop.get("patchStrategicMerge"))}
-                    for loop in loops
-                ]
-            }
-        }
-    return None
-
-
-def _wrap_validate(validate: Json, template: _Template) -> Json:
-    def with_pattern(pattern: Json) -> Json:
-        return {"spec": {template.field: pattern}}
-
-    for field, pivot, rewrite in (
-        ("pattern", "pattern", with_pattern),
-        ("deny", "deny", _as_is),
-        ("podSecurity", "podSecurity", _as_is),
-        ("anyPattern", "anyPattern", lambda patterns: [with_pattern(p) for p in patterns]),
-        ("foreach", "pattern", _as_is),
-    ):
-        if validate.get(field) is not None:
-            kept = ("failureAction", "failureActionOverrides", "allowExistingViolations")
-            body = {name: validate[name] for name in kept if name in validate}
-            if message := validate.get("message"):
-                body["message"] = shift_references(message, template.way, pivot)
-            return {"validate": {**body, field: rewrite(validate[field])}}
-    return {"validate": validate} if validate.get("cel") else None
-
-
-def _as_is(value: Json) -> Json:
-    return value
+def _carried(data: Mapping[str, Json], template: PodTemplate) -> Iterator[dict[str, Json]]:
+    """Yield what rule types carry of the section that they have in a rule."""
+    for one in rule_types_of(data):
+        carried = one.autogen.carry(data[one.section], template)
+        if carried is not None:
+            yield {one.section: carried}
 
 
 def _rewrite(rule: Rule, way: str) -> Rule:
@@ -284,8 +236,7 @@ def _rewrite(rule: Rule, way: str) -> Rule:
 
     upstream replaces text in the rule's JSON form, without a look at word boundaries.
     """
-    cel = bool((rule.data.get("validate") or {}).get("cel"))
-    sources = ("object", "oldObject") if cel else ("request.object", "request.oldObject")
+    sources = next(rule_types_of(rule.data)).autogen.sources
     replacements = tuple(
         (f"{source}.{part}", f"{source}.{way}.{part}")
         for part in ("spec", "metadata")

@@ -13,7 +13,7 @@ from kyvsim.expr import compile_template
 from kyvsim.match import compile_rule_match, kinds_of_block
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
-from kyvsim.rules import RULE_TYPES
+from kyvsim.rules import rule_types_of
 from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
@@ -64,7 +64,7 @@ def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[Com
 def _lower_phases(
     policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
 ) -> tuple[CompiledRule, ...]:
-    rule_type = next((one for one in RULE_TYPES if one.takes(rule.data)), None)
+    rule_type = next(rule_types_of(rule.data), None)
     context = RuleContext(policy, rule, options.environment, options.watch_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:

@@ -22,7 +22,7 @@ _ADMISSION_KINDS = frozenset(
     | {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 )
 _NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
-_RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
+RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 _SELECTIONS = frozenset({"any", "all", "resources"})
 _KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml"})
 _CLOSE = 0.8
@@ -144,7 +144,7 @@ def _is_rule(rule: Json) -> bool:
         return False
     match = rule.get("match")
     selects = is_mapping(match) and not _SELECTIONS.isdisjoint(match)
-    return selects or not _RULE_BODIES.isdisjoint(rule)
+    return selects or not RULE_BODIES.isdisjoint(rule)
 
 
 _READERS = (

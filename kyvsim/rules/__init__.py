@@ -3,6 +3,9 @@
 Where a rule has the fields of several types, the first one listed takes it.
 """
 
+from collections.abc import Iterator, Mapping
+
+from kyvsim.kube.objects import Json
 from kyvsim.rules import (
     generate,
     mutate_existing,
@@ -35,4 +38,13 @@ RULE_TYPES: tuple[RuleType, ...] = (
     verify_images.RULE_TYPE,
 )
 
-__all__ = ["RULE_TYPES"]
+SECTIONS = tuple(dict.fromkeys(one.section for one in RULE_TYPES))
+"""The parts of a rule that say what it does; a rule has one of them."""
+
+
+def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
+    """Yield the types whose field a rule has; the first one takes it."""
+    return (one for one in RULE_TYPES if one.takes(rule))
+
+
+__all__ = ["RULE_TYPES", "SECTIONS", "rule_types_of"]

@@ -19,8 +19,19 @@ from kyvsim.rules.generate_clone import clone_downstreams
 from kyvsim.rules.generate_clone_list import clone_list_downstreams
 from kyvsim.rules.generate_data import data_downstreams
 from kyvsim.rules.generated_names import name_problems
+from kyvsim.rules.idle import empty
 from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, RuleContext, RuleType
+from kyvsim.rules.protocol import (
+    APPLIED,
+    Autogen,
+    CompiledBody,
+    Ends,
+    Evaluation,
+    Outcome,
+    Remark,
+    RuleContext,
+    RuleType,
+)
 
 _Downstreams = Callable[[JSONContext], list[Json]]
 """Makes the objects of a pattern; raises `QueryError` or `GenerateError`."""
@@ -133,4 +144,22 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-RULE_TYPE = RuleType(("generate",), Phase.GENERATE, _compile)
+def _hindrance(section: Json) -> str:
+    return "it generates objects" if section else ""
+
+
+def _idle(spec: Json) -> Iterator[Remark]:
+    for path, why in empty([], "foreach", "it generates nothing")(spec.get("foreach")):
+        yield ("foreach", *path), why
+
+
+_MADE = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
+
+RULE_TYPE = RuleType(
+    ("generate",),
+    Phase.GENERATE,
+    _compile,
+    Autogen(lambda _section, _template: None, _hindrance),
+    idle=_idle,
+    ends=lambda _: _MADE,
+)

@@ -14,9 +14,11 @@ from kyvsim.kube.labels import SelectorError
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 from kyvsim.rules.existing_targets import find_targets
+from kyvsim.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.rules.mutate_foreach import compile_loops
 from kyvsim.rules.mutate_resource import apply_patch, compile_rule_patch
 from kyvsim.rules.protocol import (
+    NOT_CARRIED,
     CompiledBody,
     Evaluation,
     Outcome,
@@ -137,4 +139,12 @@ def _on_target(outcome: Outcome, before: Json, subresource: str) -> Outcome:
     return outcome._replace(object=None, targets=(target,))
 
 
-RULE_TYPE = RuleType(("mutate", "targets"), Phase.MUTATE, _compile)
+RULE_TYPE = RuleType(
+    ("mutate", "targets"),
+    Phase.MUTATE,
+    _compile,
+    # What is carried over is its patch, as if it were for the trigger.
+    NOT_CARRIED,
+    counts=lambda _: False,
+    idle=empty([], "targets", NOTHING_CHANGED),
+)

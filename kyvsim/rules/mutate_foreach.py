@@ -3,20 +3,26 @@
 Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+from kyvsim.rules.carried import nested
+from kyvsim.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.rules.loops import compile_elements, compile_list, compile_loop_preconditions
-from kyvsim.rules.mutate_resource import apply_patch, mutated, object_to_patch
+from kyvsim.rules.mutate_resource import BY_JSON_PATCH, apply_patch, mutated, object_to_patch
 from kyvsim.rules.patches import compile_patcher
 from kyvsim.rules.protocol import (
+    Autogen,
     CompiledBody,
     Evaluation,
     Outcome,
+    PodTemplate,
+    Remark,
     RuleContext,
     RuleType,
     errored,
@@ -115,4 +121,59 @@ def _compile(context: RuleContext) -> CompiledBody:
     return evaluate
 
 
-RULE_TYPE = RuleType(("mutate", "foreach"), Phase.MUTATE, _compile)
+_KEPT = ("list", "context", "preconditions")
+_NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
+
+
+def _carried(section: Json, template: PodTemplate) -> Json:
+    """Return the loops with their merges nested; nothing else of them is carried over."""
+    loops = [
+        {field: loop[field] for field in _KEPT if field in loop}
+        | {"patchStrategicMerge": nested(loop.get("patchStrategicMerge"), template)}
+        for loop in section["foreach"]
+    ]
+    return {"foreach": loops} if loops else None
+
+
+def _hindrance(section: Json) -> str:
+    return BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
+
+
+def _problems(loops: Json) -> Iterator[Remark]:
+    found = _problem(loops, ())
+    if found:
+        yield found
+
+
+def _problem(loops: Iterable[Json], path: Path) -> Remark | None:
+    for index, loop in enumerate(loops):
+        own = (*path, index)
+        inner = loop.get("foreach")
+        if inner:
+            if any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
+                return own, "a nested foreach cannot contain other declarations"
+            # upstream looks no further than the first nested loop
+            return _problem(inner, (*own, "foreach"))
+        if (loop.get("patchStrategicMerge") is not None) == bool(loop.get("patchesJson6902")):
+            return own, "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+    return None
+
+
+def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+    """Yield the merge of the first loop that has one: upstream looks no further."""
+    for index, loop in enumerate(loops):
+        if loop.get("patchStrategicMerge").__class__ is dict:
+            yield (index, "patchStrategicMerge"), loop["patchStrategicMerge"]
+            return
+
+
+RULE_TYPE = RuleType(
+    ("mutate", "foreach"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(_carried, _hindrance),
+    counts=bool,
+    problems=_problems,
+    idle=empty([], "foreach", NOTHING_CHANGED),
+    patterns=_patterns,
+)

@@ -3,17 +3,23 @@
 Source of the rules: upstream pkg/engine/mutate/mutation.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
 from kyvsim.patch import PatchError, UnreadableObjectError
+from kyvsim.rules.carried import nested
+from kyvsim.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.rules.patches import Patcher, compile_patcher
 from kyvsim.rules.protocol import (
+    Autogen,
     CompiledBody,
     Evaluation,
     Outcome,
+    PodTemplate,
+    Remark,
     RuleContext,
     RuleType,
     errored,
@@ -66,5 +72,39 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     return lambda evaluation: compile_patcher(template.render(evaluation.scope)["mutate"])
 
 
-STRATEGIC_MERGE = RuleType(("mutate", "patchStrategicMerge"), Phase.MUTATE, _compile)
-JSON_PATCH = RuleType(("mutate", "patchesJson6902"), Phase.MUTATE, _compile)
+BY_JSON_PATCH = "it has a JSON patch"
+"""Why autogen derives nothing: the paths of such a patch are nobody's to change."""
+
+
+def _carried(section: Json, template: PodTemplate) -> Json:
+    return {"patchStrategicMerge": nested(section["patchStrategicMerge"], template)}
+
+
+def _merges(merge: Json) -> Iterator[tuple[Path, Json]]:
+    yield (), merge
+
+
+def _without_operations(patch: Json) -> Iterator[Remark]:
+    if str(patch).strip() == "[]":
+        yield (), f"it has no operations, so {NOTHING_CHANGED}"
+
+
+STRATEGIC_MERGE = RuleType(
+    ("mutate", "patchStrategicMerge"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(_carried),
+    idle=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
+    patterns=_merges,
+)
+JSON_PATCH = RuleType(
+    ("mutate", "patchesJson6902"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(
+        lambda _section, _template: None,
+        lambda section: BY_JSON_PATCH if section["patchesJson6902"] else "",
+    ),
+    counts=bool,
+    idle=_without_operations,
+)

@@ -1,6 +1,9 @@
-"""What a rule type is: a value that names its place in a rule and compiles what stands there."""
+"""What a rule type is: a value that names its place in a rule and says all there is to know of it.
 
-from collections.abc import Callable, Mapping
+Whoever asks something of rule types asks their records: the checks, autogen, coverage, the remarks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.context import JSONContext
@@ -9,6 +12,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
+from kyvsim.model.source import Path
 from kyvsim.model.watch import NO_WATCH, Watch
 
 
@@ -94,13 +98,76 @@ class RuleContext(NamedTuple):
         return self._replace(watch=self.watch.at(*steps))
 
 
+Remark: TypeAlias = tuple[Path, str]
+"""Where in a body something is wrong or without effect, and why."""
+Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
+"""Yields what there is to say of a body."""
+
+
+class PodTemplate(NamedTuple):
+    """Where a controller keeps its Pod: the field under `spec`, and the way for references."""
+
+    field: str
+    way: str
+
+
+class Autogen(NamedTuple):
+    """What autogen makes of a rule of some type, for the controllers of Pods."""
+
+    carry: Callable[[Json, PodTemplate], Json]
+    """Returns the section of the derived rule, such as what stands under `validate`, of that of the
+    rule; None where nothing is derived."""
+    hindrance: Callable[[Json], str] = lambda _: ""
+    """Says of a section why nothing is derived for the whole policy, or ""."""
+    sources: tuple[str, ...] = ("request.object", "request.oldObject")
+    """What its expressions call the object."""
+
+
+NOT_CARRIED = Autogen(lambda _section, _template: None)
+"""Autogen derives nothing from such a rule."""
+
+
+class Ends(NamedTuple):
+    """What can come of a rule where it applies, as coverage counts it."""
+
+    names: tuple[str, ...]
+    of: Callable[[Outcome], str | None]
+    """Returns which of them an outcome is, if any."""
+
+
+def _ends(**names: str) -> Ends:
+    by_status = {RuleStatus(status): name for status, name in names.items()}
+    return Ends(tuple(by_status.values()), lambda outcome: by_status.get(outcome.status))
+
+
+CHECKED = _ends(**{"pass": "passed", "fail": "failed"})
+DENIED = _ends(fail="failed")
+APPLIED = _ends(**{"pass": "applied"})
+
+
 class RuleType(NamedTuple):
     """One kind of rule; the first type whose field is there takes the rule."""
 
     field: tuple[str, ...]
-    """Where its specification stands in a rule, such as `("validate", "pattern")`."""
+    """Where its specification, the body, stands in a rule, such as `("validate", "pattern")`; the
+    first of them is the section."""
     phase: Phase
     compile: Callable[[RuleContext], CompiledBody]
+    autogen: Autogen
+    counts: Callable[[Json], bool] = lambda body: body is not None
+    """Whether a body excludes the other types of its section."""
+    problems: Remarks = lambda _: iter(())
+    """What upstream refuses in the frame of a body, each with upstream's reason."""
+    idle: Remarks = lambda _: iter(())
+    """What makes that a body says the same of every object."""
+    patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
+    """What of a body is shaped like the object: patterns and patches, with their places."""
+    fields: frozenset[str] = frozenset()
+    """Fields of a rule that only rules of this type may have."""
+    reads_context: bool = True
+    """Whether its expressions know the entries of the rule's `context`."""
+    ends: Callable[[Json], Ends] | None = None
+    """What can come of a rule with this body; None where that follows from the phase."""
     tolerant: bool = True
     """Whether failures that an UPDATE did not bring may be passed over."""
     weighs_exceptions: bool = False
@@ -111,12 +178,27 @@ class RuleType(NamedTuple):
     then: "RuleType | None" = None
     """What looks at the same rule again, in a later phase."""
 
-    def takes(self, rule: Mapping[str, Json]) -> bool:
-        """Return whether the rule has this type's field."""
+    @property
+    def section(self) -> str:
+        """The part of a rule that it belongs to, such as `validate`."""
+        return self.field[0]
+
+    def body(self, rule: Mapping[str, Json]) -> Json:
+        """Return what stands in the rule in this type's field, or None."""
         value: Json = rule
         for name in self.field:
             value = value.get(name) if value.__class__ is dict else None
-        return value is not None
+        return value
+
+    def takes(self, rule: Mapping[str, Json]) -> bool:
+        """Return whether the rule has this type's field."""
+        return self.body(rule) is not None
+
+    def ends_of(self, rule: Mapping[str, Json]) -> Ends:
+        """Return what can come of a rule of this type."""
+        if self.ends is not None:
+            return self.ends(self.body(rule))
+        return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
 
 
 def passed(message: str) -> Outcome:

@@ -3,20 +3,24 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
 from kyvsim.model.watch import Seen, Watch
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
+from kyvsim.rules.carried import carried_check, nested
+from kyvsim.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.rules.messages import compile_alternatives_message, own_message
 from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
     Outcome,
+    PodTemplate,
     RuleContext,
     RuleType,
     errored,
@@ -93,4 +97,20 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_any_pattern_body(context.within("validate", "anyPattern"), patterns)
 
 
-RULE_TYPE = RuleType(("validate", "anyPattern"), Phase.VALIDATE, _compile)
+def _carried(patterns: Json, template: PodTemplate) -> Json:
+    return [nested(pattern, template) for pattern in patterns]
+
+
+def _patterns(patterns: Json) -> Iterator[tuple[Path, Json]]:
+    for index, pattern in enumerate(patterns if patterns.__class__ is list else ()):
+        yield (index,), pattern
+
+
+RULE_TYPE = RuleType(
+    ("validate", "anyPattern"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("anyPattern", _carried),
+    idle=empty([], "anyPattern", NOTHING_CHECKED),
+    patterns=_patterns,
+)

@@ -3,8 +3,18 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go.
 """
 
+from collections.abc import Iterator
+
+from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase
-from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType
+from kyvsim.rules.protocol import (
+    Autogen,
+    CompiledBody,
+    PodTemplate,
+    Remark,
+    RuleContext,
+    RuleType,
+)
 
 
 def _compile(context: RuleContext) -> CompiledBody:
@@ -13,4 +23,52 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_cel(context)
 
 
-RULE_TYPE = RuleType(("validate", "cel"), Phase.VALIDATE, _compile, tolerant=False)
+def _carried(section: Json, _: PodTemplate) -> Json:
+    """Return the whole section, as upstream does, unless the body is empty."""
+    return section if section["cel"] else None
+
+
+def _problems(cel: Json) -> Iterator[Remark]:
+    """Yield what is missing in the frame of a CEL rule; its expressions are another matter."""
+    if any(not entry.get("expression") for entry in cel.get("expressions", ())):
+        yield (), "cel.expressions.expression is required"
+    yield from _parameter_problems(cel)
+    for annotation in cel.get("auditAnnotations", ()):
+        for name in ("key", "valueExpression"):
+            if not annotation.get(name):
+                yield (), f"cel.auditAnnotation.{name} is required"
+
+
+def _parameter_problems(cel: Json) -> Iterator[Remark]:
+    kind, reference = cel.get("paramKind"), cel.get("paramRef")
+    if kind is not None:
+        for name in ("apiVersion", "kind"):
+            if not kind.get(name):
+                yield (), f"cel.paramKind.{name} is required"
+        if reference is None:
+            yield (), "cel.paramRef is required"
+    if reference is not None:
+        if bool(reference.get("name")) == ("selector" in reference):
+            yield (), "one of cel.paramRef.name or cel.paramRef.selector must be set"
+        if "parameterNotFoundAction" not in reference:
+            yield (), "cel.paramRef.parameterNotFoundAction is required"
+        if kind is None:
+            yield (), "cel.paramKind is required"
+
+
+def _idle(cel: Json) -> Iterator[Remark]:
+    if not cel.get("expressions"):
+        yield (), "`cel` has no expressions, so it checks nothing"
+
+
+RULE_TYPE = RuleType(
+    ("validate", "cel"),
+    Phase.VALIDATE,
+    _compile,
+    Autogen(_carried, sources=("object", "oldObject")),
+    problems=_problems,
+    idle=_idle,
+    fields=frozenset({"celPreconditions"}),
+    reads_context=False,
+    tolerant=False,
+)

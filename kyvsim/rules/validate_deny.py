@@ -6,9 +6,14 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 from kyvsim.conditions import ConditionError, compile_conditions
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase
+from kyvsim.rules.carried import carried_check
+from kyvsim.rules.idle import never_denies
 from kyvsim.rules.messages import compile_deny_message
 from kyvsim.rules.protocol import (
+    CHECKED,
+    DENIED,
     CompiledBody,
+    Ends,
     Evaluation,
     Outcome,
     RuleContext,
@@ -42,4 +47,16 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
-RULE_TYPE = RuleType(("validate", "deny"), Phase.VALIDATE, _compile)
+def _ends(deny: Json) -> Ends:
+    """Return what can come of a rule; one that denies without conditions can't pass."""
+    return CHECKED if deny.get("conditions") else DENIED
+
+
+RULE_TYPE = RuleType(
+    ("validate", "deny"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("deny"),
+    idle=never_denies,
+    ends=_ends,
+)

@@ -3,12 +3,15 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kyvsim.conditions import ConditionError
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+from kyvsim.rules.carried import carried_check
+from kyvsim.rules.idle import NOTHING_CHECKED, empty, is_empty, never_denies, never_holds
 from kyvsim.rules.loops import (
     Element,
     compile_elements,
@@ -20,6 +23,7 @@ from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
     Outcome,
+    Remark,
     RuleContext,
     RuleType,
     errored,
@@ -135,4 +139,61 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_loops(context.within("validate", "foreach"), loops)
 
 
-RULE_TYPE = RuleType(("validate", "foreach"), Phase.VALIDATE, _compile)
+_BODIES = ("pattern", "anyPattern", "deny")
+"""What a loop may hold, one of them, in place of further loops."""
+
+
+def _problems(loops: Json) -> Iterator[Remark]:
+    for index, loop in enumerate(loops):
+        reason = _problem(loop)
+        if reason:
+            yield (index,), reason
+
+
+def _problem(loop: Json) -> str:
+    if not loop.get("list"):
+        return "foreach.list is required"
+    count = sum(loop.get(name) is not None for name in _BODIES) + bool(loop.get("foreach"))
+    if count == 0:
+        return "one of pattern, anyPattern, deny, or a nested foreach must be specified"
+    if count > 1:
+        return "only one of pattern, anyPattern, deny, or a nested foreach can be specified"
+    return ""
+
+
+def _idle(loops: Json) -> Iterator[Remark]:
+    yield from empty([], "foreach", NOTHING_CHECKED)(loops)
+    yield from _idle_loops(loops, ())
+
+
+def _idle_loops(loops: Json, path: Path) -> Iterator[Remark]:
+    """Yield loops that check nothing of their elements, and conditions that never deny."""
+    for index, loop in enumerate(loops):
+        inside = (*path, index)
+        for name in ("anyPattern", "pattern"):
+            if is_empty(loop.get(name)):
+                yield (*inside, name), f"`{name}` is empty, so {NOTHING_CHECKED}"
+        if never_holds(loop.get("preconditions")):
+            yield inside, "`any` of its preconditions is empty, so it passes over all elements"
+        for place, why in never_denies(loop.get("deny")):
+            yield (*inside, "deny", *place), why
+        yield from _idle_loops(loop.get("foreach") or (), (*inside, "foreach"))
+
+
+def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+    """Yield the pattern of the first loop that has one: upstream looks no further."""
+    for index, loop in enumerate(loops):
+        if loop.get("pattern").__class__ is dict:
+            yield (index, "pattern"), loop["pattern"]
+            return
+
+
+RULE_TYPE = RuleType(
+    ("validate", "foreach"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("foreach", pivot="pattern"),
+    problems=_problems,
+    idle=_idle,
+    patterns=_patterns,
+)

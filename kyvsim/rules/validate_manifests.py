@@ -1,7 +1,8 @@
 """`validate.manifests`: the object is what a signed manifest in its annotations says."""
 
+from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase
-from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType
+from kyvsim.rules.protocol import NOT_CARRIED, CompiledBody, RuleContext, RuleType
 
 
 def _compile(context: RuleContext) -> CompiledBody:
@@ -10,4 +11,11 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_manifests(context)
 
 
-RULE_TYPE = RuleType(("validate", "manifests"), Phase.VALIDATE, _compile)
+def _counts(body: Json) -> bool:
+    """Return whether a body asks for anything: upstream does not see one without attestors."""
+    return bool((body or {}).get("attestors"))
+
+
+RULE_TYPE = RuleType(
+    ("validate", "manifests"), Phase.VALIDATE, _compile, NOT_CARRIED, counts=_counts
+)

@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from kyvsim.expr import QueryError, compile_template
@@ -11,7 +11,10 @@ from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
 from kyvsim.pattern import FailureKind, compile_pattern
+from kyvsim.rules.carried import carried_check, nested
+from kyvsim.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.rules.messages import compile_pattern_message
 from kyvsim.rules.protocol import (
     CompiledBody,
@@ -81,4 +84,15 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_pattern_body(context, context.rule.data["validate"]["pattern"])
 
 
-RULE_TYPE = RuleType(("validate", "pattern"), Phase.VALIDATE, _compile)
+def _patterns(pattern: Json) -> Iterator[tuple[Path, Json]]:
+    yield (), pattern
+
+
+RULE_TYPE = RuleType(
+    ("validate", "pattern"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("pattern", nested),
+    idle=empty({}, "pattern", NOTHING_CHECKED),
+    patterns=_patterns,
+)

@@ -1,6 +1,8 @@
 """`validate.podSecurity`: Pods against the Pod Security Standards."""
 
 from kyvsim.model.result import Phase
+from kyvsim.rules.carried import carried_check
+from kyvsim.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType
 
 
@@ -15,4 +17,11 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_pod_security(context)
 
 
-RULE_TYPE = RuleType(("validate", "podSecurity"), Phase.VALIDATE, _compile, weighs_exceptions=True)
+RULE_TYPE = RuleType(
+    ("validate", "podSecurity"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("podSecurity"),
+    idle=empty({}, "podSecurity", NOTHING_CHECKED),
+    weighs_exceptions=True,
+)

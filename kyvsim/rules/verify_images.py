@@ -4,11 +4,19 @@ A rule runs in two phases: in its own it verifies and pins, in the validate phas
 `verifyDigest` and `required`. The work is in `images/`, which few policies need.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import Phase
-from kyvsim.rules.protocol import CompiledBody, RuleContext, RuleType
+from kyvsim.rules.protocol import (
+    NOT_CARRIED,
+    Autogen,
+    CompiledBody,
+    PodTemplate,
+    Remark,
+    RuleContext,
+    RuleType,
+)
 
 
 def _verify(context: RuleContext) -> CompiledBody:
@@ -37,10 +45,27 @@ def _checked(context: RuleContext) -> Callable[[Json], bool]:
     return compile_checked(context)
 
 
+_ASKED = ("mutateDigest", "verifyDigest", "required")
+
+
+def _idle(entries: Json) -> Iterator[Remark]:
+    for index, entry in enumerate(entries):
+        asked = entry.get("attestors") or entry.get("attestations")
+        if not asked and not any(entry.get(name) is not False for name in _ASKED):
+            yield (index,), "nothing is asked of the images"
+
+
+def _carried(section: Json, _: PodTemplate) -> Json:
+    return section or None
+
+
 RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
     _verify,
+    Autogen(_carried),
+    idle=_idle,
+    fields=frozenset({"imageExtractors"}),
     concerns=_concerns,
-    then=RuleType(("verifyImages",), Phase.VALIDATE, _check, concerns=_checked),
+    then=RuleType(("verifyImages",), Phase.VALIDATE, _check, NOT_CARRIED, concerns=_checked),
 )

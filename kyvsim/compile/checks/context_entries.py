@@ -11,6 +11,7 @@ from kyvsim.compile.checks.variable_text import mask_variables
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.rules import rule_types_of
 
 _RESERVED = (
     "images",
@@ -27,7 +28,8 @@ _QUERIED = ("apiCall", "globalReference", "imageRegistry")
 def check_context(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every context entry of a rule can be loaded; entries of loops are not looked at."""
     entries = subject.data.get("context", ())
-    if entries and subject.data.get("validate", {}).get("cel"):
+    unread = (one for one in rule_types_of(subject.data) if not one.reads_context)
+    if entries and any(one.body(subject.data) for one in unread):
         text = "context variables are not supported for CEL expressions in validate rules"
         yield subject.refuse("KV135", f"path: {subject.text_path}: {text}", ("context",))
         return

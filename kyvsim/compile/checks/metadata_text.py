@@ -9,6 +9,7 @@ from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
+from kyvsim.rules import rule_types_of
 
 _TEXT_ONLY = (
     "labels and annotations supports only string values, "
@@ -27,28 +28,11 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 
 def _patterns(rule: Json) -> Iterator[tuple[Json, Path]]:
-    """Yield the patterns and patches that upstream looks at, with their path."""
-    validate, mutate = rule.get("validate", {}), rule.get("mutate", {})
-    if "foreach" in validate:
-        yield from _first(validate["foreach"], "pattern", ("validate", "foreach"))
-    elif validate.get("pattern").__class__ is dict:
-        yield validate["pattern"], ("validate", "pattern")
-    elif validate.get("anyPattern").__class__ is list:
-        for index, pattern in enumerate(validate["anyPattern"]):
+    """Yield the patterns and patches of a rule that are mappings, with their path."""
+    for one in rule_types_of(rule):
+        for path, pattern in one.patterns(one.body(rule)):
             if pattern.__class__ is dict:
-                yield pattern, ("validate", "anyPattern", index)
-    if "foreach" in mutate:
-        yield from _first(mutate["foreach"], "patchStrategicMerge", ("mutate", "foreach"))
-    elif mutate.get("patchStrategicMerge").__class__ is dict:
-        yield mutate["patchStrategicMerge"], ("mutate", "patchStrategicMerge")
-
-
-def _first(loops: Json, name: str, path: Path) -> Iterator[tuple[Json, Path]]:
-    """Yield the body of the first loop that has one: upstream looks no further."""
-    for index, loop in enumerate(loops):
-        if loop.get(name).__class__ is dict:
-            yield loop[name], (*path, index, name)
-            return
+                yield pattern, (*one.field, *path)
 
 
 def _template(pattern: Json) -> Json:

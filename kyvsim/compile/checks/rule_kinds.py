@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from kyvsim.compile.checks.refusal import RuleUnderCheck, has, refuse
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-
-_OPERATIONS = ("mutate", "validate", "generate", "verifyImages")
+from kyvsim.rules import SECTIONS
 
 
 def check_rule_names(policy: Policy) -> Iterator[Diagnostic]:
@@ -26,7 +25,7 @@ def check_rule_names(policy: Policy) -> Iterator[Diagnostic]:
 def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """A rule mutates, validates, generates or verifies images."""
     name = subject.rule.name
-    count = sum(has(subject.data, operation) for operation in _OPERATIONS)
+    count = sum(has(subject.data, section) for section in SECTIONS)
     if count == 0:
         text = (
             f"{subject.text_path}: Invalid value: No operation defined in the rule '{name}'."

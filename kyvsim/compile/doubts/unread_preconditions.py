@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
+from kyvsim.rules import rule_types_of
 
 
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV211: `celPreconditions` that nobody reads, so that the rule works on every object."""
     for rule in policy.rules:
-        if "celPreconditions" not in rule.data or (rule.data.get("validate") or {}).get("cel"):
+        readers = (one for one in rule_types_of(rule.data) if "celPreconditions" in one.fields)
+        if "celPreconditions" not in rule.data or any(one.body(rule.data) for one in readers):
             continue
         refused = " (in a cluster Kyverno refuses the policy)" if rule.generates else ""
         text = (

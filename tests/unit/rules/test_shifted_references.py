@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.compile.shifted_references import shift_references
+from kyvsim.rules.shifted_references import shift_references
 
 
 @pytest.mark.parametrize(
