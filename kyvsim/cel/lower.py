@@ -64,13 +64,24 @@ def constant(value: Any) -> Code:
     return Code(constant_run(value), constant=True, value=value)
 
 
-def lower(root: Node, checked: Checked, env: Environment) -> tuple[Code, int]:
-    """Return an expression's code and the length of the frame it needs.
+class Lowered(NamedTuple):
+    """An expression that is lowered."""
+
+    code: Code
+    slots: int
+    """The length of the frame that it needs."""
+    reads: frozenset[str]
+    """The variables of the environment that it looks at."""
+
+
+def lower(root: Node, checked: Checked, env: Environment) -> Lowered:
+    """Return an expression's code, and what it needs to run.
 
     Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
     """
     lowering = _Lowering(checked, env)
-    return lowering.lower(root), lowering.slots
+    code = lowering.lower(root)
+    return Lowered(code, lowering.slots, frozenset(lowering.reads))
 
 
 class _Lowering:
@@ -81,6 +92,7 @@ class _Lowering:
         self.env = env
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
+        self.reads: set[str] = set()
         self.lazy: dict[int, Run] = {}
         """What reads a name that is evaluated when it is first asked for."""
 
@@ -102,6 +114,8 @@ class _Lowering:
             return constant(_type_value(name.removeprefix(".")))
         if slot in self.lazy:
             return Code(self.lazy[slot])
+        if slot <= len(self.env.variables):
+            self.reads.add(self.env.variables[slot - 1][0])
         return Code(lambda frame: frame[slot], slot=slot)
 
     def select(self, node: Select) -> Code:

@@ -24,6 +24,8 @@ class Program(NamedTuple):
     run: Run
     slots: int
     """The length of the frame that `run` needs."""
+    reads: frozenset[str] = frozenset()
+    """The variables of the environment that it looks at; of others no value is needed."""
 
     def evaluate(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
         """Return the value for the variables' values, in the order of the environment.
@@ -67,10 +69,10 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     if wanted not in {DYN, found}:
         raise CompileError(f"must evaluate to {wanted} but got {found}")
     try:
-        code, slots = lower(root, checked, env)
+        lowered = lower(root, checked, env)
     except (CelError, RegexError) as error:
         raise CompileError(f"program instantiation failed: {error}") from None
-    return Program(text, found, code.run, slots)
+    return Program(text, found, lowered.code.run, lowered.slots, lowered.reads)
 
 
 def _refused(text: str, issues: Sequence[Issue]) -> CompileError:

@@ -52,11 +52,9 @@ class Stage(Enum):
     CEL_VERIFY_IMAGES = (Phase.VERIFY_IMAGES, "policies in CEL")
     CEL_DELETE = (Phase.DELETE, "policies in CEL")
 
-    @property
-    def phase(self) -> Phase:
+    def __init__(self, phase: Phase, _group: str) -> None:
+        self.phase = phase
         """The phase that reports name."""
-        phase: Phase = self.value[0]
-        return phase
 
 
 class PatchedTarget(NamedTuple):

@@ -35,16 +35,24 @@ class Compiler:
     def __init__(self, env: Environment) -> None:
         self.env = env
         self.problems: list[ExpressionProblem] = []
+        self.reads: set[str] = set()
+        """The variables of the environment that the expressions so far look at."""
         self._fields: dict[str, CelType] = {}
 
     def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
         """Return a program, or None with a problem noted."""
         try:
-            return compile_expression(text, self.env, wanted)
+            return self.program(text, wanted)
         except CompileError as error:
             message = error.listing or f"output is expected to be of type {wanted}"
             self.problems.append(ExpressionProblem(path, text, message))
             return None
+
+    def program(self, text: str, wanted: CelType = DYN) -> Program:
+        """Return a program; raises CompileError, of which nothing is noted."""
+        program = compile_expression(text, self.env, wanted)
+        self.reads |= program.reads
+        return program
 
     def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
         """Return the programs of variables by name; each may use those above it."""
@@ -86,13 +94,10 @@ class Compiler:
 class LazyVariables(dict[str, Any]):
     """The variables of a policy on one request, each evaluated when it is first asked for."""
 
-    def __init__(self, programs: Mapping[str, Program]) -> None:
+    def __init__(self, programs: Mapping[str, Program], values: Sequence[Any]) -> None:
+        """Take the values that their own expressions see, these variables among them."""
         super().__init__()
         self._programs = programs
-        self._values: Sequence[Any] = ()
-
-    def see(self, values: Sequence[Any]) -> None:
-        """Take the values that the variables' own expressions see."""
         self._values = values
 
     def __contains__(self, name: object) -> bool:

@@ -10,17 +10,16 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compi
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel import Environment, Program
+from kyvsim.cel import Program
 from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
-    LazyVariables,
     all_hold,
     evaluate,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
-from kyvsim.languages.cel.values import values_of
+from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
@@ -49,9 +48,8 @@ class Validation(NamedTuple):
 class ValidatingPolicy(NamedTuple):
     """A policy, or one of its variants, as programs."""
 
-    env: Environment
+    values: RequestValues
     conditions: tuple[Program, ...]
-    variables: Mapping[str, Program]
     validations: tuple[Validation, ...]
     annotations: Mapping[str, Program]
     ignores_faults: bool
@@ -75,21 +73,18 @@ def _compile(part: PolicyPart) -> CompiledBody:
         spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
     )
     found = ValidatingPolicy(
-        compiler.env,
+        RequestValues(compiler, part.policy.namespace, variables),
         conditions,
-        variables,
         tuple(validations),
         annotations,
         spec.get("failurePolicy") == "Ignore",
     )
-    return _body(found, part.policy.namespace)
+    return _body(found)
 
 
-def _body(policy: ValidatingPolicy, namespace: str) -> CompiledBody:
+def _body(policy: ValidatingPolicy) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome:
-        variables = LazyVariables(policy.variables)
-        values = values_of(policy.env, evaluation, namespace, variables)
-        variables.see(values)
+        values = policy.values.of(evaluation)
         try:
             if not all_hold(policy.conditions, values):
                 return skipped("skip")

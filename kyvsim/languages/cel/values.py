@@ -1,50 +1,116 @@
 """What the expressions of a policy see of one request.
 
+Only what they read is worked out, and what no request changes is made once for each policy.
+
 Source of the rules: upstream pkg/cel/policies/vpol/compiler/eval.go, and
 cmd/cli/kubectl-kyverno/processor for what there is of a request without a cluster: at CREATE the
 old object is an empty map, at DELETE the object is.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from kyvsim.cel.environment import Environment
-from kyvsim.cel.kyverno.environments import ordered
+from kyvsim.cel import Program
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.context.cel_access import constants, image_access, no_services, resource_access
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel.expressions import Compiler, LazyVariables
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.rules.cel_request import user_value
 from kyvsim.rules.protocol import Evaluation
 
+_Source: TypeAlias = Callable[[Evaluation], Any]
 
-def values_of(
-    env: Environment, evaluation: Evaluation, policy_namespace: str, variables: Mapping[str, Any]
-) -> list[Any]:
-    """Return the values of an environment's variables for a request, in their order."""
+
+class RequestValues:
+    """The values of a policy's variables, worked out for one request after the other."""
+
+    def __init__(
+        self, compiler: Compiler, policy_namespace: str, variables: Mapping[str, Program]
+    ) -> None:
+        """Take what compiles the policy's expressions: all of them until the first request."""
+        self._compiler = compiler
+        self._variables = variables
+        self._sources: Mapping[str, _Source] = {
+            **_SOURCES,
+            "resource": lambda evaluation: _resources(evaluation, policy_namespace),
+        }
+        self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
+
+    def of(self, evaluation: Evaluation, **own: Any) -> list[Any]:
+        """Return the values for a request in the order of the environment.
+
+        `own` has those that only the policy's kind knows; what no expression reads is None.
+        """
+        base, sources, places = self._plan or self._planned()
+        values = base.copy()
+        for place, source in sources:
+            values[place] = source(evaluation)
+        for name, value in own.items():
+            values[places[name]] = value
+        values[places["variables"]] = LazyVariables(self._variables, values)
+        return values
+
+    def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
+        """Return the values that never change, what makes the others, and where each belongs."""
+        reads, env = self._compiler.reads, self._compiler.env
+        fixed = constants()
+        names = [name for name, _ in env.variables]
+        sources = [
+            (place, self._sources[name])
+            for place, name in enumerate(names)
+            if name in reads and name in self._sources
+        ]
+        places = {name: place for place, name in enumerate(names)}
+        self._plan = [fixed.get(name) for name in names], sources, places
+        return self._plan
+
+
+def _object(evaluation: Evaluation) -> Json:
+    return {} if evaluation.request.operation is Operation.DELETE else evaluation.object
+
+
+def _old_object(evaluation: Evaluation) -> Json:
     request = evaluation.request
-    deletes = request.operation is Operation.DELETE
     old = request.old_object
     if request.operation is Operation.UPDATE and old is None:
         old = request.object
+    return {} if old is None else old
+
+
+def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     outside = evaluation.scope.outside
     clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
-    given = {
-        **constants(),
-        "object": {} if deletes else evaluation.object,
-        "oldObject": {} if old is None else old,
-        "request": request_value(request),
-        "namespaceObject": _namespace_object(evaluation),
-        "variables": variables,
-        "exceptions": {"allowedImages": [], "allowedValues": []},
-        "resource": resource_access(clusters, policy_namespace),
-        "image": image_access(outside.images),
-        "http": no_services(),
-        "globalContext": GlobalContextAccess(lambda *_: None),
+    return resource_access(clusters, policy_namespace)
+
+
+def _namespace_object(evaluation: Evaluation) -> Json:
+    """Return the Namespace of the request, as far as anything is known of it."""
+    key = object_key(evaluation.request.subject)
+    if not key.namespace:
+        return None
+    outside = evaluation.scope.outside
+    given = outside.namespaces.get(key.namespace)
+    if given is not None or not outside.answers_calls:
+        return given
+    return outside.cluster.get("v1", "Namespace", "", key.namespace)
+
+
+_SOURCES: Mapping[str, _Source] = MappingProxyType(
+    {
+        "object": _object,
+        "oldObject": _old_object,
+        "request": lambda evaluation: request_value(evaluation.request),
+        "namespaceObject": _namespace_object,
+        "exceptions": lambda _: {"allowedImages": [], "allowedValues": []},
+        "image": lambda evaluation: image_access(evaluation.scope.outside.images),
+        "http": lambda _: no_services(),
+        "globalContext": lambda _: GlobalContextAccess(lambda *_: None),
     }
-    return ordered(env, given)
+)
 
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
@@ -69,15 +135,3 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
         "dryRun": False,
         "options": None,
     }
-
-
-def _namespace_object(evaluation: Evaluation) -> Json:
-    """Return the Namespace of the request, as far as anything is known of it."""
-    key = object_key(evaluation.request.subject)
-    if not key.namespace:
-        return None
-    outside = evaluation.scope.outside
-    given = outside.namespaces.get(key.namespace)
-    if given is not None or not outside.answers_calls:
-        return given
-    return outside.cluster.get("v1", "Namespace", "", key.namespace)

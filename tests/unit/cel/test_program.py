@@ -83,3 +83,18 @@ def test_a_program_keeps_nothing_of_an_evaluation(environment):
 def test_text_that_is_nested_too_deeply_is_refused(environment):
     with pytest.raises(CompileError, match="compilation failed"):
         compile_expression("(" * 5000 + "1" + ")" * 5000, environment)
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("1 + 1", set()),
+        ("object.spec", {"object"}),
+        ("has(object.spec) && request.name == ''", {"object", "request"}),
+        ("[1].all(object, object > 0)", set()),
+        ("[1].all(x, x == .object)", {"object"}),
+        ("true ? 1 : oldObject.a", {"oldObject"}),
+    ],
+)
+def test_a_program_tells_the_variables_that_it_looks_at(environment, text, reads):
+    assert compile_expression(text, environment).reads == reads

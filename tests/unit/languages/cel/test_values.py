@@ -1,0 +1,62 @@
+"""What expressions of policies see of a request, and what is worked out for it."""
+
+import pytest
+
+from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.context import JSONContext
+from kyvsim.languages.cel.expressions import Compiler
+from kyvsim.languages.cel.values import RequestValues
+from kyvsim.model.outside import Outside
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.rules.protocol import Evaluation
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
+
+
+class Asked:
+    """A cluster that has one Namespace, and remembers what it was asked for."""
+
+    has_ints = False
+
+    def __init__(self):
+        self.questions = []
+
+    def get(self, *place):
+        self.questions.append(place)
+        return {"metadata": {"name": place[-1], "labels": {"team": "a"}}}
+
+
+@pytest.fixture
+def value_of(environment):
+    def call(text, variables=(), **own):
+        env = kyverno_environment("ValidatingPolicy", environment.clock, environment.entropy)
+        compiler = Compiler(env)
+        programs = compiler.variables(variables, ("spec", "variables"))
+        program = compiler.program(text)
+        cluster = Asked()
+        scope = JSONContext({}, Outside(cluster), deleting=False)
+        evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, POD), POD)
+        values = RequestValues(compiler, "", programs).of(evaluation, **own)
+        return program.evaluate(values), cluster.questions
+
+    return call
+
+
+def test_what_no_expression_reads_is_not_asked_for(value_of):
+    assert value_of("object.metadata.name") == ("web", [])
+
+
+def test_what_an_expression_reads_is_asked_for(value_of):
+    asked = [("v1", "Namespace", "", "shop")]
+    assert value_of("namespaceObject.metadata.labels.team") == ("a", asked)
+
+
+def test_what_only_a_variable_reads_is_there_too(value_of):
+    team = {"name": "team", "expression": "namespaceObject.metadata.labels.team"}
+    assert value_of("variables.team", [team])[0] == "a"
+
+
+def test_what_a_kind_knows_itself_comes_before_what_all_know(value_of):
+    allowed = {"allowedImages": ["x"], "allowedValues": []}
+    assert value_of("exceptions.allowedImages", exceptions=allowed)[0] == ["x"]
+    assert value_of("exceptions.allowedImages")[0] == []
