@@ -1,4 +1,7 @@
-"""CEL expressions as Kyverno's policy kinds use them: checked, evaluated, and their functions."""
+"""CEL expressions as Kyverno's policy kinds use them: checked, evaluated, and their functions.
+
+Codes: KV077 a file of several objects, KV078 a name that leads to none or to several.
+"""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -19,11 +22,14 @@ from kyvsim.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine import GivenObjects
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.resources import load_resources
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.source import Document, Location
+from kyvsim.model.wording import listed
 
 EXPRESSION_KINDS = tuple(name for kind in KINDS for name in (kind, f"Namespaced{kind}"))
 
@@ -33,6 +39,9 @@ class CelInputs(NamedTuple):
 
     kind: str = "ValidatingPolicy"
     resource: str = ""
+    name: str = ""
+    """Which object of that file is `object`: its name, with namespace or kind before it if need
+    be; "" for the first."""
     context_file: str = ""
     namespace: str = "default"
     """Of the policy, where its kind is namespaced."""
@@ -60,8 +69,9 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     system = system_environment(inputs.now)
     env = kyverno_environment(inputs.kind, system.clock, system.entropy)
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
+    chosen, choice = _chosen(documents, inputs.name)
     context, further = read_context_file(inputs.context_file)
-    obj = documents[0].data if documents else None
+    obj = chosen.data if chosen else None
     namespace = inputs.namespace if inputs.kind.startswith("Namespaced") else ""
     cluster = GivenObjects((*objects_of(documents), *context.resources))
     values = {
@@ -80,7 +90,42 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "http": no_services(),
         "globalContext": GlobalContextAccess(lambda *_: None),
     }
-    return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
+    return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
+
+
+def _chosen(
+    documents: tuple[Document, ...], name: str
+) -> tuple[Document | None, tuple[Diagnostic, ...]]:
+    """Return the object that expressions look at, and what is to be said of the choice.
+
+    The others of its file are there to be looked up.
+    """
+    found = [one for one in documents if not name or name in _names(one.data)]
+    first = found[0] if found else None
+    if first and len(found) == 1:
+        return first, ()
+    if first and not name:
+        text = (
+            f"`object` is {_names(first.data)[-1]}, the first of {len(documents)} objects: choose "
+            f"another with --name ({listed(_names(one.data)[-1] for one in documents)})"
+        )
+        return first, (Diagnostic("KV077", Severity.WARNING, text, first.locate(())),)
+    if not documents:
+        return None, ()
+    meant = found or documents
+    number = "several objects are" if found else "no object is"
+    text = f"{number} called `{name}`: there is {listed(_names(one.data)[-1] for one in meant)}"
+    return None, (Diagnostic("KV078", Severity.ERROR, text, Location(documents[0].file)),)
+
+
+def _names(data: Json) -> tuple[str, ...]:
+    """Return what an object may be called, the whole name last."""
+    key = object_key(data)
+    short = (key.name, f"{key.kind}/{key.name}")
+    if not key.namespace:
+        return short
+    place = f"{key.namespace}/{key.name}"
+    return (*short, place, f"{key.kind}/{place}")
 
 
 def compile_cel(text: str, session: CelSession) -> Program:

@@ -5,9 +5,9 @@ Codes: KV049 a folder without manifests.
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.jobs import processors
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
@@ -52,13 +52,21 @@ class SuiteRun(NamedTuple):
     """How many processes at once; 0 for as many as there are processors, if it is worth it."""
 
 
-def run_tests(run: SuiteRun) -> SuiteOutcome:
+Outcomes: TypeAlias = Iterator[tuple[ManifestOutcome, ...]]
+"""What came of each file, as it comes."""
+
+
+def run_tests(
+    run: SuiteRun, watching: Callable[[Outcomes, int], Outcomes] | None = None
+) -> SuiteOutcome:
     """Return what came of all manifests that the paths lead to, in their order.
 
-    The order, and all that is said, do not depend on the number of processes.
+    The order, and all that is said, do not depend on the number of processes. `watching` is given
+    what comes of the files, with their number, and gives it back as it comes.
     """
     files, said = find_files(run)
-    outcomes = tuple(chain.from_iterable(run_files(files, run)))
+    coming = run_files(files, run)
+    outcomes = tuple(chain.from_iterable(watching(coming, len(files)) if watching else coming))
     points = (point for one in outcomes for point in one.points)
     coverage = together(points, os.path.realpath) if run.options.coverage else None
     return suite_outcome(outcomes, (*said, *_nothing_selected(outcomes)), coverage)
@@ -96,7 +104,7 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     return tuple(dict.fromkeys(files)), tuple(said)
 
 
-def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestOutcome, ...]]:
+def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
     """Yield what came of each file, in their order, by several processes if it is worth it."""
     jobs = run.jobs or (processors() if len(files) > _FEW else 1)
     if jobs == 1 or len(files) < 2:
@@ -116,7 +124,7 @@ def run_files(files: tuple[str, ...], run: SuiteRun) -> Iterator[tuple[ManifestO
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
-    found = stamp(file)
+    found = stamp(file, options.walking)
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:

@@ -73,7 +73,7 @@ class _Reader:
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the paths that a manifest's entries stand for, and note what lies there."""
         found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
-        self.stamps += map(stamp, found)
+        self.stamps += [stamp(path, self.walking) for path in found]
         return found
 
     def path(self, name: str) -> str:

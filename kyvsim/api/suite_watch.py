@@ -74,7 +74,8 @@ def _wait(run: SuiteRun, standing: _Standing, sleep: Callable[[float], None]) ->
 
 def _changes(run: SuiteRun, standing: _Standing) -> _Changes:
     files, said = find_files(run)
-    look = cache(stamp)  # manifests share inputs, and each is looked at once
+    walking = run.options.walking
+    look = cache(lambda path: stamp(path, walking))  # manifests share inputs: each is seen once
 
     def is_stale(file: str) -> bool:
         outcomes = standing.outcomes.get(file)

@@ -18,7 +18,7 @@ from kyvsim.api.cel import (
 )
 from kyvsim.cel import CelError, CompileError
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
-from kyvsim.cli.jp import read_text
+from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import list_option, time_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
@@ -66,6 +66,7 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @_expressions
 @_kind
 @click.option("-r", "--resource", default="", help="The file of `object`; - for standard input.")
+@click.option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
 @click.option("--context-file", default="", help="Objects and image data to read.")
 @click.option("--namespace", default="default", show_default=True, help="Namespace of the policy.")
 @click.option(
@@ -81,12 +82,17 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     inputs = CelInputs(
         kind=options["kind"],
         resource=options["resource"],
+        name=options["name"],
         context_file=options["context_file"],
         namespace=options["namespace"],
         now=options["now"],
     )
     batch = options["batch"]
+    if batch and (arguments or expression):
+        raise click.UsageError("--batch has expressions of its own: give no other")
     texts = () if batch else _texts(arguments, expression)
+    if inputs.name and not inputs.resource:
+        raise click.UsageError("--name chooses an object of --resource: give that too")
     if batch == "-" and inputs.resource == "-":
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
@@ -95,7 +101,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
         return UNUSABLE
     if batch:
-        write_out(_batch(read_text(batch).split("\n"), session))
+        write_out(_batch(read_lines(batch), session))
         return OK
     return max((_answer(text, session) for text in texts), default=OK)
 
@@ -104,6 +110,8 @@ def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, .
     texts = (*options, *arguments)
     if not texts:
         raise click.UsageError("no expression given: pass it as an argument or with -e")
+    if not all(map(str.strip, texts)):
+        raise click.UsageError("an expression is empty")
     return texts
 
 
@@ -123,8 +131,6 @@ def _answer(text: str, session: CelSession) -> int:
 def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
     """Yield `{"type": …, "value": …}` or `{"error": …}` for each line, in order."""
     for line in lines:
-        if not line.strip():
-            continue
         try:
             text = json.loads(line)["expr"]
             found = evaluate_cel(compile_cel(text, session), session)

@@ -76,17 +76,19 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
     """Evaluate queries; stdin has what is missing."""
     env = system_environment()
-    if options["batch"]:
-        return _batch(read_text(options["batch"]), env)
     texts = [*queries, *map(read_text, query)]
-    source = options["source"]
+    source, batch = options["source"], options["batch"]
+    if batch:
+        if texts or source:
+            raise click.UsageError("--batch has queries and inputs of its own: give nothing else")
+        return _batch(read_lines(batch), env)
     if not texts and not source:
         raise click.UsageError("at least one query or input object is required")
-    data = _data(read_text(source)) if source else None
+    data = _data(read_text(source), source) if source else None
     if not texts:
         texts = [_prompted("a jmespath expression")]
-    if data is None:
-        data = _data(_prompted("input object"))
+    if not source:
+        data = _data(_prompted("input object"), "-")
     for text in texts:
         status = _answer(text, data, env, options)
         if status != OK:
@@ -116,16 +118,14 @@ def _answer(text: str, data: Json, env: Environment, options: dict[str, Any]) ->
     return OK
 
 
-def _batch(lines: str, env: Environment) -> int:
+def _batch(lines: Iterable[str], env: Environment) -> int:
     """Answer every line with `{"output": …}` or `{"error": …}`, in order."""
-    write_out(_batch_answers(lines.split("\n"), env))
+    write_out(_batch_answers(lines, env))
     return OK
 
 
 def _batch_answers(lines: Iterable[str], env: Environment) -> Iterator[str]:
     for line in lines:
-        if not line.strip():
-            continue
         try:
             case = json.loads(line, parse_int=float)
             result = compile_query(case["expr"], env).evaluate(case.get("input"))
@@ -148,16 +148,36 @@ def read_text(name: str) -> str:
         raise click.ClickException(f"failed to read file {name}: {cause}") from None
 
 
+def read_lines(name: str) -> list[str]:
+    """Return the lines of a file that are not blank; raises ClickException where there is none."""
+    lines = [line for line in read_text(name).split("\n") if line.strip()]
+    if not lines:
+        raise click.ClickException(f"{_shown(name)} is empty: there is no line to evaluate")
+    return lines
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == "-" else safe_line(name)
+
+
 def _prompted(what: str) -> str:
     write_out([f"Reading from terminal input.\nEnter {what} and hit Ctrl+D.\n"])
     return read_text("-")
 
 
-def _data(text: str) -> Json:
+def _data(text: str, name: str) -> Json:
     try:
-        return load_one(text, floats=True)
+        found = load_one(text, floats=True)
     except YamlError as error:
         raise click.ClickException(f"error parsing input json: {error}") from None
+    if found is None and all(_is_blank(line) for line in text.splitlines()):
+        raise click.ClickException(f"{_shown(name)} is empty: there is no input object in it")
+    return found
+
+
+def _is_blank(line: str) -> bool:
+    """Return whether a line of YAML holds nothing."""
+    return line.strip() in {"", "---", "..."} or line.lstrip().startswith("#")
 
 
 def _pointed(error: QuerySyntaxError) -> str:

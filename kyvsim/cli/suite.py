@@ -1,12 +1,13 @@
 """`kyvsim test`: manifests that say what policies are expected to do."""
 
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import click
 
-from kyvsim.api.suite import Reading, SuiteRun, run_tests
+from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
 from kyvsim.cli.closing import close
@@ -20,12 +21,13 @@ from kyvsim.cli.coverage import (
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options, strict_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
-from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.suite_create import create
 from kyvsim.cli.suite_watch import FOR_PEOPLE, MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
+from kyvsim.report.progress import with_progress
 from kyvsim.report.style import safe_line
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
@@ -134,7 +136,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
         return ending.status
-    outcome = _judged(run_tests(run), options, wish)
+    outcome = _judged(run_tests(run, _watched), options, wish)
     _say_remarks(outcome)
     for_people = chosen.shown in FOR_PEOPLE
     if options["update"] and not for_people:
@@ -148,6 +150,13 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
     return ending.status
+
+
+def _watched(outcomes: Outcomes, total: int) -> Outcomes:
+    """Return what comes of manifests, with a progress bar on a terminal: rows are shown later."""
+    if not is_terminal(sys.stderr):
+        return outcomes
+    return with_progress(outcomes, total, "testing")
 
 
 def _judged(

@@ -43,7 +43,13 @@ def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
 
 
 def patterns_above(folder: str) -> Iterator[Patterns | Diagnostic]:
-    """Yield the patterns of the ignore files in the folders above one, the highest first.
+    """Yield the patterns of the ignore files in the folders above one, the highest first."""
+    for one in folders_above(folder):
+        yield from patterns_in(one)
+
+
+def folders_above(folder: str) -> list[str]:
+    """Return the folders above one whose ignore files count for it, the highest first.
 
     The search ends at the folder that holds `.git`, as git's does; where there is none, only the
     folders below the working directory and that itself are looked at.
@@ -56,8 +62,7 @@ def patterns_above(folder: str) -> Iterator[Patterns | Diagnostic]:
     if not os.path.exists(os.path.join(place, ".git")):
         here = os.getcwd()
         above = [one for one in above if os.path.commonpath((one, here)) == here]
-    for one in reversed(above):
-        yield from patterns_in(one)
+    return above[::-1]
 
 
 def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from click import ClickException
 from click.testing import CliRunner
 
 from kyvsim.cli.jp import command
@@ -10,6 +11,8 @@ from kyvsim.cli.jp import command
 def run(tmp_path):
     (tmp_path / "in.yaml").write_text('a: x\nb: [1, 2.5, {c: "<"}, {}]\n')
     (tmp_path / "query").write_text("b[1]")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "null").write_text("null")
 
     def call(*arguments, stdin=""):
         words = [word.replace("DIR", str(tmp_path)) for word in arguments]
@@ -62,6 +65,28 @@ def test_batch_answers_every_line_in_order(run):
     assert answers[0] == {"output": 2}
     assert [list(answer) for answer in answers[1:]] == [["error"]] * 3
     assert result.return_value == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (("query", "-i", "DIR/empty", "a"), '{"a": 1}', "empty: there is no input object in it"),
+        (("query", "a"), "# only this\n---\n", "standard input is empty: there is no input object"),
+        (("query", "-i", "-", "a"), "", "standard input is empty: there is no input object in it"),
+        (("query", "--batch", "-"), " \n", "standard input is empty: there is no line to evaluate"),
+        (("query", "--batch", "-", "a"), '{"expr": "a"}', "--batch has queries and inputs of its"),
+        (("query", "--batch", "-", "-i", "x"), '{"expr": "a"}', "--batch has queries and inputs"),
+    ],
+)
+def test_what_is_empty_or_lost_is_an_error(run, arguments, stdin, message):
+    result = run(*arguments, stdin=stdin)
+    assert isinstance(result.exception, ClickException)
+    assert message in result.exception.message
+
+
+def test_an_input_that_is_null_is_one(run):
+    """It is not asked for again."""
+    assert run("query", "-i", "DIR/null", "a").stdout == "# a\nnull\n"
 
 
 def test_parse_points_at_the_fault(run):

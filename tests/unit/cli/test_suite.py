@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.cli import suite
 from kyvsim.cli.main import run
+from kyvsim.report import progress
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 
@@ -56,3 +58,13 @@ def test_a_file_that_cannot_be_written_is_told(monkeypatch, tmp_path, capfdbinar
     monkeypatch.chdir(FIXTURES)
     assert run(["test", "team", "-o", f"json={tmp_path}/no/where.json"]) == 2
     assert b"cannot write to" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_long_runs_show_a_bar_on_a_terminal(monkeypatch, capfdbinary, terminal):
+    monkeypatch.chdir(FIXTURES)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(suite, "is_terminal", lambda _: terminal)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(["test", "team", "mutate"]) == 0
+    assert (b"testing" in capfdbinary.readouterr().err) is terminal

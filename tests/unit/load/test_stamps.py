@@ -3,6 +3,7 @@ import os
 import pytest
 
 from kyvsim.load.stamps import stamp
+from kyvsim.load.walk import Walking
 
 
 @pytest.fixture
@@ -68,6 +69,46 @@ def test_files_that_are_not_read_do_not_count(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("x")
     assert stamp(str(folder)) == before
+
+
+def ignore(folder):
+    (folder / ".kyvsimignore").write_text("nothing\n")
+
+
+def ignore_deep(folder):
+    (folder / "deep/.kyvsimignore").write_text("nothing\n")
+
+
+@pytest.mark.parametrize("change", [ignore, ignore_deep])
+@pytest.mark.parametrize("path", [".", "../*"])
+def test_ignore_files_count_where_they_are_read(folder, path, change):
+    """What they change need not be which files there are: a pattern may be mended."""
+    careless = Walking(ignore_files=False)
+    before, without = stamp(f"{folder}/{path}"), stamp(f"{folder}/{path}", careless)
+    change(folder)
+    assert stamp(f"{folder}/{path}") != before
+    assert stamp(f"{folder}/{path}", careless) == without
+
+
+def test_ignore_files_above_a_folder_count(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = stamp("deep")
+    ignore(folder)
+    assert stamp("deep") != before
+
+
+def test_files_that_an_option_leaves_aside_do_not_count(folder):
+    walking = Walking(exclude=("deep",))
+    before = stamp(str(folder), walking)
+    write_deep(folder)
+    assert stamp(str(folder), walking) == before
+
+
+def test_ignored_files_count_where_ignore_files_do_not(folder):
+    (folder / ".kyvsimignore").write_text("deep\n")
+    before = stamp(str(folder), Walking(ignore_files=False))
+    write_deep(folder)
+    assert stamp(str(folder), Walking(ignore_files=False)) != before
 
 
 def test_what_is_missing_has_no_marks_until_it_is_there(folder):

@@ -1,0 +1,99 @@
+"""`kyvsim cel`: which object is looked at, and what is told of empty input."""
+
+import json
+
+import pytest
+
+PODS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, namespace: shop}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: b, namespace: shop}
+"""
+NAME = "object.kind + ' ' + object.metadata.name"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "pods.yaml").write_text(PODS)
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "pod.yaml").write_text(PODS.partition("---")[0])
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("folder")
+class TestObject:
+    def test_of_one_object_nothing_is_said(self, kyvsim):
+        assert kyvsim("cel", "eval", "-r", "pod.yaml", NAME) == (
+            0,
+            f'# {NAME}\nstring "Pod a"\n',
+            "",
+        )
+
+    def test_of_several_the_first_is_taken_and_that_is_told(self, kyvsim):
+        status, out, err = kyvsim("cel", "eval", "-r", "pods.yaml", NAME)
+        assert (status, out) == (0, f'# {NAME}\nstring "Pod a"\n')
+        assert err == (
+            "pods.yaml:1:1: warning KV077: `object` is Pod/shop/a, the first of 3 objects: choose "
+            "another with --name (`Pod/shop/a`, `Pod/shop/b`, `Service/shop/b`)\n"
+        )
+
+    @pytest.mark.parametrize("name", ["a", "Pod/a", "shop/a", "Pod/shop/a"])
+    def test_a_name_chooses(self, kyvsim, name):
+        status, out, err = kyvsim("cel", "eval", "-r", "pods.yaml", "--name", name, NAME)
+        assert (status, out, err) == (0, f'# {NAME}\nstring "Pod a"\n', "")
+
+    def test_the_others_can_be_looked_up(self, kyvsim):
+        look = "resource.get('v1', 'services', 'shop', 'b').kind"
+        _, out, _ = kyvsim("cel", "eval", "-r", "pods.yaml", "--name", "a", look)
+        assert out == f'# {look}\nstring "Service"\n'
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("c", "no object is called `c`: there is `Pod/shop/a`, `Pod/shop/b`, `Service/shop/b`"),
+            ("b", "several objects are called `b`: there is `Pod/shop/b`, `Service/shop/b`"),
+        ],
+    )
+    def test_a_name_of_none_or_several_is_an_error(self, kyvsim, name, message):
+        status, out, err = kyvsim("cel", "eval", "-r", "pods.yaml", "--name", name, NAME)
+        assert (status, out, err) == (2, "", f"pods.yaml: error KV078: {message}\n")
+
+    def test_a_name_needs_a_file(self, kyvsim):
+        status, _, err = kyvsim("cel", "eval", "--name", "a", "1")
+        assert status == 2
+        assert "--name chooses an object of --resource" in err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eval", ""], "an expression is empty"),
+        (["eval", "-e", " ", "1"], "an expression is empty"),
+        (["check", "\n"], "an expression is empty"),
+        (["eval", "--batch", "empty"], "empty is empty: there is no line to evaluate"),
+        (["eval", "--batch", "empty", "1"], "--batch has expressions of its own: give no other"),
+        (["eval", "-r", "empty", "1"], "empty: error KV009: there is no document in this file"),
+    ],
+)
+def test_what_is_empty_or_lost_is_an_error(kyvsim, arguments, message):
+    status, out, err = kyvsim("cel", *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_batch_answers_each_line_in_order(kyvsim, tmp_path):
+    lines = [{"expr": "1 + 1"}, {"expr": "1 +"}, {"expr": "1 / 0"}, {"no": "expr"}, []]
+    (tmp_path / "lines").write_text("\n\n".join(map(json.dumps, lines)))
+    status, out, _ = kyvsim("cel", "eval", "--batch", f"{tmp_path}/lines")
+    first, *others = map(json.loads, out.splitlines())
+    assert (status, first) == (0, {"type": "int", "value": 2})
+    assert [list(one) for one in others] == [["error"]] * 4
