@@ -9,7 +9,8 @@ from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.languages import compile_policies
+from kyvsim.kube.discovery import crd_kinds
+from kyvsim.languages import compile_policies, unknown_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -46,16 +47,18 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     """
     read = read_inputs(inputs, stdin)
     environment = system_environment(inputs.now)
-    options = CompileOptions(environment, read.exceptions, Model(inputs.model))
+    kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
+    options = CompileOptions(environment, read.exceptions, Model(inputs.model), kinds=kinds)
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
     given = _given(read, (*read.diagnostics, *refused))
+    idle = unknown_resources(given.policies, (*given.resources, *given.others))
     return Application(
         policies=sound,
         resource_count=len(read.resources),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=len(read.exceptions),
-        diagnostics=(*read.diagnostics, *refused, *of_run(given)),
+        diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
         schedules=schedules_of(sound, environment.clock.now()),
         left_out=read.left_out,
         responses=iter(()) if read.unusable else _responses(policies, read, inputs),

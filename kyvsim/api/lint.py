@@ -12,7 +12,12 @@ from kyvsim.compile.advice.documents import (
 )
 from kyvsim.compile.idle.runs import of_policies
 from kyvsim.compile.lint import lint_policy
-from kyvsim.languages import CEL_KINDS, compile_policies, is_cel_policy
+from kyvsim.languages import (
+    CEL_KINDS,
+    compile_policies,
+    is_cel_policy,
+    unknown_resources,
+)
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
@@ -52,10 +57,10 @@ def lint(
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.environment.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
-    policies, _ = load_policies(documents)
+    policies, _ = load_policies(documents, CEL_KINDS)
     objects = objects_of((*documents, *definitions))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
-    idle = of_policies(policies, objects, exceptions)
+    idle = (*of_policies(policies, objects, exceptions), *unknown_resources(policies, objects))
     found += [one for one in idle if one.location not in wrong]
     return Findings(_in_order(found), len(known), left_out)
 

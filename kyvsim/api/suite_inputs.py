@@ -12,6 +12,7 @@ from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.compile.idle.runs import Given, of_run
+from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
@@ -105,7 +106,12 @@ def read_test(
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
-    options = CompileOptions(system_environment(), exceptions, listener=listener)
+    options = CompileOptions(
+        system_environment(),
+        exceptions,
+        listener=listener,
+        kinds=crd_kinds((*definitions, *objects_of(resources))),
+    )
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     sound = {one.policy.name for one in compiled.policies}

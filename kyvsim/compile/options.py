@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.expr import Environment
+from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
@@ -28,6 +29,8 @@ class CompileOptions(NamedTuple):
     """Whether a cluster has let the policies in, so that they need no checks."""
     listener: Listener | None = None
     """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
+    kinds: KindTable = NO_KINDS
+    """What the given definitions of custom resources tell."""
 
     def watch_of(self, policy: Policy, rule: Rule) -> Watch:
         """Return the watch of a whole rule."""

@@ -28,11 +28,15 @@ KINDS = (
     "kyverno.io/v2alpha1/GlobalContextEntry",
     "kyverno.io/v2beta1/GlobalContextEntry",
 )
+CEL_POLICIES = ("Validating", "Mutating", "Generating", "Deleting", "ImageValidating")
 CEL_KINDS = tuple(
     f"policies.kyverno.io/{version}/{name}"
-    for name in ("ValidatingPolicy", "NamespacedValidatingPolicy")
+    for policy in CEL_POLICIES
+    for name in (f"{policy}Policy", f"Namespaced{policy}Policy")
     for version in ("v1alpha1", "v1beta1", "v1")
     if not (name.startswith("Namespaced") and version == "v1alpha1")
+) + tuple(
+    f"policies.kyverno.io/{version}/PolicyException" for version in ("v1alpha1", "v1beta1", "v1")
 )
 FILES = {"kyverno.json": KINDS, "cel.json": CEL_KINDS}
 share_repeated = runpy.run_path(str(Path(__file__).with_name("repeated_schemas.py")))[

@@ -12,9 +12,9 @@ from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import validating_policy
-from kyvsim.languages.cel.constraints import compile_constraints
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import RuleStatus
@@ -63,7 +63,10 @@ def _lower_part(
     compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
     body = kind.compile(PolicyPart(policy, spec, compiler, options))
     constraints = compile_constraints(
-        spec.get("matchConstraints"), policy.namespace, everything=kind.without_constraints
+        spec.get("matchConstraints"),
+        policy.namespace,
+        options.kinds,
+        everything=kind.without_constraints,
     )
     rule = CompiledRule(
         rule=Rule(policy.name if kind.names_rules else "", spec, ("spec",)),

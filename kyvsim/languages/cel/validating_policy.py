@@ -73,7 +73,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
     )
     found = ValidatingPolicy(
-        RequestValues(compiler, part.policy.namespace, variables),
+        RequestValues(part, variables),
         conditions,
         tuple(validations),
         annotations,

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.context.cel_access import constants, image_access, no_services, resource_access
-from kyvsim.kube.discovery import plural
+from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages.cel.expressions import Compiler, LazyVariables
+from kyvsim.languages.cel.expressions import LazyVariables
+from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.rules.cel_request import user_value
 from kyvsim.rules.protocol import Evaluation
@@ -28,15 +29,15 @@ _Source: TypeAlias = Callable[[Evaluation], Any]
 class RequestValues:
     """The values of a policy's variables, worked out for one request after the other."""
 
-    def __init__(
-        self, compiler: Compiler, policy_namespace: str, variables: Mapping[str, Program]
-    ) -> None:
-        """Take what compiles the policy's expressions: all of them until the first request."""
-        self._compiler = compiler
+    def __init__(self, part: PolicyPart, variables: Mapping[str, Program]) -> None:
+        """Take the policy, whose expressions are all compiled until the first request."""
+        namespace, kinds = part.policy.namespace, part.options.kinds
+        self._compiler = part.compiler
         self._variables = variables
         self._sources: Mapping[str, _Source] = {
             **_SOURCES,
-            "resource": lambda evaluation: _resources(evaluation, policy_namespace),
+            "request": lambda evaluation: request_value(evaluation.request, kinds),
+            "resource": lambda evaluation: _resources(evaluation, namespace),
         }
         self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
 
@@ -103,7 +104,6 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
     {
         "object": _object,
         "oldObject": _old_object,
-        "request": lambda evaluation: request_value(evaluation.request),
         "namespaceObject": _namespace_object,
         "exceptions": lambda _: {"allowedImages": [], "allowedValues": []},
         "image": lambda evaluation: image_access(evaluation.scope.outside.images),
@@ -113,12 +113,12 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
 )
 
 
-def request_value(request: AdmissionRequest) -> dict[str, Json]:
+def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:
     """Return the value of `request`."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
-    resource = {"group": group, "version": version, "resource": plural(group, key.kind)}
+    resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
     deletes = request.operation is Operation.DELETE
     return {
         "uid": "",

@@ -3,11 +3,16 @@
 import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.compile import CompileOptions
 from kyvsim.context import JSONContext
+from kyvsim.kube.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
+from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.outside import Outside
+from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.source import Document
 from kyvsim.rules.protocol import Evaluation
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
@@ -28,7 +33,7 @@ class Asked:
 
 @pytest.fixture
 def value_of(environment):
-    def call(text, variables=(), **own):
+    def call(text, variables=(), kinds=NO_KINDS, **own):
         env = kyverno_environment("ValidatingPolicy", environment.clock, environment.entropy)
         compiler = Compiler(env)
         programs = compiler.variables(variables, ("spec", "variables"))
@@ -36,7 +41,9 @@ def value_of(environment):
         cluster = Asked()
         scope = JSONContext({}, Outside(cluster), deleting=False)
         evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, POD), POD)
-        values = RequestValues(compiler, "", programs).of(evaluation, **own)
+        policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), Document({}, "", 0, None))
+        part = PolicyPart(policy, {}, compiler, CompileOptions(environment, kinds=kinds))
+        values = RequestValues(part, programs).of(evaluation, **own)
         return program.evaluate(values), cluster.questions
 
     return call
@@ -60,3 +67,8 @@ def test_what_a_kind_knows_itself_comes_before_what_all_know(value_of):
     allowed = {"allowedImages": ["x"], "allowedValues": []}
     assert value_of("exceptions.allowedImages", exceptions=allowed)[0] == ["x"]
     assert value_of("exceptions.allowedImages")[0] == []
+
+
+def test_the_resource_of_a_request_is_what_its_definition_says(value_of):
+    odd = {("", "Pod"): KindFacts("pods", True), ("x.io", "Ox"): KindFacts("oxen", True)}
+    assert value_of("request.resource.resource", kinds=odd)[0] == "pods"

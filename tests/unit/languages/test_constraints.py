@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.languages.cel.constraints import compile_constraints
+from kyvsim.kube.discovery import KindFacts
+from kyvsim.languages.constraints import compile_constraints
 from kyvsim.match import match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
 
@@ -86,3 +87,26 @@ def test_a_selector_that_cannot_be_read_is_a_fault():
     bad = {"matchExpressions": [{"key": "a", "operator": "Near"}]}
     found = compile_constraints({"resourceRules": [RULE], "objectSelector": bad}, "")
     assert "Near" in found.fault
+
+
+OX = {"apiVersion": "farm.example/v1", "kind": "Ox", "metadata": {"name": "a"}}
+OXEN = {("farm.example", "Ox"): KindFacts("oxen", False, ("v1",))}
+
+
+@pytest.mark.parametrize(
+    ("resource", "kinds", "taken"),
+    [("oxen", OXEN, True), ("oxs", OXEN, False), ("oxen", {}, False), ("oxs", {}, True)],
+)
+def test_a_definition_tells_the_resource_name_of_a_kind(resource, kinds, taken):
+    """Without one it is guessed, as upstream guesses."""
+    rule = {**RULE, "apiGroups": ["farm.example"], "resources": [resource], "scope": "*"}
+    request = AdmissionRequest(Operation.CREATE, OX)
+    found = compile_constraints({"resourceRules": [rule]}, "", kinds)
+    assert found.matches(match_facts(request, OX, {})) is taken
+    assert found.kinds == ({"Ox"} if kinds and resource == "oxen" else None)
+
+
+def test_a_definition_tells_whether_a_kind_lies_in_namespaces():
+    rule = {**RULE, "apiGroups": ["farm.example"], "resources": ["oxen"], "scope": "Cluster"}
+    facts = match_facts(AdmissionRequest(Operation.CREATE, OX), OX, {})
+    assert compile_constraints({"resourceRules": [rule]}, "", OXEN).matches(facts)

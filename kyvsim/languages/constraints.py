@@ -7,7 +7,7 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_namespaced, kind_of_plural, plural
+from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
@@ -25,16 +25,19 @@ class Constraints(NamedTuple):
     """Why matching fails for each object that would match otherwise."""
 
 
-def compile_constraints(written: Json, namespace: str, *, everything: bool = False) -> Constraints:
+def compile_constraints(
+    written: Json, namespace: str, kinds: KindTable = NO_KINDS, *, everything: bool = False
+) -> Constraints:
     """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
-    `namespace` is that of a namespaced policy, "" for others.
+    `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
+    resource names are known. Of others Kubernetes' guess is taken, as upstream does.
     """
     if not written and not everything:
         return Constraints(lambda _: False, frozenset())
     written = written or {}
-    rules = [_compile_rule(one) for one in written.get("resourceRules") or ()]
-    excluded = [_compile_rule(one) for one in written.get("excludeResourceRules") or ()]
+    rules = [_compile_rule(one, kinds) for one in written.get("resourceRules") or ()]
+    excluded = [_compile_rule(one, kinds) for one in written.get("excludeResourceRules") or ()]
     in_namespace, namespace_fault = _compile_labels(written.get("namespaceSelector"))
     on_object, object_fault = _compile_labels(written.get("objectSelector"))
 
@@ -50,7 +53,7 @@ def compile_constraints(written: Json, namespace: str, *, everything: bool = Fal
         return not rules or any(rule(facts) for rule in rules)
 
     fault = namespace_fault or object_fault
-    return Constraints(matches, _kinds(written.get("resourceRules") or ()), fault)
+    return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
 
 
 def _compile_labels(
@@ -75,7 +78,7 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
     return fits(facts.namespace_labels or own)
 
 
-def _compile_rule(rule: Json) -> _RuleTest:
+def _compile_rule(rule: Json, kinds: KindTable) -> _RuleTest:
     groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
     operations, resources = rule.get("operations") or (), rule.get("resources") or ()
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
@@ -85,8 +88,8 @@ def _compile_rule(rule: Json) -> _RuleTest:
             ("*" in operations or facts.operation in operations)
             and ("*" in groups or facts.group in groups)
             and ("*" in versions or facts.version in versions)
-            and any(_takes(one, facts) for one in resources)
-            and (scope == "*" or (scope == "Namespaced") is _lies_in_namespace(facts))
+            and any(_takes(one, facts, kinds) for one in resources)
+            and (scope == "*" or (scope == "Namespaced") is _lies_in_namespace(facts, kinds))
             and (not names or facts.name in names or _will_have_one_of(names, facts))
         )
 
@@ -97,19 +100,19 @@ def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
     return bool(facts.name_to_come) and any(map(facts.name_to_come.startswith, names))
 
 
-def _takes(written: str, facts: MatchFacts) -> bool:
+def _takes(written: str, facts: MatchFacts, kinds: KindTable) -> bool:
     resource, _, part = written.partition("/")
-    own = plural(facts.group, facts.kind)
+    own = plural(facts.group, facts.kind, kinds)
     return (resource in {"*", own}) and (part in {"*", facts.subresource})
 
 
-def _lies_in_namespace(facts: MatchFacts) -> bool:
-    return is_namespaced(facts.group, facts.kind)
+def _lies_in_namespace(facts: MatchFacts, kinds: KindTable) -> bool:
+    return is_namespaced(facts.group, facts.kind, kinds)
 
 
-def _kinds(rules: Iterable[Json]) -> KindIndexEntry:
+def _kinds(rules: Iterable[Json], kinds: KindTable) -> KindIndexEntry:
     named = [
-        kind_of_plural(group, resource.partition("/")[0])
+        kind_of_plural(group, resource.partition("/")[0], kinds)
         for rule in rules
         for group in rule.get("apiGroups") or ()
         for resource in rule.get("resources") or ()

@@ -1,0 +1,61 @@
+"""Resource names that nothing knows."""
+
+import pytest
+
+from kyvsim.languages import unknown_resources
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document, Location
+
+OX = {"apiVersion": "farm.example/v1", "kind": "Ox", "metadata": {"name": "a"}}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "oxen.farm.example"},
+    "spec": {"group": "farm.example", "names": {"kind": "Ox", "plural": "oxen"}},
+}
+
+
+def told(group, *resources, objects=(), field="resourceRules"):
+    rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": list(resources)}
+    document = Document({}, "p.yaml", 0, lambda path: Location("/".join(map(str, path))))
+    spec = {"matchConstraints": {field: [rule]}}
+    policy = Policy("ValidatingPolicy", "p", "", {}, spec, (), document)
+    found = unknown_resources([policy], objects)
+    return [(one.code, one.location.file.rpartition("/")[2], one.message) for one in found]
+
+
+SLIPS = [
+    ("", "Pod", "did you mean `pods`?"),
+    ("", "pod/exec", "did you mean `pods`?"),
+    ("", "congifmaps", "did you mean `configmaps`?"),
+    ("", "deployments", "it is a resource of apiGroup `apps`"),
+    ("*", "Deployment", "did you mean `deployments`?"),
+]
+
+
+@pytest.mark.parametrize(("group", "resource", "meant"), SLIPS)
+def test_a_slip_is_told_with_what_was_meant(group, resource, meant):
+    ((code, place, message),) = told(group, "services", resource)
+    assert (code, place) == ("KV163", "1")
+    assert message.endswith(meant)
+
+
+@pytest.mark.parametrize("resource", ["pods", "*", "pods/*", "*/*", "pods/ephemeralcontainers"])
+def test_what_is_known_is_no_matter(resource):
+    assert told("", resource) == []
+    assert told("*", resource) == []
+
+
+def test_what_nothing_knows_is_told():
+    assert [one[0] for one in told("farm.example", "oxen", objects=[OX])] == ["KV164"]
+    assert [one[0] for one in told("farm.example", "oxen", field="excludeResourceRules")]
+
+
+@pytest.mark.parametrize(("resource", "objects"), [("oxen", [DEFINITION]), ("oxs", [OX])])
+def test_definitions_and_objects_make_resources_known(resource, objects):
+    assert told("farm.example", resource, objects=objects) == []
+
+
+def test_kyvernos_own_kinds_are_known():
+    assert told("policies.kyverno.io", "validatingpolicies") == []
+    assert told("kyverno.io", "clusterpolicies", "policies") == []
