@@ -10,7 +10,13 @@ from types import MappingProxyType
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, environment
 from kyvsim.cel.libraries import KUBERNETES
-from kyvsim.cel.libraries.authorizer import AUTHORIZER, RESOURCE_CHECK, Authorizer, ResourceCheck
+from kyvsim.cel.libraries.authorizer import (
+    AUTHORIZER,
+    RESOURCE_CHECK,
+    Asked,
+    Authorizer,
+    ResourceCheck,
+)
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
 
@@ -87,6 +93,11 @@ def declared_type(found: CelType) -> CelType:
     return found if found.kind in _KEPT else types.DYN
 
 
-def authorizer_values(user: str) -> tuple[Authorizer, ResourceCheck]:
-    """Return the values of `authorizer` and `authorizer.requestResource` for a user."""
-    return Authorizer(user), ResourceCheck(user)
+def authorizer_values(
+    asked: Asked, attributes: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Authorizer, ResourceCheck]:
+    """Return the values of `authorizer` and `authorizer.requestResource`.
+
+    `attributes` name what the request is about, as an authorizer is asked about it.
+    """
+    return Authorizer(asked), ResourceCheck(asked, attributes)

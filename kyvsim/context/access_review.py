@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import UserInfo
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _KINDS = ("ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role")
@@ -46,6 +47,12 @@ def review(body: Mapping[str, Json], cluster: ClusterView, namespace: str = "") 
     if reason:
         status["reason"] = reason
     return {**body, "status": status}
+
+
+def allows(attributes: Mapping[str, Json], user: UserInfo, cluster: ClusterView) -> bool:
+    """Return whether the roles let a user do something to resources."""
+    access = _Access(user.username, user.groups, attributes, on_resource=True)
+    return _reason(access, cluster) is not None
 
 
 def _reason(access: _Access, cluster: ClusterView) -> str | None:

@@ -6,10 +6,12 @@ paths of Namespaces, and dies on lists of kinds that nobody gave.
 
 from typing import NamedTuple
 
+from kyvsim.context.access_review import allows
 from kyvsim.context.list_options import OptionsError, parse_options
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import UserInfo
 
 _PARTS_OF_NAMESPACES = frozenset({"status", "finalize"})
 _WHOLE_OBJECT = frozenset({"", "status"})
@@ -25,6 +27,14 @@ class NotThereError(CallError):
     def __init__(self, message: str, missing: ObjectKey) -> None:
         super().__init__(message)
         self.missing = missing
+
+
+class NoRightError(CallError):
+    """A call that an API server refuses to who makes it; raw calls show nothing of the reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("permission denied: unknown")
+        self.reason = reason
 
 
 class ApiPath(NamedTuple):
@@ -64,16 +74,37 @@ def parse_path(path: str) -> ApiPath | None:
     )
 
 
-def answer_get(url: str, cluster: ClusterView) -> Json:
-    """Return what a GET of a URL path with its query is answered with; raise `CallError`."""
+def answer_get(url: str, cluster: ClusterView, account: UserInfo | None = None) -> Json:
+    """Return what a GET of a URL path with its query is answered with; raise `CallError`.
+
+    An API server first asks whether the account that calls may.
+    """
     path, _, query = url.partition("?")
     wanted = parse_path(path)
     if wanted is None:
         raise CallError(f"failed to parse path: {path.removeprefix('/')}")
+    if account is not None:
+        require_right(wanted, "get" if wanted.name else "list", cluster, account)
     kind = cluster.kind_of(wanted.api_version, wanted.resource)
     if not kind:
         raise CallError("the server could not find the requested resource")
     return _get(wanted, kind, cluster) if wanted.name else _list(wanted, kind, query, cluster)
+
+
+def require_right(wanted: ApiPath, verb: str, cluster: ClusterView, account: UserInfo) -> None:
+    """Raise `NoRightError` where an account may not do something to what a path names."""
+    attributes = {
+        "verb": verb,
+        "group": split_api_version(wanted.api_version)[0],
+        "resource": wanted.resource,
+        "subresource": wanted.part,
+        "namespace": wanted.namespace,
+        "name": wanted.name,
+    }
+    if not allows(attributes, account, cluster):
+        group = attributes["group"]
+        resource = f"{wanted.resource}.{group}" if group else wanted.resource
+        raise NoRightError(f"`{account.username}` has no right to {verb} {resource}")
 
 
 def _get(wanted: ApiPath, kind: str, cluster: ClusterView) -> Json:

@@ -9,6 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import UserInfo
 from kyvsim.model.values import Values
 
 
@@ -28,6 +29,8 @@ class World(NamedTuple):
     """What a context file tells of images, by their references."""
     arriving: Json | None = None
     """The object of `cluster` that the request brings; None where no such object is there yet."""
+    account: UserInfo | None = None
+    """Who asks, where `cluster` is an API server's; None where objects are just given."""
 
     @property
     def outside(self) -> Outside:
@@ -41,6 +44,7 @@ class World(NamedTuple):
             images=self.images,
             namespaces=self.values.namespaces if self.values else MappingProxyType({}),
             sources=self.sources,
+            account=self.account,
         )
 
     def outside_before(self, old: Json | None) -> Outside:

@@ -8,6 +8,7 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import UserInfo
 
 
 class Outside(NamedTuple):
@@ -27,6 +28,8 @@ class Outside(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
+    account: UserInfo | None = None
+    """Who asks an API server, which grants what roles say; None where objects are just given."""
 
     def as_json(self, value: Json) -> Json:
         """Return what comes from the cluster as expressions see it, with floats for all numbers.

@@ -19,7 +19,6 @@ from kyvsim.cel import (
 )
 from kyvsim.cel.kubernetes import (
     VARIABLES,
-    authorizer_values,
     declared_type,
     kubernetes_environment,
 )
@@ -30,7 +29,7 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.source import Path
 from kyvsim.model.watch import Watch
 from kyvsim.rules.cel_params import ParamsError, compile_params
-from kyvsim.rules.cel_request import namespace_object, request_value
+from kyvsim.rules.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.rules.protocol import (
     CompiledBody,
     Evaluation,
@@ -266,15 +265,15 @@ def _expression(text: str, scope: _Scope, wanted: CelType = DYN) -> _Expression:
 
 def _values(rule: _Rule, evaluation: Evaluation, *params: Json) -> list[Any]:
     """Return the values of the environment's variables, in their order."""
-    request = evaluation.request
+    request, outside = evaluation.request, evaluation.scope.outside
     values: list[Any] = [
         evaluation.object,
         request.old_object,
-        namespace_object(request),
+        namespace_object(request, outside),
         request_value(request),
         None,
         *params,
-        *authorizer_values(request.user.username if request.user else ""),
+        *authorizer_of(request, outside),
     ]
     values[4] = _Variables(rule.variables, values)
     return values

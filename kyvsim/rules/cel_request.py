@@ -5,17 +5,30 @@ pkg/admission/plugin/cel/condition.go. Empty texts are left out where
 the API's JSON leaves them out.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kyvsim.cel.kubernetes import authorizer_values
+from kyvsim.cel.libraries.authorizer import Answer, Asked, Authorizer, ResourceCheck
+from kyvsim.context.access_review import can_review, review
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.model.outside import Outside
+from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, UserInfo
+
+_NO_RESOURCE: Mapping[str, str] = MappingProxyType({"group": "", "version": "", "resource": ""})
+_SEEN_METADATA = frozenset(
+    {"annotations", "finalizers", "generation", "labels", "name", "resourceVersion"}
+)
 
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
-    """Return the value of `request`; the command line knows no resource names, so they are ""."""
+    """Return the value of `request`; without an API server no resource name is known."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
-    resource = {"group": "", "version": "", "resource": ""}
+    resource = (request.details or {}).get("resource") or dict(_NO_RESOURCE)
     namespace = _namespace(request)
     return {
         "uid": "",
@@ -34,12 +47,55 @@ def request_value(request: AdmissionRequest) -> dict[str, Json]:
     }
 
 
-def namespace_object(request: AdmissionRequest) -> dict[str, Json] | None:
-    """Return the value of `namespaceObject`: nothing but the name is known of a namespace."""
+def namespace_object(request: AdmissionRequest, outside: Outside) -> dict[str, Json] | None:
+    """Return the value of `namespaceObject`; without an API server it has nothing but a name."""
     namespace = _namespace(request)
     if not namespace:
         return None
-    return {"metadata": {"name": namespace}, "spec": {}, "status": {}}
+    found = None
+    if outside.account is not None:
+        found = outside.cluster.get("v1", "Namespace", "", namespace)
+    plain: dict[str, Json] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
+    if found is None:
+        return plain
+    meta = {name: value for name, value in metadata(found).items() if name in _SEEN_METADATA}
+    return {
+        **plain,
+        **{part: found.get(part) or {} for part in ("spec", "status")},
+        "metadata": meta,
+    }
+
+
+def authorizer_of(request: AdmissionRequest, outside: Outside) -> tuple[Authorizer, ResourceCheck]:
+    """Return the values of `authorizer` and `authorizer.requestResource`.
+
+    Roles answer where there are any, those of a cluster or those that are given.
+    """
+    user = request.user or UserInfo()
+
+    def ask(name: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> Answer | None:
+        known = outside.account is not None or can_review(outside.cluster)
+        return _decision(name, groups, wanted, outside.cluster) if known else None
+
+    asked = Asked(user.username, user.groups, ask)
+    resource = (request.details or {}).get("resource") or _NO_RESOURCE
+    attributes = {
+        "group": text_field(resource, "group"),
+        "resource": text_field(resource, "resource"),
+        "subresource": request.subresource,
+        "namespace": _namespace(request),
+        "name": object_key(request.subject).name,
+    }
+    return authorizer_values(asked, attributes)
+
+
+def _decision(
+    user: str, groups: tuple[str, ...], wanted: Mapping[str, str], cluster: ClusterView
+) -> Answer:
+    field = "nonResourceAttributes" if "path" in wanted else "resourceAttributes"
+    body = {"spec": {"user": user, "groups": list(groups), field: wanted}}
+    status = review(body, cluster)["status"]
+    return bool(status["allowed"]), text_field(status, "reason")
 
 
 def _namespace(request: AdmissionRequest) -> str:

@@ -1,9 +1,11 @@
-"""What a user may do. Offline nobody is asked, and nothing is allowed.
+"""What a user may do. Where nobody can be asked, nothing is allowed.
 
-Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; the answers are those of
-Kyverno's command line, pkg/engine/internal/authorizer.go.
+Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; what is answered without
+roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.
 """
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
@@ -17,12 +19,31 @@ GROUP_CHECK = struct("kubernetes.authorization.GroupCheck")
 RESOURCE_CHECK = struct("kubernetes.authorization.ResourceCheck")
 DECISION = struct("kubernetes.authorization.Decision")
 _CHECK_COST = 350_000
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+Answer = tuple[bool, str]
+"""Whether something is allowed, and why."""
+Ask = Callable[[str, tuple[str, ...], Mapping[str, str]], Answer | None]
+"""Answers whether a user of some groups may do what attributes tell; None where nobody knows."""
+
+
+def _nobody(user: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> None:
+    del user, groups, wanted
+
+
+class Asked(NamedTuple):
+    """Who is asked about, and who answers."""
+
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    ask: Ask = _nobody
 
 
 class Authorizer(NamedTuple):
     """Who is asked."""
 
-    user: str = ""
+    asked: Asked = Asked()
 
     @property
     def cel_type(self) -> CelType:
@@ -33,7 +54,8 @@ class Authorizer(NamedTuple):
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
 
-    user: str = ""
+    asked: Asked
+    attributes: Mapping[str, str] = _NOTHING
 
     @property
     def cel_type(self) -> CelType:
@@ -44,7 +66,8 @@ class PathCheck(NamedTuple):
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
-    user: str = ""
+    asked: Asked
+    group: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -55,7 +78,8 @@ class GroupCheck(NamedTuple):
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
-    user: str = ""
+    asked: Asked
+    attributes: Mapping[str, str] = _NOTHING
 
     @property
     def cel_type(self) -> CelType:
@@ -64,9 +88,11 @@ class ResourceCheck(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The answer: always no."""
+    """The answer."""
 
     error: str = ""
+    allowed: bool = False
+    reason: str = ""
 
     @property
     def cel_type(self) -> CelType:
@@ -74,38 +100,54 @@ class Decision(NamedTuple):
         return DECISION
 
 
-def _path(asked: Authorizer, path: str) -> PathCheck:
+def _path(asking: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
-    return PathCheck(asked.user)
+    return PathCheck(asking.asked, {"path": path})
 
 
-def _service_account(asked: Authorizer, namespace: str, name: str) -> Authorizer:
+def _service_account(asking: Authorizer, namespace: str, name: str) -> Authorizer:
     from kyvsim.cel.libraries.formats import is_label, is_subdomain  # noqa: PLC0415 — rarely needed
 
     if not is_subdomain(name):
         raise CelError("Invalid service account name")
     if not is_label(namespace):
         raise CelError("Invalid service account namespace")
-    return asked._replace(user=f"system:serviceaccount:{namespace}:{name}")
+    group = "system:serviceaccounts"
+    user = f"system:serviceaccount:{namespace}:{name}"
+    groups = (group, f"{group}:{namespace}", "system:authenticated")
+    return Authorizer(asking.asked._replace(user=user, groups=groups))
 
 
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
-    return ResourceCheck(check.user)
+    return ResourceCheck(check.asked, {"group": check.group, "resource": resource})
 
 
-def _narrowed(check: ResourceCheck, _: str) -> ResourceCheck:
+def _narrowed(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
+    def narrow(check: ResourceCheck, value: str) -> ResourceCheck:
+        return check._replace(attributes={**check.attributes, field: value})
+
+    return narrow
+
+
+def _unchanged(check: ResourceCheck, _: str) -> ResourceCheck:
+    # RBAC knows no selectors: what may be listed at all may be listed with them.
     return check
 
 
-def _group(asked: Authorizer, _: str) -> GroupCheck:
-    return GroupCheck(asked.user)
+def _group(asking: Authorizer, group: str) -> GroupCheck:
+    return GroupCheck(asking.asked, group)
 
 
-def _decide(check: PathCheck | ResourceCheck, _: str) -> Decision:
-    return Decision("" if check.user else "no service account provided")
+def _decide(check: PathCheck | ResourceCheck, verb: str) -> Decision:
+    asked = check.asked
+    answer = asked.ask(asked.user, asked.groups, {**check.attributes, "verb": verb})
+    if answer is None:
+        return Decision("" if asked.user else "no service account provided")
+    allowed, reason = answer
+    return Decision(allowed=allowed, reason=reason)
 
 
 _NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
@@ -130,9 +172,10 @@ AUTHORIZATION = Library(
         ),
         function("resource", way(_a("{GroupCheck}.(string) -> {ResourceCheck}"), _resource)),
         *(
-            function(name, way(_NARROW, _narrowed))
-            for name in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")
+            function(name, way(_NARROW, _narrowed(name)))
+            for name in ("subresource", "namespace", "name")
         ),
+        *(function(name, way(_NARROW, _unchanged)) for name in ("fieldSelector", "labelSelector")),
         function(
             "check",
             way(_a("{PathCheck}.(string) -> {Decision}"), _decide, _CHECK_COST),
@@ -142,8 +185,8 @@ AUTHORIZATION = Library(
             "errored", way(_a("{Decision}.() -> bool"), lambda decision: bool(decision.error))
         ),
         function("error", way(_a("{Decision}.() -> string"), lambda decision: decision.error)),
-        function("allowed", way(_a("{Decision}.() -> bool"), lambda _: False)),
-        function("reason", way(_a("{Decision}.() -> string"), lambda _: "")),
+        function("allowed", way(_a("{Decision}.() -> bool"), lambda decision: decision.allowed)),
+        function("reason", way(_a("{Decision}.() -> string"), lambda decision: decision.reason)),
     ),
     types=(
         (Authorizer, AUTHORIZER),

@@ -10,7 +10,13 @@ from posixpath import normpath
 from typing import NamedTuple
 
 from kyvsim.context.access_review import can_review, review
-from kyvsim.context.cluster_api import CallError, NotThereError, answer_get, parse_path
+from kyvsim.context.cluster_api import (
+    CallError,
+    NoRightError,
+    NotThereError,
+    answer_get,
+    parse_path,
+)
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import (
@@ -24,6 +30,7 @@ from kyvsim.expr import (
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.mocks import CallAnswer
+from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
@@ -208,16 +215,22 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
         )
     start = f"failed to {call.method} resource with raw url: {call.path}: "
     try:
-        return _answer_of_api(call, scope.outside.cluster)
+        return _answer_of_api(call, scope.outside)
     except NotThereError as error:
         raise NotThereError(f"{start}{error}", error.missing) from error
+    except NoRightError as error:
+        scope.hints.append(f"context entry `{name}`: {error.reason}")
+        raise CallError(f"{start}{error}") from error
     except CallError as error:
-        raise CallError(f"{start}{error}; {call.mock()}") from error
+        # No values file answers for a cluster.
+        way_out = "" if scope.outside.account else f"; {call.mock()}"
+        raise CallError(f"{start}{error}{way_out}") from error
 
 
-def _answer_of_api(call: _Call, cluster: ClusterView) -> Json:
+def _answer_of_api(call: _Call, outside: Outside) -> Json:
+    cluster = outside.cluster
     if call.method == "GET":
-        return answer_get(call.path, cluster)
+        return answer_get(call.path, cluster, outside.account)
     wanted = parse_path(call.path)
     if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
         raise CallError("kyvsim answers no such call")

@@ -26,8 +26,9 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
 
     def load(scope: JSONContext) -> Json:
         outside = scope.outside
-        if not outside.mocks.global_data and not outside.cluster.list(*_KEPT):
-            # Without any data the entry stays undefined, as upstream has it.
+        given = outside.mocks.global_data or outside.cluster.list(*_KEPT)
+        if not given and outside.account is None:
+            # Without any data the entry stays undefined, as upstream's command line has it.
             if not scope.holds(name):
                 scope.hints.append(_missing(name, spec.get("name") or ""))
             return SKIPPED
@@ -160,7 +161,7 @@ def _called(call: Json, outside: Outside) -> Json:
             f'[{{url: "{service}", method: {method}, response: {{body: {{}}}}}}]'
         )
     try:
-        return outside.as_json(answer_get(path, outside.cluster))
+        return outside.as_json(answer_get(path, outside.cluster, outside.account))
     except CallError as error:
         raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
 

@@ -79,7 +79,7 @@ def _verdicts(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
 ) -> Iterator[tuple[CompiledRule, RuleStatus]]:
     """Give the background rules that say something of a trigger, and what each says."""
-    world = World(kyverno.parts.store)
+    world = World(kyverno.parts.store, account=ADMISSION)
     new = open_background(policy.policy, trigger, request, world) if trigger else None
     old = old_facts(request, world)
     for rule in policy.rules:

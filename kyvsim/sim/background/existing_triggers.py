@@ -22,6 +22,7 @@ from kyvsim.sim.background.update_requests import (
     rule_context,
 )
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import Store
 
 
@@ -67,7 +68,9 @@ def _verdict(
     """Return what a background rule says of a trigger without any request."""
     if not rule.rule.generates and not rule.rule.mutates_existing:
         return None
-    given = open_background(policy.policy, trigger, None, World(kyverno.parts.store))
+    given = open_background(
+        policy.policy, trigger, None, World(kyverno.parts.store, account=BACKGROUND)
+    )
     outcome = check_rule(rule, given, None)
     return outcome.status if outcome else None
 

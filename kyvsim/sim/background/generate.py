@@ -25,6 +25,7 @@ from kyvsim.sim.background.update_requests import reference, rules_of
 from kyvsim.sim.kyverno.event_notes import background_failed
 from kyvsim.sim.kyverno.events import Source
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.users import BACKGROUND
 
 
 class _Given(NamedTuple):
@@ -107,7 +108,7 @@ def _apply(given: _Given, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
     mismatch = _mismatch(request, trigger)
     if mismatch:
         return failed(Reason.TRIGGER_DIFFERS, mismatch)
-    world = World(kyverno.parts.store)
+    world = World(kyverno.parts.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
     old = old_facts(request, world) if request else None
     wishes_of = kyverno.lister.wishes(policy, rule)

@@ -12,6 +12,7 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.sim.background.ownership import LABEL, MANAGED, selected, trigger_from_labels
 from kyvsim.sim.background.update_requests import GENERATE, Work, rule_context
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.users import ADMISSION
 
 
 def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[Work]:
@@ -49,7 +50,7 @@ def _restoring(
     name = marks.get(f"{LABEL}policy-name", "")
     namespace = marks.get(f"{LABEL}policy-namespace", "")
     policy = kyverno.cache.get(f"{namespace}/{name}" if namespace else name)
-    facts = old_facts(request, World(kyverno.parts.store))
+    facts = old_facts(request, World(kyverno.parts.store, account=ADMISSION))
     if policy is None or facts is None:
         return
     trigger = trigger_from_labels(marks)

@@ -62,7 +62,7 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[Obstacle]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    world = World(ServedKinds(kyverno.parts.store, policy.policy))
+    world = World(ServedKinds(kyverno.parts.store, policy.policy), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing

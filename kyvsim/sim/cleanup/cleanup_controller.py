@@ -105,7 +105,7 @@ class _CleanupController:
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether match, exclude and conditions of a policy say that an object goes."""
-        world = World(self._parts.store)
+        world = World(self._parts.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
             return False

@@ -9,6 +9,7 @@ from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.kyverno.users import ADMISSION
 
 _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"})
 _TRIGGER = "generate.kyverno.io/trigger-uid"
@@ -61,7 +62,7 @@ def _looks_back(policy: CompiledPolicy, rule: CompiledRule) -> bool:
 
 
 def _wants(facts: Facts, policy: CompiledPolicy, rule: CompiledRule, obj: Json) -> bool:
-    given = open_background(policy.policy, obj, None, World(facts.parts.store))
+    given = open_background(policy.policy, obj, None, World(facts.parts.store, account=ADMISSION))
     outcome = check_rule(rule, given, None)
     return outcome is not None and outcome.status is RuleStatus.PASS
 

@@ -10,6 +10,7 @@ from kyvsim.model.result import Phase, PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.reports.admission_notes import mutating_rules
 
 
@@ -70,7 +71,7 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
     names = {one.rule.name for one in response.results}
     rules = tuple(one for one in compiled.rules if one.rule.name in names)
     request = admission.request._replace(object=obj, operation=Operation.CREATE, old_object=None)
-    world = World(facts.parts.store)
+    world = World(facts.parts.store, account=ADMISSION)
     given = open_request(request, world, response.policy.name)
     again = run_step(Step(compiled, rules), Phase.MUTATE, given, world) if given else None
     return again is not None and again.changed

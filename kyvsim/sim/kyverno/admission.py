@@ -18,6 +18,7 @@ from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure,
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.reviews import admission_request
+from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict
 from kyvsim.sim.server.request import ALLOWED
@@ -151,7 +152,7 @@ class AdmissionController:
                 yield step._replace(rules=rules)
 
     def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
-        world = World(self._parts.store)
+        world = World(self._parts.store, account=ADMISSION)
         given = open_request(request, world, step.policy.policy.name)
         return run_step(step, phase, given, world) if given else None
 

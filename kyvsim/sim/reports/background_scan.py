@@ -30,6 +30,7 @@ from kyvsim.sim.kyverno.event_notes import (
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.report_results import is_reported
+from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
@@ -137,7 +138,7 @@ class _Scanner:
         policy: Policy = step.policy.policy
         if policy.namespace and policy.namespace != request.namespace:
             return None
-        world = World(self._parts.store)
+        world = World(self._parts.store, account=REPORTS)
         given = open_request(request, world, policy.name)
         return run_step(step, phase, given, world) if given else None
 

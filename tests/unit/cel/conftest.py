@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kubernetes import authorizer_values, kubernetes_environment
+from kyvsim.cel.libraries.authorizer import Asked
 
 ENVIRONMENT = kubernetes_environment(authorizer=True)
 REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"}}
@@ -11,7 +12,14 @@ REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind":
 
 def _value_of(text, obj=None):
     """Return the value of an expression, or `error: …` or `refused: …`."""
-    values = [obj, None, {"metadata": {"name": "ns"}}, REQUEST, {}, *authorizer_values("jane")]
+    values = [
+        obj,
+        None,
+        {"metadata": {"name": "ns"}},
+        REQUEST,
+        {},
+        *authorizer_values(Asked("jane")),
+    ]
     return _value_in(ENVIRONMENT, text, values)
 
 

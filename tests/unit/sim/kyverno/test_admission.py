@@ -113,3 +113,72 @@ def test_a_failed_mutation_denies(put, admin, cluster_policy, pod):
     message = admin.create(pod("p")).error.message
     start = 'admission webhook "mutate.kyverno.svc-fail" denied the request: mutation policy breaks'
     assert message.startswith(f"{start} error: failed to apply policy breaks rules [rule-0: ")
+
+
+def _unfolded(response):
+    return " ".join(response.error.message.split())
+
+
+def _counts(path):
+    """Return a rule that denies where a call finds something."""
+    call = {"name": "found", "apiCall": {"urlPath": path, "jmesPath": "length(items)"}}
+    condition = {"key": "{{ found }}", "operator": "GreaterThan", "value": 0}
+    deny = {"deny": {"conditions": {"any": [condition]}}, "failureAction": "Enforce"}
+    return {"context": [call], "validate": deny}
+
+
+def test_a_call_without_right_is_an_error_of_the_rule(put, admin, cluster_policy, pod):
+    put(cluster_policy("looks", _counts("/apis/example.com/v1/widgets")))
+    assert "permission denied: unknown" in _unfolded(admin.create(pod()))
+
+
+def test_a_call_is_answered_once_a_role_grants_it(put, admin, cluster_policy, obj, pod):
+    rules = [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["list"]}]
+    label = {"rbac.kyverno.io/aggregate-to-admission-controller": "true"}
+    role = obj(
+        "ClusterRole",
+        "reads-widgets",
+        api_version="rbac.authorization.k8s.io/v1",
+        metadata={"labels": label},
+        rules=rules,
+    )
+    put(role, cluster_policy("looks", _counts("/apis/example.com/v1/widgets")))
+    said = _unfolded(admin.create(pod()))
+    assert "the server could not find the requested resource" in said
+
+
+def test_an_entry_that_is_not_kept_is_an_error_in_a_cluster(put, admin, cluster_policy, pod):
+    entry = {"name": "found", "globalReference": {"name": "nowhere"}}
+    rule = {**_counts("/"), "context": [entry]}
+    put(cluster_policy("looks", rule))
+    assert "failed to fetch entry key=nowhere" in _unfolded(admin.create(pod()))
+
+
+def _cel(expression):
+    expressions = [{"expression": expression, "message": "no"}]
+    return {"validate": {"cel": {"expressions": expressions}, "failureAction": "Enforce"}}
+
+
+def test_cel_sees_the_labels_of_the_namespace(put, admin, cluster_policy, obj, pod):
+    put(
+        obj("Namespace", "gold", metadata={"labels": {"tier": "gold"}}),
+        obj("Namespace", "tin", metadata={"labels": {"tier": "tin"}}),
+        cluster_policy("gold-only", _cel("namespaceObject.metadata.labels['tier'] == 'gold'")),
+    )
+    assert admin.create(pod("a", "gold")).ok
+    assert not admin.create(pod("a", "tin")).ok
+
+
+def test_cel_asks_the_roles(put, admin, cluster_policy, obj, pod):
+    asked = "authorizer.serviceAccount('default', 'robot').group('').resource('pods')"
+    put(cluster_policy("robots", _cel(f"{asked}.namespace('default').check('delete').allowed()")))
+    assert not admin.create(pod()).ok
+    rbac = {"api_version": "rbac.authorization.k8s.io/v1", "namespace": "default"}
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}]
+    subject = {"kind": "ServiceAccount", "name": "robot", "namespace": "default"}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "deleter"}
+    put(
+        obj("Role", "deleter", rules=rules, **rbac),
+        obj("RoleBinding", "robot", subjects=[subject], roleRef=reference, **rbac),
+    )
+    assert admin.create(pod()).ok

@@ -38,12 +38,16 @@ def test_the_object_before(put, admin, cluster_policy, widget):
     assert "counted" in admin.update(widget("a", 5)).error.message
 
 
-def test_the_answer_to_a_call(put, admin, cluster_policy, widget):
+def test_the_answer_to_a_call(put, admin, obj, cluster_policy, widget):
     call = {
         "urlPath": "/apis/example.com/v1/namespaces/default/widgets/a",
         "jmesPath": "spec.count",
     }
     rule = denying("told", 4, context=[{"name": "told", "apiCall": call}])
+    rights = [{"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]}]
+    label = {"rbac.kyverno.io/aggregate-to-admission-controller": "true"}
+    kind = {"api_version": "rbac.authorization.k8s.io/v1", "metadata": {"labels": label}}
+    put(obj("ClusterRole", "reads", rules=rights, **kind))
     put(widget("a", 3), cluster_policy("p", rule))
     assert "counted" in admin.create(widget("b", 1)).error.message
 
