@@ -36,7 +36,7 @@ BROAD_EXCEPTS = {"kyvsim/engine/rule.py": 1, "kyvsim/cli/main.py": 1}
 
 SLOW_OR_UNUSED = ("rich", "jsonschema", "jmespath", "yaml", "re2", "hypothesis", "pytest")
 PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protocol", "NamedTuple"}
-PLAIN_BASES |= {"Generic", "int", "dict"}  # CEL: an unsigned number, variables of a rule
+PLAIN_BASES |= {"Generic", "int", "dict", "list"}  # CEL: unsigned numbers, variables, what was made
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
 PLAIN_BASES |= {"File", "Item"}  # of pytest
 WORDS_NOT_USED = re.compile(

@@ -13,7 +13,7 @@ from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
-from kyvsim.cel.kyverno.json import show_json
+from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
 from kyvsim.context.cel_access import (
     constants,
@@ -139,7 +139,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
         found = program.evaluate(session.values)
     except BudgetError as error:
         raise CelError(str(error)) from None
-    return CelValue(type_name(found), show_json(found))
+    return CelValue(type_name(found), readable_json(found))
 
 
 def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -7,8 +7,10 @@ from typing import Any
 
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.text import show_value
+from kyvsim.cel.text import go_type, show_value
 from kyvsim.cel.values import NONE, Optional, UInt, type_name
+
+_QUALIFIERS = frozenset({str, int, UInt, float, bool})
 
 
 def select(value: Any, field: str) -> Any:
@@ -37,7 +39,7 @@ def select_if_present(value: Any, field: str) -> Optional:
 
 def refuse_list(value: Any) -> None:
     """Raise CelError where a field is asked of a list, which even a question may not do."""
-    if value.__class__ is list:
+    if isinstance(value, list):
         raise CelError("unsupported index type 'string' in list")
 
 
@@ -51,7 +53,8 @@ def has_field(value: Any, field: str) -> bool:
 
 def index(value: Any, key: Any) -> Any:
     """Return an element by its place or key; of an optional value, an optional one."""
-    if value.__class__ is list:
+    check_qualifier(key)
+    if isinstance(value, list):
         place = list_index(key)
         if 0 <= place < len(value):
             return value[place]
@@ -68,11 +71,12 @@ def index(value: Any, key: Any) -> Any:
 
 def index_if_present(value: Any, key: Any) -> Optional:
     """Return an element as an optional value."""
+    check_qualifier(key)
     if value.__class__ is Optional:
         if not value.present:
             return NONE
         value = value.value
-    if value.__class__ is list:
+    if isinstance(value, list):
         place = list_index(key)
         if 0 <= place < len(value):
             return Optional(present=True, value=value[place])
@@ -81,6 +85,13 @@ def index_if_present(value: Any, key: Any) -> Optional:
         found = find_key(value, key)
         return NONE if found is None else Optional(present=True, value=found[0])
     return NONE
+
+
+def check_qualifier(key: Any, *, constant: bool = False) -> None:
+    """Raise CelError for what nothing can be asked for, whatever it is asked of."""
+    if key.__class__ not in _QUALIFIERS:
+        name = "<nil>" if key is None and not constant else go_type(key)
+        raise CelError(f"invalid qualifier type: {name}")
 
 
 def list_index(key: Any) -> int:

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.values import Duration, Timestamp, UInt
+from kyvsim.cel.values import Duration, JoinedList, MadeList, Timestamp, UInt
 
 _MAX_INT = (1 << 63) - 1
 _MAX_UINT = (1 << 64) - 1
 _SECOND = 1_000_000_000
 MIN_TIME = -62_135_596_800 * _SECOND
 MAX_TIME = 253_402_300_800 * _SECOND - 1
-_JOINED = frozenset({str, list, bytes, float})
+_JOINED = frozenset({str, bytes, float})
 _RECEIVERS = frozenset({str, Timestamp, Duration})
 
 
@@ -53,7 +53,7 @@ def _unfit(sign: str, left: Any, takes: frozenset[type]) -> CelError:
     return CelError(f"no such overload: _{sign}_")
 
 
-_ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp})
+_ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp, list, MadeList, JoinedList})
 
 
 def add(left: Any, right: Any) -> Any:
@@ -68,6 +68,8 @@ def add(left: Any, right: Any) -> Any:
             return checked_uint(left + right)
         if kind is Duration:
             return checked_duration(left.nanoseconds + right.nanoseconds)
+    if isinstance(left, list) and isinstance(right, list):
+        return JoinedList([*left, *right]) if left and right else left or right
     if kind is Duration and right.__class__ is Timestamp:
         return checked_timestamp(right.nanoseconds + left.nanoseconds, right.offset)
     if kind is Timestamp and right.__class__ is Duration:

@@ -145,8 +145,8 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
 
 def _list_guard(element: Guard | None) -> Guard:
     if element is None:
-        return lambda value: value.__class__ is list
-    return lambda value: value.__class__ is list and (not value or element(value[0]))
+        return lambda value: isinstance(value, list)
+    return lambda value: isinstance(value, list) and (not value or element(value[0]))
 
 
 def _map_guard(key: Guard | None, value: Guard | None) -> Guard:

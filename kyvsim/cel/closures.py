@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kyvsim.cel import access
-from kyvsim.cel.equality import NUMBERS, contains, equals
+from kyvsim.cel.equality import NUMBERS, as_key, contains, equals
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import Run
 from kyvsim.cel.text import show_value
-from kyvsim.cel.values import NONE, Optional, type_name
+from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional
 
 _MAX_EXACT = 1 << 53
 
@@ -156,10 +156,10 @@ def in_constant(item: Run, among: list[Any]) -> Run:
 def list_maker(elements: Sequence[Run], optional: frozenset[int]) -> Run:
     """Return a list of what the closures give; optional elements may be missing."""
     if not optional:
-        return lambda frame: [one(frame) for one in elements]
+        return lambda frame: MadeList([one(frame) for one in elements])
 
-    def run(frame: list[Any]) -> list[Any]:
-        made: list[Any] = []
+    def run(frame: list[Any]) -> MadeList:
+        made = MadeList()
         for place, one in enumerate(elements):
             value = one(frame)
             if place not in optional:
@@ -179,12 +179,10 @@ def list_maker(elements: Sequence[Run], optional: frozenset[int]) -> Run:
 def map_maker(entries: Sequence[tuple[Run, Run, bool]]) -> Run:
     """Return a map of what the closures give; optional entries may be missing."""
 
-    def run(frame: list[Any]) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+    def run(frame: list[Any]) -> MadeMap:
+        made = MadeMap()
         for key, value, optional in entries:
-            name, found = key(frame), value(frame)
-            if name.__class__ not in {str, bool, *NUMBERS}:
-                raise CelError(f"unsupported key type: {type_name(name)}")
+            name, found = as_key(key(frame)), value(frame)
             if optional:
                 if found.__class__ is not Optional:
                     raise CelError(

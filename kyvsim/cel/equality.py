@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.values import Optional, Timestamp, UInt, type_name
+from kyvsim.cel.values import MadeList, MadeMap, Optional, Timestamp, UInt
 
 NUMBERS = frozenset({int, float, UInt})
 
@@ -16,13 +16,17 @@ NUMBERS = frozenset({int, float, UInt})
 def equals(left: Any, right: Any) -> bool:
     """Return whether two values are equal."""
     kind = left.__class__
+    if kind is str:
+        return bool(left == right)
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and all(map(equals, left, right))
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and len(left) == len(right)
+            and all(key in right and equals(value, right[key]) for key, value in left.items())
+        )
     if kind is right.__class__:
-        if kind is list:
-            return len(left) == len(right) and all(map(equals, left, right))
-        if kind is dict:
-            return len(left) == len(right) and all(
-                key in right and equals(value, right[key]) for key, value in left.items()
-            )
         if kind is Timestamp:
             return bool(left.nanoseconds == right.nanoseconds)
         if kind is Optional:
@@ -30,8 +34,6 @@ def equals(left: Any, right: Any) -> bool:
         return bool(left == right)
     if kind in NUMBERS and right.__class__ in NUMBERS:
         return compare_numbers(left, right) == 0
-    if isinstance(left, dict) and isinstance(right, dict):
-        return equals(dict(left), dict(right))
     return False
 
 
@@ -63,12 +65,11 @@ def _compare_double(double: float, whole: int) -> int:
 
 def contains(item: Any, among: Any) -> bool:
     """Return whether a list holds an item, or a map has a key; raises CelError for others."""
-    kind = among.__class__
-    if kind is list:
+    if isinstance(among, list):
         if item.__class__ is str:
             return item in among
         return any(equals(item, one) for one in among)
-    if kind is dict or isinstance(among, dict):
+    if isinstance(among, dict):
         return has_key(among, item)
     raise no_such_overload()
 
@@ -81,20 +82,33 @@ def has_key(found: dict[Any, Any], key: Any) -> bool:
 def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
     """Return the map's value for a key in a tuple, or None where it lacks the key.
 
-    Raises CelError for a value that cannot be a key.
+    Raises CelError for bytes, on which upstream dies.
     """
     kind = key.__class__
-    if kind is str:
+    if kind is str or key is None:
         return (found[key],) if key in found else None
-    if key is None:
-        return None
-    if kind is not bool and kind not in NUMBERS:
-        # A map read from YAML has texts as keys, and asking it for another kind is no fault.
-        if kind in {list, dict, bytes} or not isinstance(key, str):
-            raise CelError(f"unsupported key type: {type_name(key)}")
-        return None
-    if kind is float and math.isnan(key):
+    if kind is bytes and found.__class__ is MadeMap:
+        raise _unhashable()
+    if (kind is not bool and kind not in NUMBERS) or (kind is float and math.isnan(key)):
         return None
     if key in found and any(one.__class__ is bool for one in found) == (kind is bool):
         return (found[key],)
     return None
+
+
+def as_key(value: Any) -> Any:
+    """Return a value as a key of a map; a list or map is a key that equals nothing but itself."""
+    kind = value.__class__
+    if kind is str:
+        return value
+    if kind is list:
+        return MadeList(value)
+    if kind is bytes:
+        raise _unhashable()
+    if isinstance(value, dict):
+        return value if kind is MadeMap else MadeMap(value)
+    return value
+
+
+def _unhashable() -> CelError:
+    return CelError("internal error: runtime error: hash of unhashable type types.Bytes")

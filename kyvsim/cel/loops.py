@@ -5,27 +5,15 @@ interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&
 """
 
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
-from kyvsim.cel.text import show_value
+from kyvsim.cel.text import go_type, show_value
+from kyvsim.cel.values import MadeList, MadeMap, type_name
 
 Run = Callable[[list[Any]], Any]
 """An expression as a closure over its frame: steps left, variables, names of loops."""
-
-_GO_NAMES = MappingProxyType(
-    {
-        "str": "String",
-        "float": "Double",
-        "int": "Int",
-        "UInt": "Uint",
-        "bool": "Bool",
-        "NoneType": "Null",
-        "bytes": "Bytes",
-    }
-)
 
 
 class LoopParts(NamedTuple):
@@ -48,23 +36,18 @@ def spend(frame: list[Any], steps: int) -> None:
 
 
 def _elements(value: Any) -> Iterable[Any]:
-    if value.__class__ is list or isinstance(value, dict):
+    if isinstance(value, (list, dict)):
         found: Iterable[Any] = value
         return found
-    raise CelError(f"got '{_go_name(value)}', expected iterable type")
+    raise CelError(f"got '{go_type(value)}', expected iterable type")
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    if value.__class__ is list:
+    if isinstance(value, list):
         return enumerate(value)
     if isinstance(value, dict):
         return value.items()
-    raise CelError(f"unsupported comprehension range type: {_go_name(value)}")
-
-
-def _go_name(value: Any) -> str:
-    name = value.__class__.__name__
-    return f"types.{_GO_NAMES.get(name, name)}" if name != "Optional" else "*types.Optional"
+    raise CelError(f"unsupported comprehension range type: {go_type(value)}")
 
 
 def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
@@ -181,14 +164,14 @@ def exactly_one(parts: LoopParts) -> Run:
 def taken(parts: LoopParts) -> Run:
     """Return `filter`."""
     takers, slot = _takers(parts), parts.slot
-    return lambda frame: [frame[slot] for _ in takers(frame)]
+    return lambda frame: MadeList([frame[slot] for _ in takers(frame)])
 
 
 def mapped(parts: LoopParts, *, tested: bool) -> Run:
     """Return `map` or `transformList`."""
     rounds = _takers(parts) if tested else _rounds(parts)
     result = parts.result
-    return lambda frame: [result(frame) for _ in rounds(frame)]
+    return lambda frame: MadeList([result(frame) for _ in rounds(frame)])
 
 
 def transformed(parts: LoopParts, *, tested: bool) -> Run:
@@ -196,8 +179,8 @@ def transformed(parts: LoopParts, *, tested: bool) -> Run:
     rounds = _takers(parts) if tested else _rounds(parts)
     slot, result = parts.slot, parts.result
 
-    def run(frame: list[Any]) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+    def run(frame: list[Any]) -> MadeMap:
+        made = MadeMap()
         for _ in rounds(frame):
             made[frame[slot]] = result(frame)
         return made
@@ -210,12 +193,12 @@ def transformed_entries(parts: LoopParts, *, tested: bool) -> Run:
     rounds = _takers(parts) if tested else _rounds(parts)
     result = parts.result
 
-    def run(frame: list[Any]) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+    def run(frame: list[Any]) -> MadeMap:
+        made = MadeMap()
         for _ in rounds(frame):
             entry = result(frame)
             if not isinstance(entry, dict):
-                raise no_such_overload()
+                raise no_such_overload("cel.@mapInsert", "map", type_name(entry))
             for key, value in entry.items():
                 if find_key(made, key) is not None:
                     raise CelError(f"insert failed: key {show_value(key)} already exists")

@@ -38,6 +38,7 @@ from kyvsim.cel.nodes import (
     children,
 )
 from kyvsim.cel.types import CelType
+from kyvsim.cel.values import MadeList
 from kyvsim.kube.regexes import RegexError
 
 _CONVERSIONS = frozenset(
@@ -174,13 +175,15 @@ class _Lowering:
 
     def membership(self, node: Call) -> Code:
         item, among = map(self.lower, node.arguments)
-        if among.constant and among.value.__class__ is list:
+        if among.constant and isinstance(among.value, list):
             return Code(in_constant(item.run, among.value))
         first, second = item.run, among.run
         return Code(lambda frame: equality.contains(first(frame), second(frame)))
 
     def index(self, node: Call) -> Code:
         operand, key = map(self.lower, node.arguments)
+        if key.constant:
+            access.check_qualifier(key.value, constant=True)
         if key.constant and key.value.__class__ is str:
             if operand.slot:
                 fields = (*operand.fields, key.value)
@@ -189,8 +192,10 @@ class _Lowering:
         return Code(indexed(operand.run, key.run))
 
     def optional_index(self, node: Call) -> Code:
-        operand, key = map(self.run, node.arguments)
-        return Code(indexed_if_present(operand, key))
+        operand, key = map(self.lower, node.arguments)
+        if key.constant:
+            access.check_qualifier(key.value, constant=True)
+        return Code(indexed_if_present(operand.run, key.run))
 
     def or_value(self, node: Call) -> Code:
         target, default = node.arguments[0], self.run(node.arguments[1])
@@ -205,7 +210,7 @@ class _Lowering:
     def list_literal(self, node: ListLiteral) -> Code:
         codes = [self.lower(one) for one in node.elements]
         if not node.optional and all(code.constant for code in codes):
-            return constant([code.value for code in codes])
+            return constant(MadeList([code.value for code in codes]))
         return Code(list_maker([code.run for code in codes], node.optional))
 
     def map_literal(self, node: MapLiteral) -> Code:

@@ -12,6 +12,7 @@ from kyvsim.cel.lower import lower
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
+from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
 
 
@@ -28,10 +29,16 @@ class Program(NamedTuple):
     """The variables of the environment that it looks at; of others no value is needed."""
 
     def evaluate(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
-        """Return the value for the variables' values, in the order of the environment.
+        """Return the value, in plain lists and maps, for the variables' values.
+
+        They stand in the order of the environment.
 
         Raises CelError where the evaluation fails, and BudgetError where it takes too many steps.
         """
+        return plain(self.value(values, limit))
+
+    def value(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
+        """Return the value as other expressions see it; raises as `evaluate` does."""
         frame = [limit, *values, *[None] * (self.slots - 1 - len(values))]
         try:
             found = self.run(frame)
@@ -56,7 +63,8 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
     except ExpressionSyntaxError as found:
         raise _refused(text, found.issues) from None
     except RecursionError:
-        raise CompileError("compilation failed: the expression is nested too deeply") from None
+        listing = "the expression is nested too deeply"
+        raise CompileError(f"compilation failed: {listing}", listing=listing) from None
 
 
 def _compile(text: str, env: Environment, wanted: CelType) -> Program:
@@ -71,7 +79,8 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     try:
         lowered = lower(root, checked, env)
     except (CelError, RegexError) as error:
-        raise CompileError(f"program instantiation failed: {error}") from None
+        message = f"program instantiation failed: {error}"
+        raise CompileError(message, listing=str(error)) from None
     return Program(text, found, lowered.code.run, lowered.slots, lowered.reads)
 
 

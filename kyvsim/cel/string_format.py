@@ -113,7 +113,7 @@ def unfit(letter: str, kind: str) -> CelError:
 
 def _string(value: Any) -> str:
     kind = value.__class__
-    if kind is list:
+    if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
     if isinstance(value, dict):
         return _map(value)
@@ -149,7 +149,7 @@ def _quoted(value: Any) -> str:
         return f"timestamp({quote(to_text(value))})"
     if kind is Duration:
         return f"duration({quote(to_text(value))})"
-    if kind is list or isinstance(value, dict) or value is None or kind in _PRINTED:
+    if isinstance(value, (list, dict)) or value is None or kind in _PRINTED:
         return _string(value)
     raise CelError(f"no formatting function for {runtime_type(value).name}")
 

@@ -3,9 +3,20 @@
 Source of the rules: upstream cel-go common/types (format, ConvertToType).
 """
 
+from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.values import Duration, Timestamp
+from kyvsim.cel.types import CelType
+from kyvsim.cel.values import (
+    Duration,
+    JoinedList,
+    MadeList,
+    MadeMap,
+    Optional,
+    Timestamp,
+    UInt,
+    type_name,
+)
 from kyvsim.kube.duration import format_duration
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.go_time import Time
@@ -30,6 +41,34 @@ def show_seconds(value: Duration) -> str:
     return f"{format_float(-seconds if value.nanoseconds < 0 else seconds, 'f')}s"
 
 
+_GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
+    {
+        str: "types.String",
+        float: "types.Double",
+        int: "types.Int",
+        UInt: "types.Uint",
+        bool: "types.Bool",
+        bytes: "types.Bytes",
+        type(None): "types.Null",
+        Duration: "types.Duration",
+        Timestamp: "types.Timestamp",
+        Optional: "*types.Optional",
+        CelType: "*types.Type",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+        MadeList: "*types.baseList",
+        JoinedList: "*types.concatList",
+        MadeMap: "*types.baseMap",
+    }
+)
+
+
+def go_type(value: Any) -> str:
+    """Return the name that a value's type has in upstream's code, which some messages show."""
+    found = _GO_TYPES.get(value.__class__)
+    return found or f"cel.{type_name(value).rpartition('.')[2]}"
+
+
 def show_value(value: Any) -> str:
     """Return a value as Go's `%v` prints it."""
     kind = value.__class__
@@ -41,7 +80,7 @@ def show_value(value: Any) -> str:
         return "true" if value else "false"
     if kind is float:
         return show_double(value)
-    if kind is list:
+    if isinstance(value, list):
         return f"[{', '.join(map(show_value, value))}]"
     if isinstance(value, dict):
         parts = (f"{show_value(key)}: {show_value(one)}" for key, one in value.items())

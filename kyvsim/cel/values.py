@@ -39,6 +39,46 @@ class Optional(NamedTuple):
 
 NONE: Final = Optional(present=False)
 
+
+class MadeList(list[Any]):
+    """A list that an expression made, where what it was given is a plain `list`.
+
+    Kyverno's functions see the difference. As a key of a map it is itself only, as in Go.
+    """
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a list has none
+        return id(self)
+
+
+class JoinedList(list[Any]):
+    """A list that `+` made of two, and as a key what a MadeList is."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a list has none
+        return id(self)
+
+
+class MadeMap(dict[Any, Any]):
+    """A map that an expression made, where what it was given is a plain `dict`."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        return id(self)
+
+
+def plain(value: Any) -> Any:
+    """Return a value with plain lists and maps in place of those that expressions made."""
+    if isinstance(value, MadeMap):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, (MadeList, JoinedList)):
+        return [plain(one) for one in value]
+    return value
+
+
 _TYPES: MappingProxyType[type, CelType] = MappingProxyType(
     {
         str: types.STRING,
@@ -52,6 +92,9 @@ _TYPES: MappingProxyType[type, CelType] = MappingProxyType(
         Timestamp: types.TIMESTAMP,
         list: CelType("list", "list"),
         dict: CelType("map", "map"),
+        MadeList: CelType("list", "list"),
+        JoinedList: CelType("list", "list"),
+        MadeMap: CelType("map", "map"),
         Optional: types.opaque("optional_type"),
         CelType: types.TYPE,
     }

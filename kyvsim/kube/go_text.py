@@ -35,6 +35,21 @@ def sprint(value: Json) -> str:
     return str(value)
 
 
+def go_syntax(value: Json) -> str:
+    """Return the `%#v` text of a value that was read from YAML."""
+    kind = value.__class__
+    if kind is str:
+        return quote(value)
+    if value is None:
+        return "interface {}(nil)"
+    if kind is list:
+        return f"[]interface {{}}{{{', '.join(map(go_syntax, value))}}}"
+    if kind is dict:
+        pairs = (f"{go_syntax(key)}:{go_syntax(value[key])}" for key in sorted(value))
+        return f"map[interface {{}}]interface {{}}{{{', '.join(pairs)}}}"
+    return sprint(value)
+
+
 def sprint_e(number: float) -> str:
     """Return the shortest text in scientific form: `8.08E+03`."""
     return format_float(number, "E")

@@ -31,12 +31,19 @@ class UrlError(ValueError):
 
 
 class GoUrl(NamedTuple):
-    """The parts of a URL; `raw_path` and `raw_query` are still escaped."""
+    """The parts of a URL; those called raw are still escaped."""
 
     scheme: str = ""
     host: str = ""
     raw_path: str = ""
     raw_query: str = ""
+    raw_fragment: str = ""
+    opaque: str = ""
+    has_user: bool = False
+    force_query: bool = False
+    """Whether it ends with a question mark after which nothing stands."""
+    omit_host: bool = False
+    """Whether a path follows the scheme at once."""
 
     @property
     def hostname(self) -> str:
@@ -52,10 +59,25 @@ class GoUrl(NamedTuple):
     @property
     def escaped_path(self) -> str:
         """The path as written where that is a valid way to escape it, else escaped anew."""
-        path = unquote_to_bytes(self.raw_path)
         if _VALID_ENCODED.fullmatch(self.raw_path) or self.raw_path == "*":
             return self.raw_path
-        return "".join(chr(byte) if byte in _UNESCAPED else f"%{byte:02X}" for byte in path)
+        return _escaped(self.raw_path, _UNESCAPED)
+
+    def as_json(self) -> dict[str, str | bool | dict[str, str] | None]:
+        """Return the URL as Go writes its structure."""
+        return {
+            "Scheme": self.scheme,
+            "Opaque": self.opaque,
+            "User": {} if self.has_user else None,
+            "Host": self.host,
+            "Path": _decoded(self.raw_path),
+            "Fragment": _decoded(self.raw_fragment),
+            "RawQuery": self.raw_query,
+            "RawPath": _if_unusual(self.raw_path, _UNESCAPED),
+            "RawFragment": _if_unusual(self.raw_fragment, _UNESCAPED | frozenset(b"?!()*")),
+            "ForceQuery": self.force_query,
+            "OmitHost": self.omit_host,
+        }
 
     def query(self) -> dict[str, list[str]]:
         """Return the query's values by name, in the order written.
@@ -69,6 +91,19 @@ class GoUrl(NamedTuple):
             name, _, value = part.partition("=")
             found.setdefault(_plain(name), []).append(_plain(value))
         return found
+
+
+def _decoded(text: str) -> str:
+    return unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def _escaped(text: str, kept: frozenset[int]) -> str:
+    """Return an escaped text escaped anew, as Go does it."""
+    return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in unquote_to_bytes(text))
+
+
+def _if_unusual(text: str, kept: frozenset[int]) -> str:
+    return "" if text == _escaped(text, kept) else text
 
 
 def _without_port(host: str) -> tuple[str, str]:
@@ -88,7 +123,7 @@ def parse_url(text: str) -> GoUrl:
         _check_escapes(fragment)
     except UrlError as error:
         raise UrlError(f"parse {quote(text)}: {error}") from None
-    return url
+    return url._replace(raw_fragment=fragment)
 
 
 def parse_request_uri(text: str) -> GoUrl:
@@ -111,21 +146,33 @@ def _parts(text: str, *, request: bool) -> GoUrl:
     if text == "*":
         return GoUrl(raw_path="*")
     scheme, rest = _scheme(text)
+    force_query = rest.endswith("?") and rest.count("?") == 1
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
         if scheme:
-            return GoUrl(scheme, raw_query=query)
+            return GoUrl(scheme, raw_query=query, opaque=rest, force_query=force_query)
         if request:
             raise UrlError("invalid URI for request")
         if ":" in rest.partition("/")[0]:
             raise UrlError("first path segment in URL cannot contain colon")
-    host = ""
-    if rest.startswith("//") and (scheme or (not request and not rest.startswith("///"))):
+    host, authority = "", ""
+    has_host = rest.startswith("//") and (
+        bool(scheme) or (not request and not rest.startswith("///"))
+    )
+    if has_host:
         authority, slash, path = rest[2:].partition("/")
         rest = slash + path
         host = _authority(scheme, authority)
     _check_escapes(rest)
-    return GoUrl(scheme, host, rest, query)
+    return GoUrl(
+        scheme,
+        host,
+        rest,
+        query,
+        has_user="@" in authority,
+        force_query=force_query,
+        omit_host=bool(scheme) and not has_host,
+    )
 
 
 def _scheme(text: str) -> tuple[str, str]:

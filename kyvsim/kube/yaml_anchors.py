@@ -6,6 +6,7 @@ alias, and refuses a document in which the second kind outweighs the rest.
 
 from typing import NamedTuple
 
+from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import ScalarError, key_text
 
@@ -112,5 +113,5 @@ class Anchors:
         """Return the map key that an alias makes."""
         found = self._find(name)
         if not found.is_scalar:
-            raise ScalarError("invalid map key: neither list nor map can be a key")
+            raise ScalarError(f"invalid map key: {go_syntax(found.value)}")
         return key_text(found.scalar)

@@ -17,6 +17,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_anchors import Anchors
 from kyvsim.kube.yaml_errors import YamlError
@@ -207,7 +208,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
             _merge(container, value, kind, merged, strict=keys is Keys.STRICT)
             key = _NO_KEY
         elif key is _NO_KEY:
-            raise ScalarError("invalid map key: neither list nor map can be a key")
+            raise ScalarError(f"invalid map key: {go_syntax(value)}")
         else:
             container[key] = value
             key = _NO_KEY

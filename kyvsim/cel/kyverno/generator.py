@@ -11,6 +11,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
+from kyvsim.cel.values import plain
 
 _TYPE = opaque("generator.Context")
 
@@ -31,7 +32,7 @@ class Generator(NamedTuple):
 
 def _apply(generator: Generator, namespace: str, objects: list[Any]) -> bool:
     try:
-        generator.apply(namespace, objects)
+        generator.apply(namespace, plain(objects))
     except ValueError as error:
         raise CelError(f"failed to generate resources: {error}") from None
     return True

@@ -1,20 +1,34 @@
 """Values as JSON texts and back.
 
 Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json: keys
-are sorted, a whole double has no point, and a null is the number of its enum, 0.
+are sorted, a whole double has no point, and a null is the number of its enum, 0. What is inside a
+list or map that an expression made is converted first, which maps do not survive; what was given,
+such as `object`, is written as it is.
 """
 
 import base64
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.kyverno.users import ServiceAccount
+from kyvsim.cel.libraries.formats import Format
+from kyvsim.cel.libraries.urls import Url
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import show_timestamp
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.cel.values import Duration, Optional, Timestamp, UInt
+from kyvsim.cel.values import (
+    Duration,
+    JoinedList,
+    MadeList,
+    MadeMap,
+    Optional,
+    Timestamp,
+    UInt,
+    plain,
+)
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.go_text import to_json
 
@@ -42,26 +56,91 @@ def _marshal(_: JsonCodec, value: Any) -> str:
 
 
 def show_json(value: Any) -> str:
-    """Return a value as JSON; raises CelError for what has none."""
+    """Return what `json.marshal` makes of a value; raises CelError for what it refuses."""
+    return _written(_marshalled(value))
+
+
+def readable_json(value: Any) -> str:
+    """Return a value as JSON for people, with nulls and maps wherever they stand."""
+    return _written(_value(plain(value)))
+
+
+def _written(value: Any) -> str:
     try:
-        if value is None:
-            return "0"
-        return to_json(value.name if value.__class__ is CelType else _plain(value))
+        return to_json(value)
     except ValueError as error:
         raise CelError(str(error)) from None
 
 
-def _plain(value: Any) -> Any:
+def _marshalled(value: Any) -> Any:
+    """Return a value as upstream hands it to the writer of JSON."""
+    if value.__class__ is MadeMap:
+        return {native_text(key): _converted(one) for key, one in value.items()}
+    if value.__class__ is MadeList:
+        return [_converted(one) for one in value]
+    return _bare(value)
+
+
+def _converted(value: Any) -> Any:
+    """Return a part of what an expression made, converted to a native value.
+
+    Maps become such that the writer refuses, wherever they are from.
+    """
+    kind = value.__class__
+    if value is None:
+        return 0
+    if isinstance(value, dict) and not isinstance(value, ServiceAccount):
+        for one in value.values():
+            _converted(one)
+        raise CelError("json: unsupported type: map[interface {}]interface {}")
+    if kind is MadeList:
+        return [_converted(one) for one in value]
+    if kind is Optional:
+        if not value.present:
+            raise CelError("optional.none() dereference")
+        return _converted(value.value)
+    if kind is CelType:
+        raise CelError("type conversion not supported for 'type'")
+    if kind is Format:
+        raise CelError("type conversion error from 'Format' to 'interface {}'")
+    return _bare(value)
+
+
+def _bare(value: Any) -> Any:
+    """Return what is inside a value."""
+    kind = value.__class__
+    if value is None:
+        return 0
+    if kind is Optional:
+        return _bare(value.value) if value.present else None
+    if kind is JoinedList:
+        return [_bare(one) for one in value]
+    if kind is MadeList:
+        return [{"Adapter": {}} if _holds_others(one) else _bare(one) for one in value]
+    if kind is MadeMap:
+        raise CelError("json: unsupported type: map[ref.Val]ref.Val")
+    if kind is CelType:
+        return value.name
+    if kind is Format:
+        raise CelError("json: unsupported type: func(string) []string")
+    return _value(value)
+
+
+def _holds_others(value: Any) -> bool:
+    return isinstance(value, (list, dict)) and not isinstance(value, ServiceAccount)
+
+
+def _value(value: Any) -> Any:
     """Return a value of JSON's types."""
     kind = value.__class__
     if isinstance(value, ServiceAccount):
         return value.as_json()
     if isinstance(value, dict):
-        return {native_text(key): _plain(one) for key, one in value.items()}
+        return {native_text(key): _value(one) for key, one in value.items()}
     if kind is list:
-        return [_plain(one) for one in value]
+        return [_value(one) for one in value]
     if kind is Optional:
-        return _plain(value.value) if value.present else None
+        return _value(value.value) if value.present else None
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is Timestamp:
@@ -71,8 +150,23 @@ def _plain(value: Any) -> Any:
     if kind is UInt:
         return int(value)
     if kind is CelType:
-        raise CelError("type conversion not supported for 'type'")
-    return value if kind in {str, bool, int, float, type(None)} else str(value)
+        return value.name
+    return value if kind in {str, bool, int, float, type(None)} else _own(value)
+
+
+class _InOrder(NamedTuple):
+    """A structure whose fields are written in their own order."""
+
+    fields: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """Return it as JSON."""
+        pairs = (f"{to_json(key)}:{to_json(value)}" for key, value in self.fields.items())
+        return f"{{{','.join(pairs)}}}"
+
+
+def _own(value: Any) -> Any:
+    return _InOrder(value.parts.as_json()) if value.__class__ is Url else str(value)
 
 
 JSON = Library(

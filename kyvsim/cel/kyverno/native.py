@@ -7,7 +7,15 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.values import Duration, Timestamp, UInt, type_name
+from kyvsim.cel.values import (
+    Duration,
+    JoinedList,
+    MadeList,
+    MadeMap,
+    Timestamp,
+    UInt,
+    type_name,
+)
 
 _NAMES: MappingProxyType[type, str] = MappingProxyType(
     {
@@ -16,6 +24,9 @@ _NAMES: MappingProxyType[type, str] = MappingProxyType(
         float: "Double",
         list: "list",
         dict: "map",
+        MadeList: "list",
+        JoinedList: "list",
+        MadeMap: "map",
         type(None): "'null_type'",
         Timestamp: "'Timestamp'",
         Duration: "'Duration'",

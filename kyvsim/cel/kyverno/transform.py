@@ -3,11 +3,28 @@
 Source of the rules: upstream kyverno/sdk extensions/cel/libs/transform.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
+from kyvsim.cel.text import go_type
+from kyvsim.cel.values import MadeList, UInt
+
+_NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
+    {
+        str: "string",
+        int: "int64",
+        UInt: "uint64",
+        float: "float64",
+        bool: "bool",
+        bytes: "[]uint8",
+        MadeList: "[]interface {}",
+        type(None): "structpb.NullValue",
+    }
+)
 
 
 def _list_to_map(
@@ -25,18 +42,30 @@ def _list_to_map(
             raise CelError(
                 "the passed key name cannot be handled as a string in the key object list"
             )
-        made[key] = _fields(value_object).get(value_field)
+        made[key] = _values(value_object).get(value_field)
     return made
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    if value.__class__ is not dict:  # upstream dies on it
+def _values(value: Any) -> Mapping[Any, Any]:
+    if isinstance(value, dict) and any(key.__class__ is not str for key in value):
         raise CelError("object cannot be handled as a map string to any in the value object list")
+    return _fields(value)
+
+
+def _fields(value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, dict):
+        raise CelError(
+            f"internal error: interface conversion: interface {{}} is {_native_type(value)}, not "
+            "map[interface {}]interface {}"
+        )
     for key in value:
         if key.__class__ is not str:
-            raise CelError(f"failed to convert key to a string, {key}")
-    fields: dict[str, Any] = value
-    return fields
+            raise CelError(f"failed to convert key to a string, {_native_type(key)}")
+    return value
+
+
+def _native_type(value: Any) -> str:
+    return _NATIVE_TYPES.get(value.__class__) or go_type(value)
 
 
 TRANSFORM = Library(

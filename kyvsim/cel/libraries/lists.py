@@ -15,10 +15,12 @@ from kyvsim.cel.equality import equals
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.ordering import COMPARABLE, compare
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.values import Duration, UInt, type_name
+from kyvsim.cel.text import go_type
+from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, type_name
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _MAX_RANGE = 10_000_000
+_ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})
 
 
 def _slice(values: list[Any], start: int, end: int) -> list[Any]:
@@ -31,17 +33,17 @@ def _slice(values: list[Any], start: int, end: int) -> list[Any]:
         problem = f"list is length {len(values)}"
     if problem:
         raise CelError(f"cannot slice({start}, {end}), {problem}")
-    return values[start:end]
+    return MadeList(values[start:end])
 
 
 def _flatten(values: Any, depth: Any = 1) -> list[Any]:
-    if values.__class__ is not list or depth.__class__ is not int:
+    if not isinstance(values, list) or depth.__class__ is not int:
         raise CelError(f"no such overload: {_whole_type(values)}.flatten()")
     if depth < 0:
         raise CelError("level must be non-negative")
-    made: list[Any] = []
+    made = MadeList()
     for one in values:
-        if one.__class__ is list and depth:
+        if isinstance(one, list) and depth:
             made.extend(_flatten(one, depth - 1))
         else:
             made.append(one)
@@ -58,11 +60,18 @@ def _range(count: int) -> list[int]:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
     if count > _MAX_RANGE:
         raise CelError(f"lists.range: size {count} is more than kyvsim makes")
-    return list(range(count))
+    return MadeList(range(count))
 
 
-def _distinct(values: list[Any]) -> list[Any]:
-    made: list[Any] = []
+def _distinct(values: Any) -> list[Any]:
+    if not isinstance(values, list):  # upstream looks at no types here, and dies on others
+        lacking = "Contains" if values.__class__ in _ADDABLE else "Add"
+        shown = go_type(MadeMap() if isinstance(values, dict) else values)
+        raise CelError(
+            f"internal error: interface conversion: {shown} is not "
+            f"traits.Lister: missing method {lacking}"
+        )
+    made = MadeList()
     for one in values:
         if not any(equals(one, known) for known in made):
             made.append(one)
@@ -70,13 +79,13 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _sort(values: Any) -> list[Any]:
-    if values.__class__ is not list:
+    if not isinstance(values, list):
         raise no_such_overload() if values.__class__ is str else CelError("no such overload: sort")
     return _sort_by(values, values)
 
 
 def _sort_by(values: Any, keys: Any) -> list[Any]:
-    if values.__class__ is not list or keys.__class__ is not list:
+    if not isinstance(values, list) or not isinstance(keys, list):
         raise CelError("no such overload: @sortByAssociatedKeys")
     if not values:
         return []
@@ -90,7 +99,7 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         return compare(keys[one], keys[other])
 
     order = sorted(range(len(keys)), key=cmp_to_key(by_key))
-    return [values[place] for place in order]
+    return MadeList([values[place] for place in order])
 
 
 def _is_sorted(values: list[Any]) -> bool:
@@ -164,8 +173,8 @@ LISTS = Library(
             guarded=False,
         ),
         function("lists.range", way("(int) -> list<int>", _range)),
-        function("reverse", way("list<T>.() -> list<T>", lambda values: values[::-1])),
-        function("distinct", way("list<T>.() -> list<T>", _distinct)),
+        function("reverse", way("list<T>.() -> list<T>", lambda values: MadeList(values[::-1]))),
+        Function("distinct", (way("list<T>.() -> list<T>", _distinct),), guarded=False),
     ),
     macros="sort_by",
 )

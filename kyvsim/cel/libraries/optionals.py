@@ -11,7 +11,7 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import show_value
-from kyvsim.cel.values import NONE, Duration, Optional, Timestamp
+from kyvsim.cel.values import NONE, Duration, MadeList, Optional, Timestamp
 
 
 def _of(value: Any) -> Optional:
@@ -50,7 +50,7 @@ def _unwrap(values: list[Any]) -> list[Any]:
     for one in values:
         if one.__class__ is not Optional:
             raise CelError(f"value {show_value(one)} is not optional")
-    return [one.value for one in values if one.present]
+    return MadeList([one.value for one in values if one.present])
 
 
 def _never(*_: Any) -> Any:  # pragma: no cover — closures take these

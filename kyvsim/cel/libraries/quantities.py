@@ -46,14 +46,19 @@ def _is_quantity(text: str) -> bool:
 
 
 def _whole(value: Quantity) -> int | None:
-    """Return the value as an int64, or None where it is none."""
+    """Return the value as an int64, or None where upstream finds none.
+
+    As upstream, a number with decimals is none, whatever they are (`1.0`, `1000m`), and neither is
+    one that is kept with its billionths because it is long (`1Pi`).
+    """
     amount = value.amount
+    if amount.scale < 0 or (amount.format == kube.BINARY_SI and abs(amount.mantissa) == _MAX_INT):
+        return None
     try:
         found = amount.whole()
     except OverflowError:
         return None
-    exact = kube.Quantity(found, 0, amount.format).compare(amount) == 0
-    return found if exact and -_MAX_INT - 1 <= found <= _MAX_INT else None
+    return found if -_MAX_INT - 1 <= found <= _MAX_INT else None
 
 
 def _as_integer(value: Quantity) -> int:

@@ -18,7 +18,7 @@ from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 
 def _size(value: Any) -> int:
     kind = value.__class__
-    if kind in {str, list, dict, bytes} or isinstance(value, dict):
+    if kind in {str, bytes} or isinstance(value, (list, dict)):
         return len(value)
     if kind in {Duration, Timestamp}:
         raise no_such_overload()

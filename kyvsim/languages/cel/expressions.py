@@ -104,7 +104,7 @@ class LazyVariables(dict[str, Any]):
         return name in self._programs
 
     def __missing__(self, name: str) -> Any:
-        found = self[name] = self._programs[name].evaluate(self._values)
+        found = self[name] = self._programs[name].value(self._values)
         return found
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from kyvsim.cel import CompileError, compile_expression
+
 OBJ = {"m": {"a": 1.0}, "l": [1.0, 2.0], "s": "text", "n": None}
 
 
@@ -40,9 +42,39 @@ OBJ = {"m": {"a": 1.0}, "l": [1.0, 2.0], "s": "text", "n": None}
         ("{1: 'a'}[dyn(1u)]", "a"),
         ("{1: 'a'}[dyn(true)]", "error: no such key: true"),
         ("{1: 'a'}[2]", "error: no such key: 2"),
+        ("{null: 1}.all(k, k == null)", True),
+        ("{[1]: 2}.exists(k, k == [1])", True),
+        ("{[1]: 2} == {[1]: 2}", False),
+        ("dyn(null) in {null: 1}", True),
+        ("object.l in object", False),
+        ("object[object.l]", "error: invalid qualifier type: []interface {}"),
+        ("object[[object.l][0]]", "error: invalid qualifier type: []interface {}"),
+        ("object[[[1]][0]]", "error: invalid qualifier type: *types.baseList"),
+        ("object[?object.?l]", "error: invalid qualifier type: *types.Optional"),
+        ("object.m[object.n]", "error: invalid qualifier type: <nil>"),
+        (
+            "dyn({'a': 1}).exists(k, b'a' in {k: 1})",
+            "error: internal error: runtime error: hash of unhashable type types.Bytes",
+        ),
         ("[?object.?m.?a, ?object.?x]", [1.0]),
         ("{?'a': object.?s, ?'b': object.?x}", {"a": "text"}),
     ],
 )
 def test_access(value_of, text, expected):
     assert value_of(text, OBJ) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("object.m[null]", "types.Null"),
+        ("[1, 2][dyn(null)]", "types.Null"),
+        ("object.m[?b'a']", "types.Bytes"),
+        ("object[[1]]", "*types.baseList"),
+        ("object[int]", "*types.Type"),
+    ],
+)
+def test_constants_that_can_be_no_key_are_refused_beforehand(environment, text, kind):
+    with pytest.raises(CompileError) as caught:
+        compile_expression(text, environment)
+    assert caught.value.listing == f"invalid qualifier type: {kind}"

@@ -32,6 +32,11 @@ import pytest
             "['a', 'b'].transformMapEntry(i, v, {'x': v})",
             "error: insert failed: key x already exists",
         ),
+        (
+            "['a'].transformMapEntry(i, v, dyn(v))",
+            "error: no such overload: cel.@mapInsert(map, string)",
+        ),
+        ("dyn(int).map(x, x)", "error: got '*types.Type', expected iterable type"),
         ("dyn('a').all(x, true)", "error: got 'types.String', expected iterable type"),
         ("dyn(1.5).map(x, x)", "error: got 'types.Double', expected iterable type"),
         ("dyn('a').all(i, v, true)", "error: unsupported comprehension range type: types.String"),

@@ -54,3 +54,18 @@ def test_requests_name_an_absolute_place():
     for text in ("", "a"):
         with pytest.raises(UrlError):
             parse_request_uri(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "fields"),
+    [
+        ("https://a/b?x=1#f%41", {"Host": "a", "RawQuery": "x=1", "Fragment": "fA"}),
+        ("https://a/#f%41", {"RawFragment": "f%41"}),
+        ("mailto:a@b", {"Opaque": "a@b", "OmitHost": False}),
+        ("file:/a%20b", {"Path": "/a b", "RawPath": "", "OmitHost": True}),
+        ("http://h/a?", {"ForceQuery": True, "RawQuery": ""}),
+    ],
+)
+def test_the_structure_that_go_writes_as_json(url, fields):
+    found = parse_url(url).as_json()
+    assert {name: found[name] for name in fields} == fields

@@ -71,6 +71,47 @@ TABLES = {
         ("json.marshal({true: 1})", "error: type conversion error from bool to 'string'"),
         ("json.marshal(ip('::1'))", '"::1"'),
         ("json.unmarshal('{\"a\": [1]}')", {"a": [1.0]}),
+        ("json.marshal([null])", "[0]"),
+        ("json.marshal({'a': optional.of(null)})", '{"a":0}'),
+        ("json.marshal(object.spec)", '{"nil":null,"replicas":3}'),
+        ("json.marshal(optional.of([object.spec]))", '[{"Adapter":{}}]'),
+        ("json.marshal([null] + [null])", "[0,0]"),
+        ("json.marshal([object.spec] + [object.spec]).size()", 53),
+        (
+            "json.marshal([object.spec])",
+            "error: json: unsupported type: map[interface {}]interface {}",
+        ),
+        (
+            "json.marshal({'a': {'b': 1}})",
+            "error: json: unsupported type: map[interface {}]interface {}",
+        ),
+        (
+            "json.marshal([1].map(x, {'b': x}))",
+            "error: json: unsupported type: map[interface {}]interface {}",
+        ),
+        (
+            "json.marshal(optional.of({'a': 1}))",
+            "error: json: unsupported type: map[ref.Val]ref.Val",
+        ),
+        ("json.marshal([optional.none()])", "error: optional.none() dereference"),
+        ("json.marshal({null: 1})", "error: type conversion error from 'null_type' to 'string'"),
+        ("json.marshal({[1]: 1})", "error: type conversion error from list to 'string'"),
+        (
+            "json.marshal(format.dns1123Label())",
+            "error: json: unsupported type: func(string) []string",
+        ),
+        (
+            "json.marshal([format.dns1123Label()])",
+            "error: type conversion error from 'Format' to 'interface {}'",
+        ),
+        (
+            "json.marshal(url('http://u:p@h/%41?a=1'))",
+            (
+                '{"Scheme":"http","Opaque":"","User":{},"Host":"h","Path":"/A","Fragment":"",'
+                '"RawQuery":"a=1","RawPath":"/%41","RawFragment":"","ForceQuery":false,'
+                '"OmitHost":false}'
+            ),
+        ),
         ("json.unmarshal('')", "error: unexpected end of JSON input"),
         ("json.unmarshal(1)", "error: unsupported type conversion from 'int' to string"),
         ("json.unmarshal(b'{}')", "error: type conversion error from Bytes to 'string'"),
@@ -78,6 +119,13 @@ TABLES = {
     "yaml": [
         ("yaml.parse('a: yes\\nb: 010')", {"a": True, "b": 8.0}),
         ("yaml.parse('')", None),
+        (
+            "yaml.parse('? [a, 1, {b: null}]\\n: c')",
+            (
+                "error: error converting YAML to JSON: yaml: invalid map key: []interface {}"
+                '{"a", 1, map[interface {}]interface {}{"b":interface {}(nil)}}'
+            ),
+        ),
         (
             "yaml.parse('a: b: c')",
             (
@@ -114,6 +162,21 @@ TABLES = {
         (
             "listObjToMap([{'k': 1}], [{'v': 1}], 'k', 'v')",
             "error: the passed key name cannot be handled as a string in the key object list",
+        ),
+        (
+            "listObjToMap([{'k': 'a'}], [1], 'k', 'v')",
+            (
+                "error: internal error: interface conversion: interface {} is int64, not "
+                "map[interface {}]interface {}"
+            ),
+        ),
+        (
+            "listObjToMap([{1: 'a'}], [{'v': 1}], 'k', 'v')",
+            "error: failed to convert key to a string, int64",
+        ),
+        (
+            "listObjToMap([{'k': 'a'}], [{1: 1}], 'k', 'v')",
+            ("error: object cannot be handled as a map string to any in the value object list"),
         ),
     ],
     "gzip": [

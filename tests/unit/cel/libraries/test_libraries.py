@@ -38,6 +38,13 @@ TABLES = {
         ("[dyn(1), dyn('a')].sort()", "error: list elements must have the same type"),
         ("lists.range(3).reverse()", [2, 1, 0]),
         ("[dyn(1), dyn(1.0), dyn(2)].distinct()", [1, 2]),
+        (
+            "dyn(1).distinct()",
+            (
+                "error: internal error: interface conversion: types.Int is not traits.Lister: "
+                "missing method Contains"
+            ),
+        ),
         ("[1, 2].isSorted() && !['b', 'a'].isSorted()", True),
         ("[1.5, 2.5].sum()", 4.0),
         ("[1, 3, 2].max() - [1, 3, 2].min()", 2),
@@ -100,6 +107,10 @@ TABLES = {
         ("quantity('1.5Gi').isGreaterThan(quantity('1Gi'))", True),
         ("quantity('1') == quantity('1000m')", True),
         ("quantity('500m').isInteger() || !quantity('5k').isInteger()", False),
+        ("quantity('1.0').isInteger() || quantity('1000m').isInteger()", False),
+        ("quantity('10Ti').asInteger()", 10 << 40),
+        ("quantity('100Ti').asInteger()", "error: cannot convert value to integer"),
+        ("quantity('10Ei').asInteger()", "error: cannot convert value to integer"),
         ("quantity('500m').asInteger()", "error: cannot convert value to integer"),
         ("quantity('1').add(2).sub(quantity('1')).asInteger()", 2),
         ("sign(quantity('-1'))", -1),
