@@ -1,7 +1,7 @@
 """Values files, and `--set` options.
 
 Codes: KV031 a file without apiVersion and kind, KV032 a subresource with a bad name, KV036 a
-`--set` option that counts for nothing.
+`--set` option that counts for nothing, KV079 a file of another kind.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.mocks import load_mocks
+from kyvsim.load.recognise import way_out, what_it_is
 from kyvsim.load.structure import Schema, check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
@@ -58,6 +59,10 @@ def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagn
         )
         return data, (Diagnostic("KV031", Severity.ERROR, text, document.locate(())),)
     filled, problems = check(cli_schemas()[kind], data)
+    if problems and text_field(data, "kind") != kind:
+        text = f"a file of kind {kind} is wanted here, and this is {what_it_is(document)}"
+        text += way_out(document)
+        return data, (Diagnostic("KV079", Severity.ERROR, text, document.locate(())),)
     return filled, diagnostics(document, problems)
 
 

@@ -55,8 +55,9 @@ def _key(name: str) -> str:
 def _missing(entry: str, name: str) -> str:
     return (
         f"no data is given for the GlobalContextEntry {_key(name)} of context entry `{entry}`: "
-        "give it with the resources, with what it keeps; or its data in the values file: "
-        f'globalContextEntries: [{{name: "{_key(name)}", data: []}}]'
+        "give it with the resources, with what it keeps; or its objects in the values file (for "
+        "what is no list, data: {} in place of resources: []): "
+        f'globalContextEntries: [{{name: "{_key(name)}", resources: []}}]'
     )
 
 

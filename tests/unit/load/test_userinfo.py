@@ -45,3 +45,12 @@ def test_unknown_fields_and_the_old_layout_are_errors():
     found, remarks = load({"clusterRoles": ["admin"]})
     assert found is None
     assert remarks[0].code == "KV031"
+
+
+def test_a_file_of_another_kind_is_called_what_it_is():
+    found, remarks = load({"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values", "spec": {}})
+    assert (found, [one.code for one in remarks]) == (None, ["KV079"])
+    assert remarks[0].message == (
+        "a file of kind UserInfo is wanted here, and this is Values (cli.kyverno.io/v1alpha1): "
+        "give it with --values-file"
+    )

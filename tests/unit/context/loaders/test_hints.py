@@ -3,7 +3,12 @@
 import pytest
 
 from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.load.documents import STRICT_FLOATS, parse_documents
+from kyvsim.load.files import Source
+from kyvsim.load.values import load_values
 from kyvsim.model.values import Values
+
+KIND = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values"
 
 
 @pytest.fixture
@@ -48,7 +53,7 @@ SHARED = {"globalReference": {"name": "pods.first"}}
                 'apiCallResponses: [{urlPath: "/api/v1/namespaces/shop/secrets/s", method: GET, re',
             ),
         ),
-        (SHARED, ('globalContextEntries: [{name: "pods", data: []}]',)),
+        (SHARED, ('globalContextEntries: [{name: "pods", resources: []}]',)),
     ],
 )
 def test_what_nothing_answers_is_told_with_lines_to_paste(notes, entry, lines):
@@ -56,6 +61,15 @@ def test_what_nothing_answers_is_told_with_lines_to_paste(notes, entry, lines):
     assert "context entry `got`" in told
     for line in lines:
         assert line in told
+
+
+@pytest.mark.parametrize("entry", [MAP, CALL, {"globalReference": {"name": "pods"}}, SERVICE])
+def test_lines_for_the_values_file_are_taken_as_they_are_printed(notes, entry):
+    lines = notes(**entry).rpartition("): " if "globalReference" in entry else "values file: ")[2]
+    (document,) = parse_documents(Source("v.yaml", f"{KIND}\n{lines}\n"), STRICT_FLOATS)
+    values, problems = load_values(document)
+    assert problems == ()
+    assert notes(values, **entry) == ""
 
 
 def test_a_default_that_stands_for_a_service_that_is_not_called_is_told(notes):
