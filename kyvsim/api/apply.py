@@ -10,7 +10,7 @@ from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.kube.discovery import crd_kinds
-from kyvsim.languages import compile_policies, unknown_resources
+from kyvsim.languages import compile_policies, idle_exceptions, unknown_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -48,16 +48,24 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     read = read_inputs(inputs, stdin)
     environment = system_environment(inputs.now)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
-    options = CompileOptions(environment, read.exceptions, Model(inputs.model), kinds=kinds)
+    options = CompileOptions(
+        environment,
+        read.exceptions.rules,
+        Model(inputs.model),
+        cel_exceptions=read.exceptions.policies,
+        kinds=kinds,
+    )
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
     given = _given(read, (*read.diagnostics, *refused))
-    idle = unknown_resources(given.policies, (*given.resources, *given.others))
+    idle = [*unknown_resources(given.policies, (*given.resources, *given.others))]
+    if given.sound:
+        idle += idle_exceptions(read.exceptions.policies, read.policies)
     return Application(
         policies=sound,
         resource_count=len(read.resources),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
-        exception_count=len(read.exceptions),
+        exception_count=read.exceptions.total,
         diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
         schedules=schedules_of(sound, environment.clock.now()),
         left_out=read.left_out,
@@ -73,7 +81,7 @@ def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
         policies=read.policies,
         resources=objects_of(read.resources),
         others=(*others, *read.definitions),
-        exceptions=read.exceptions,
+        exceptions=read.exceptions.rules,
         values=read.values,
         sound=not any(one.severity is Severity.ERROR for one in said),
     )

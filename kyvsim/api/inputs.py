@@ -25,7 +25,7 @@ from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
@@ -76,7 +76,7 @@ class ReadInputs(NamedTuple):
     targets: tuple[Document, ...]
     shared_data: tuple[Document, ...]
     """GlobalContextEntries: data for rules, no resources that policies look at."""
-    exceptions: tuple[PolicyException, ...]
+    exceptions: Exceptions
     values: Values | None
     user: UserInfo | None
     context: ContextData

@@ -60,7 +60,10 @@ def lint(
     policies, _ = load_policies(documents, CEL_KINDS)
     objects = objects_of((*documents, *definitions))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
-    idle = (*of_policies(policies, objects, exceptions), *unknown_resources(policies, objects))
+    idle = (
+        *of_policies(policies, objects, exceptions.rules),
+        *unknown_resources(policies, objects),
+    )
     found += [one for one in idle if one.location not in wrong]
     return Findings(_in_order(found), len(known), left_out)
 

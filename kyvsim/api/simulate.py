@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kyvsim.api.simulation import readers
+from kyvsim.api.simulation import not_simulated, readers
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, compile_policies
 from kyvsim.kube.gvk import split_api_version
@@ -106,7 +106,8 @@ def simulate(
     if scenario is None or _has_error(told):
         return Simulated(None, told, left_out=left_out)
     unsound = {one.locate(()): _refused(one) for one in scenario.policies}
-    excepted = load_exceptions(scenario.exceptions)[1]
+    exceptions, excepted = load_exceptions(scenario.exceptions)
+    excepted = (*excepted, *map(not_simulated, exceptions.policies))
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
     simulation = _played(_with_policies_only(scenario), inputs.interleavings, watched)

@@ -106,12 +106,9 @@ def read_test(
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
-    options = CompileOptions(
-        system_environment(),
-        exceptions,
-        listener=listener,
-        kinds=crd_kinds((*definitions, *objects_of(resources))),
-    )
+    kinds = crd_kinds((*definitions, *objects_of(resources)))
+    options = CompileOptions(system_environment(), listener=listener, kinds=kinds)
+    options = options._replace(exceptions=exceptions.rules, cel_exceptions=exceptions.policies)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     sound = {one.policy.name for one in compiled.policies}
@@ -129,8 +126,8 @@ def read_test(
         user=user,
     )
     others = (*targets, *params, *cluster, *definitions)
-    given = Given(policies, objects_of(resources), others, exceptions, values, _is_sound(reader))
-    reader.said += of_run(given)
+    given = Given(policies, objects_of(resources), others, exceptions.rules, values)
+    reader.said += of_run(given._replace(sound=_is_sound(reader)))
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
     files = _read_files(rows, reader)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import NO_KINDS, KindTable
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
 
@@ -29,6 +29,8 @@ class CompileOptions(NamedTuple):
     """Whether a cluster has let the policies in, so that they need no checks."""
     listener: Listener | None = None
     """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
+    cel_exceptions: tuple[CelException, ...] = ()
+    """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
     """What the given definitions of custom resources tell."""
 

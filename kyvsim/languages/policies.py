@@ -20,6 +20,12 @@ def compile_policies(
 ) -> tuple[PolicySet, tuple[Diagnostic, ...]]:
     """Return the sound policies compiled and indexed, and what is wrong with the others."""
     declare_exceptions(options)
+    if options.cel_exceptions:
+        from kyvsim.languages.cel.exceptions import (  # noqa: PLC0415 — slow, for policies in CEL only
+            declare_cel_exceptions,
+        )
+
+        declare_cel_exceptions(options)
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:

@@ -1,13 +1,34 @@
-"""PolicyExceptions from documents."""
+"""PolicyExceptions from documents.
+
+Codes: KV165 a time that cannot be read.
+"""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
-from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.policy import EXCEPTION_KINDS, policy_schemas, sniff
+from kyvsim.kube.duration import SECOND
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_time import parse_rfc3339
+from kyvsim.kube.objects import Json, labels, metadata, text_field
+from kyvsim.load.policy import (
+    EXCEPTION_KINDS,
+    RULE_EXCEPTION_KINDS,
+    cel_schemas,
+    policy_schemas,
+    sniff,
+)
 from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.exception import ExceptedRules, PolicyException
+from kyvsim.model.exception import (
+    CelException,
+    ExceptedRules,
+    Exceptions,
+    PolicyException,
+    PolicyRef,
+)
 from kyvsim.model.source import Document
+
+_PRIORITY = "polex.kyverno.io/priority"
 
 
 def is_exception(data: Json) -> bool:
@@ -17,12 +38,13 @@ def is_exception(data: Json) -> bool:
 
 def load_exceptions(
     documents: Iterable[Document],
-) -> tuple[tuple[PolicyException, ...], tuple[Diagnostic, ...]]:
+) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
     """Return the exceptions in `documents`, and what is wrong with the other documents.
 
     upstream: cmd/cli/kubectl-kyverno/exception
     """
-    exceptions = []
+    rules: list[PolicyException] = []
+    policies: list[CelException] = []
     remarks: list[Diagnostic] = []
     for document in documents:
         if document.data is None:
@@ -31,11 +53,22 @@ def load_exceptions(
         if name not in EXCEPTION_KINDS:
             remarks.append(_unsupported(document, name))
             continue
-        data, problems = check(policy_schemas()[name], document.data)
+        for_rules = name in RULE_EXCEPTION_KINDS
+        schemas = policy_schemas() if for_rules else cel_schemas()
+        data, problems = check(schemas[name], document.data)
         remarks.extend(diagnostics(document, problems))
-        if not problems:
-            exceptions.append(_build(data, document))
-    return tuple(exceptions), tuple(remarks)
+        if problems:
+            continue
+        if for_rules:
+            rules.append(_build(data, document))
+            continue
+        try:
+            policies.append(_build_for_policies(data, document))
+        except TimeError:
+            text = f"`{data['spec']['expiresAt']}` is no time as RFC 3339 writes it"
+            place = document.locate(("spec", "expiresAt"))
+            remarks.append(Diagnostic("KV165", Severity.ERROR, text, place))
+    return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
 
 
 def _build(data: Json, document: Document) -> PolicyException:
@@ -54,10 +87,26 @@ def _build(data: Json, document: Document) -> PolicyException:
     )
 
 
+def _build_for_policies(data: Json, document: Document) -> CelException:
+    """Return an exception for policies in CEL; raises TimeError."""
+    spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
+    expires = spec.get("expiresAt")
+    end = parse_rfc3339(expires).nanoseconds / SECOND if expires else None
+    return CelException(
+        name=text_field(metadata(data), "name"),
+        namespace=text_field(metadata(data), "namespace"),
+        policies=tuple(PolicyRef(one["kind"], one["name"]) for one in spec["policyRefs"]),
+        conditions=tuple(spec.get("matchConditions", ())),
+        images=tuple(spec.get("images", ())),
+        values=tuple(spec.get("allowedValues", ())),
+        passes=spec["reportResult"] == "pass",
+        priority=max(int(priority), 0) if priority.removeprefix("-").isdecimal() else 0,
+        expires=None if end is None else datetime.fromtimestamp(end, UTC),
+        document=document,
+    )
+
+
 def _unsupported(document: Document, name: str) -> Diagnostic:
-    if name.startswith("policies.kyverno.io/") and name.endswith("/PolicyException"):
-        text = f"kyvsim does not evaluate {name} yet"
-        return Diagnostic("KV018", Severity.ERROR, text, document.locate(()))
     hint = suggestion(name, EXCEPTION_KINDS)
     text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
     return Diagnostic("KV011", Severity.ERROR, text, document.locate(()))

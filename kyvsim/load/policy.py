@@ -25,13 +25,19 @@ _CLEANUP_KINDS = frozenset(
     for version in ("v2", "v2beta1")
     for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
 )
-EXCEPTION_KINDS = frozenset({"kyverno.io/v2/PolicyException", "kyverno.io/v2beta1/PolicyException"})
+RULE_EXCEPTION_KINDS = frozenset(
+    f"kyverno.io/{version}/PolicyException" for version in ("v2", "v2beta1")
+)
+CEL_EXCEPTION_KINDS = frozenset(
+    f"policies.kyverno.io/{version}/PolicyException" for version in ("v1alpha1", "v1beta1", "v1")
+)
+EXCEPTION_KINDS = RULE_EXCEPTION_KINDS | CEL_EXCEPTION_KINDS
 _WITH_RULES = frozenset({"ClusterPolicy", "Policy"})
 _OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
 
 
 @cache
-def _cel_schemas() -> Mapping[str, Schema]:
+def cel_schemas() -> Mapping[str, Schema]:
     """Return the schemas of the CEL kinds, which most runs have no use for."""
     return load_schemas("cel.json")
 
@@ -90,7 +96,7 @@ def _load_policy(
     name = sniff(document.data)
     if name not in POLICY_KINDS | _CLEANUP_KINDS | further:
         return None, (_unsupported(document, name),)
-    schema = policy_schemas().get(name) or _cel_schemas()[name]
+    schema = policy_schemas().get(name) or cel_schemas()[name]
     data, problems = check(schema, document.data)
     if problems:
         return None, diagnostics(document, problems)

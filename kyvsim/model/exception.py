@@ -1,6 +1,7 @@
-"""PolicyExceptions: what is let off which rules."""
+"""PolicyExceptions: what is let off which rules, or which policies in CEL."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -30,3 +31,51 @@ class PolicyException(NamedTuple):
     def key(self) -> str:
         """Name as shown in messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+
+class PolicyRef(NamedTuple):
+    """A policy in CEL that an exception is for."""
+
+    kind: str
+    name: str
+
+
+class CelException(NamedTuple):
+    """A PolicyException of `policies.kyverno.io`: shape checked, expressions still text."""
+
+    name: str
+    namespace: str
+    policies: tuple[PolicyRef, ...]
+    conditions: tuple[Mapping[str, Json], ...]
+    images: tuple[str, ...]
+    values: tuple[str, ...]
+    passes: bool
+    """Whether the result is a pass; a skip otherwise."""
+    priority: int
+    """What decides between several: that of the highest counts."""
+    expires: datetime | None
+    document: Document
+
+    @property
+    def key(self) -> str:
+        """Name as shown in messages."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is checked; otherwise the policy itself reads what is let pass."""
+        return not (self.images or self.values)
+
+
+class Exceptions(NamedTuple):
+    """Exceptions of both sorts, each in the order in which they were given."""
+
+    rules: tuple[PolicyException, ...] = ()
+    """Those for rules of the older kinds."""
+    policies: tuple[CelException, ...] = ()
+    """Those for policies in CEL."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.rules) + len(self.policies)

@@ -34,6 +34,10 @@ class MatchedException(NamedTuple):
     key: str
     controls: tuple[Exclusion, ...]
     """The only controls that it lets pass; () where it lets everything pass."""
+    images: tuple[str, ...] = ()
+    """The images that a policy in CEL may let pass on its account."""
+    values: tuple[str, ...] = ()
+    """The same for values."""
 
 
 class Evaluation(NamedTuple):

@@ -61,9 +61,9 @@ def _exception(policy, *rules, name="x", **spec):
             **spec,
         },
     }
-    (exception,), remarks = load_exceptions([_document(data)])
+    found, remarks = load_exceptions([_document(data)])
     assert remarks == ()
-    return exception
+    return found.rules[0]
 
 
 def _thing(kind, name="web", namespace="shop", *, api_version="v1", labels=None, **fields):

@@ -12,6 +12,7 @@ from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import validating_policy
+from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.constraints import compile_constraints
@@ -61,7 +62,12 @@ def _lower_part(
 ) -> tuple[CompiledRule, list[ExpressionProblem]]:
     system = options.environment
     compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
-    body = kind.compile(PolicyPart(policy, spec, compiler, options))
+    part = PolicyPart(policy, spec, compiler, options)
+    body = kind.compile(part)
+    if not kind.weighs_exceptions:
+        exceptions = compile_exceptions(part, ignorable=kind.forgives_faults)
+        if exceptions is not None:
+            body = with_exceptions(body, exceptions, kind.unevaluated)
     constraints = compile_constraints(
         spec.get("matchConstraints"),
         policy.namespace,
@@ -95,4 +101,5 @@ def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
     shown = "".join(f"\n    {line.strip()}" for line in lines)
     variant = f" (as derived for {problem.variant})" if problem.variant else ""
     text = f"`{policy.key}`{variant}: {head.removeprefix('ERROR: <input>:')}{shown}"
-    return Diagnostic("KV150", Severity.ERROR, text, policy.document.locate(problem.path))
+    document = problem.document or policy.document
+    return Diagnostic("KV150", Severity.ERROR, text, document.locate(problem.path))

@@ -10,7 +10,7 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program
 from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
-from kyvsim.model.source import Path
+from kyvsim.model.source import Document, Path
 
 
 class ExpressionProblem(NamedTuple):
@@ -23,6 +23,8 @@ class ExpressionProblem(NamedTuple):
     """Upstream's, with the lines that mark the place inside the expression."""
     variant: str = ""
     """The variant for controllers in which it stands; "" for the policy as it is written."""
+    document: Document | None = None
+    """Where it stands, if not in the policy."""
 
 
 class EvaluationError(Exception):

@@ -8,8 +8,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Stage
-from kyvsim.rules.protocol import CompiledBody
+from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.rules.protocol import CompiledBody, Outcome
 
 
 class PolicyPart(NamedTuple):
@@ -35,5 +35,16 @@ class CelKind(NamedTuple):
     """Whether results name the policy as their rule, too; otherwise their rule has no name."""
     without_constraints: bool = False
     """Whether a policy without `matchConstraints` matches everything; otherwise it does nothing."""
+    fault: str = "failed to evaluate policy"
+    """What is said where what decides on evaluating the policy cannot be evaluated itself."""
+    forgives_faults: bool = False
+    """Whether `failurePolicy: Ignore` makes conditions that cannot be evaluated count as unmet."""
+    weighs_exceptions: bool = False
+    """Whether what is compiled asks for exceptions itself; else a full one stands for it."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""
+
+    def unevaluated(self, cause: object) -> Outcome:
+        """Return the result where what decides on evaluating the policy cannot be evaluated."""
+        name = "" if self.names_rules else "evaluation"
+        return Outcome(RuleStatus.ERROR, f"{self.fault}: {cause}", rule_name=name)

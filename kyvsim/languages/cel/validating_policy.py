@@ -24,7 +24,6 @@ from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
-_EVALUATION = "evaluation"
 
 
 class Validation(NamedTuple):
@@ -89,7 +88,7 @@ def _body(policy: ValidatingPolicy) -> CompiledBody:
             if not all_hold(policy.conditions, values):
                 return skipped("skip")
         except EvaluationError as error:
-            return skipped("skip") if policy.ignores_faults else _unloaded(error)
+            return skipped("skip") if policy.ignores_faults else KIND.unevaluated(error)
         return _validated(policy, values)
 
     return run
@@ -109,11 +108,7 @@ def _validated(policy: ValidatingPolicy, values: Sequence[Any]) -> Outcome:
     try:
         return passed("success")._replace(properties=_annotations(policy, values))
     except EvaluationError as error:
-        return _unloaded(error)
-
-
-def _unloaded(error: EvaluationError) -> Outcome:
-    return Outcome(RuleStatus.ERROR, f"failed to load context: {error}", rule_name=_EVALUATION)
+        return KIND.unevaluated(error)
 
 
 def _annotations(policy: ValidatingPolicy, values: Sequence[Any]) -> dict[str, str]:
@@ -130,5 +125,11 @@ def _annotations(policy: ValidatingPolicy, values: Sequence[Any]) -> dict[str, s
 
 
 KIND = CelKind(
-    "ValidatingPolicy", Stage.CEL_VALIDATE, _compile, variants=variants, names_rules=False
+    "ValidatingPolicy",
+    Stage.CEL_VALIDATE,
+    _compile,
+    variants=variants,
+    names_rules=False,
+    fault="failed to load context",
+    forgives_faults=True,
 )

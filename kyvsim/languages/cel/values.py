@@ -82,6 +82,14 @@ def _old_object(evaluation: Evaluation) -> Json:
     return {} if old is None else old
 
 
+def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
+    """Return what the exceptions that match let pass."""
+    return {
+        "allowedImages": [image for one in evaluation.exceptions for image in one.images],
+        "allowedValues": [value for one in evaluation.exceptions for value in one.values],
+    }
+
+
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     outside = evaluation.scope.outside
     clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
@@ -105,7 +113,7 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
         "object": _object,
         "oldObject": _old_object,
         "namespaceObject": _namespace_object,
-        "exceptions": lambda _: {"allowedImages": [], "allowedValues": []},
+        "exceptions": _allowed,
         "image": lambda evaluation: image_access(evaluation.scope.outside.images),
         "http": lambda _: no_services(),
         "globalContext": lambda _: GlobalContextAccess(lambda *_: None),

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from kyvsim.load.exceptions import is_exception, load_exceptions
@@ -26,7 +28,8 @@ def load(*data):
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
 def test_an_exception(version):
-    (found,), remarks = load(exception(apiVersion=f"kyverno.io/{version}"), None)
+    exceptions, remarks = load(exception(apiVersion=f"kyverno.io/{version}"), None)
+    (found,) = exceptions.rules
     assert remarks == ()
     assert found.key == "ns/e"
     assert found.exceptions == (("p", ("r", "autogen-*")),)
@@ -39,18 +42,65 @@ def test_an_exception(version):
     ("data", "code", "part"),
     [
         (exception(spec={}), "KV015", "`spec.exceptions` is required"),
-        (exception(apiVersion="policies.kyverno.io/v1"), "KV018", "does not evaluate"),
         (exception(kind="PolicyExcepton"), "KV011", "did you mean"),
         ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy exception type not supported"),
     ],
 )
 def test_what_is_no_exception_is_an_error_and_stops_nothing(data, code, part):
     found, remarks = load(data, exception())
-    assert len(found) == 1
+    assert found.total == 1
     assert any(remark.code == code and part in remark.message for remark in remarks)
+
+
+FOR_POLICIES = {
+    "policyRefs": [{"name": "p", "kind": "ValidatingPolicy"}],
+    "matchConditions": [{"name": "a", "expression": "true"}],
+    "images": ["nginx"],
+    "allowedValues": ["x"],
+    "reportResult": "pass",
+    "expiresAt": "2026-02-03T04:05:06+01:00",
+}
+
+
+def for_policies(version="v1", labels=None, **spec):
+    metadata = {"name": "e", "labels": labels or {}}
+    api_version = f"policies.kyverno.io/{version}"
+    return exception(apiVersion=api_version, metadata=metadata, spec={**FOR_POLICIES, **spec})
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
+def test_an_exception_for_policies_in_cel(version):
+    exceptions, remarks = load(for_policies(version, {"polex.kyverno.io/priority": "3"}))
+    assert remarks == ()
+    (found,) = exceptions.policies
+    assert found.key == "e"
+    assert found.policies == (("ValidatingPolicy", "p"),)
+    assert [one["expression"] for one in found.conditions] == ["true"]
+    assert (found.images, found.values) == (("nginx",), ("x",))
+    assert (found.passes, found.priority) == (True, 3)
+    assert found.expires == datetime(2026, 2, 3, 3, 5, 6, tzinfo=UTC)
+
+
+def test_an_exception_without_images_and_values_is_full():
+    part, full = load(for_policies(), for_policies(images=[], allowedValues=[]))[0].policies
+    assert not part.is_full
+    assert full.is_full
+
+
+@pytest.mark.parametrize("priority", ["0x3", "high", ""])
+def test_only_numbers_above_zero_are_priorities(priority):
+    exceptions, _ = load(for_policies(labels={"polex.kyverno.io/priority": priority}))
+    assert exceptions.policies[0].priority == 0
+
+
+def test_a_time_that_cannot_be_read_is_an_error():
+    found, remarks = load(for_policies(expiresAt="yesterday"))
+    assert found.total == 0
+    assert [one.code for one in remarks] == ["KV165"]
 
 
 def test_is_exception():
     assert is_exception(exception())
+    assert is_exception(for_policies())
     assert not is_exception({"kind": "PolicyException"})
     assert not is_exception(None)

@@ -1,0 +1,192 @@
+"""PolicyExceptions of `policies.kyverno.io`: what they let off a policy in CEL.
+
+An exception that names images or values lets nothing off itself: the policy's expressions read
+them. Any other is full: nothing is checked, and the result says so. What has expired counts no
+more; the result says that too, since upstream's command line goes on.
+
+Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/engine.go).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kyvsim.cel import Program
+from kyvsim.compile.options import CompileOptions
+from kyvsim.languages.cel.expressions import EvaluationError, all_hold
+from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.languages.cel.values import RequestValues
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.exception import CelException
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.watch import Place, Seen, Watch
+from kyvsim.rules.protocol import CompiledBody, Evaluation, MatchedException, Outcome
+
+_ROW = "exception"
+_VARIABLES = "variables"
+_UNBOUND = ("exceptions", _VARIABLES)
+"""What conditions of exceptions may name and cannot read."""
+
+
+class _Entry(NamedTuple):
+    exception: CelException
+    conditions: tuple[Program, ...]
+    unbound: str
+    """A variable that its conditions read and that has no value; "" for none."""
+    seen: tuple[Seen, ...]
+
+
+class Matched(NamedTuple):
+    """The exceptions that match a request."""
+
+    counting: tuple[CelException, ...] = ()
+    expired: tuple[CelException, ...] = ()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one of them is full."""
+        return any(one.is_full for one in self.counting)
+
+    @property
+    def partial(self) -> tuple[MatchedException, ...]:
+        """What expressions read of them."""
+        return tuple(MatchedException(one.key, (), one.images, one.values) for one in self.counting)
+
+    @property
+    def note(self) -> str:
+        """What a user should know of those that have expired."""
+        return "; ".join(
+            f"the exception `{one.key}` has expired, so it does not count" for one in self.expired
+        )
+
+
+class CompiledExceptions(NamedTuple):
+    """The exceptions for one policy, or one of its variants."""
+
+    entries: tuple[_Entry, ...]
+    values: RequestValues
+    options: CompileOptions
+    ignores_faults: bool
+    """Whether conditions that cannot be evaluated count as not met."""
+
+    def matching(self, evaluation: Evaluation) -> Matched:
+        """Return those that match; raises EvaluationError unless a full one does."""
+        values = self.values.of(evaluation)
+        now = self.options.environment.clock.now()
+        counting: list[CelException] = []
+        expired: list[CelException] = []
+        for entry in self.entries:
+            is_over = entry.exception.expires is not None and entry.exception.expires < now
+            try:
+                if self._matches(entry, values):
+                    (expired if is_over else counting).append(entry.exception)
+            except EvaluationError:
+                if not (is_over or any(one.is_full for one in counting)):
+                    raise
+                continue
+            if entry.exception in counting:
+                for seen in entry.seen:
+                    seen(0)
+        return Matched(tuple(counting), tuple(expired))
+
+    def _matches(self, entry: _Entry, values: Sequence[object]) -> bool:
+        try:
+            if not entry.unbound:
+                return all_hold(entry.conditions, values)
+        except EvaluationError:
+            if not self.ignores_faults:
+                raise
+        if self.ignores_faults:
+            return False
+        raise EvaluationError(f"no such attribute(s): {entry.unbound}")
+
+
+def compile_exceptions(
+    part: PolicyPart, *, ignorable: bool, variables: Mapping[str, Program] | None = None
+) -> CompiledExceptions | None:
+    """Return the exceptions that name a policy, None where there are none.
+
+    Their conditions are compiled with the policy's expressions: what is wrong with them is wrong
+    with the policy. `ignorable` says whether the policy's `failurePolicy` counts for them too;
+    `variables` are those that they may read.
+    """
+    unbound = tuple(one for one in _UNBOUND if one != _VARIABLES or variables is None)
+    entries = tuple(_entries(part, unbound))
+    if not entries:
+        return None
+    ignores = ignorable and part.spec.get("failurePolicy") == "Ignore"
+    values = RequestValues(part, variables or {})
+    return CompiledExceptions(entries, values, part.options, ignores)
+
+
+def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
+    policy = part.policy
+    for exception in part.options.cel_exceptions:
+        named = [
+            index
+            for index, one in enumerate(exception.policies)
+            if (one.kind, one.name) == (policy.kind, policy.name)
+        ]
+        if named:
+            conditions = _conditions(part, exception)
+            read = {name for program in conditions for name in program.reads}
+            unbound = next((name for name in without if name in read), "")
+            points = (_point(exception, index, part.options) for index in named)
+            yield _Entry(exception, conditions, unbound, tuple(one for one in points if one))
+
+
+def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
+    problems = part.compiler.problems
+    before = len(problems)
+    conditions = part.compiler.conditions(exception.conditions, ("spec", "matchConditions"))
+    problems[before:] = [one._replace(document=exception.document) for one in problems[before:]]
+    return conditions
+
+
+def declare_cel_exceptions(options: CompileOptions) -> None:
+    """Tell who listens of every policy that exceptions name, also of those that are not there."""
+    for exception in options.cel_exceptions:
+        for index in range(len(exception.policies)):
+            _point(exception, index, options)
+
+
+def _point(exception: CelException, index: int, options: CompileOptions) -> Seen | None:
+    named = exception.policies[index]
+    place = Place(exception.document, named.name, "", ("spec", "policyRefs", index))
+    return Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
+
+
+def with_exceptions(
+    body: CompiledBody, exceptions: CompiledExceptions, faulted: Callable[[str], Outcome]
+) -> CompiledBody:
+    """Return a body that is asked only where no full exception matches.
+
+    `faulted` is what is said where an exception's conditions cannot be evaluated.
+    """
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        try:
+            matched = exceptions.matching(evaluation)
+        except EvaluationError as error:
+            return faulted(str(error))
+        if matched.is_full:
+            return excepted(matched)
+        outcome = body(evaluation._replace(exceptions=matched.partial))
+        return noted(outcome, matched)
+
+    return run
+
+
+def excepted(matched: Matched) -> Outcome:
+    """Return the result where a full exception matches: that of the one with most priority."""
+    keys = tuple(one.key for one in matched.counting)
+    chosen = max(matched.counting, key=lambda one: one.priority)
+    status, done = (RuleStatus.PASS, "passed") if chosen.passes else (RuleStatus.SKIP, "skipped")
+    message = f"rule is {done} due to policy exception: {', '.join(keys)}"
+    return Outcome(status, message, exceptions=keys, rule_name=_ROW, note=matched.note)
+
+
+def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
+    """Return an outcome that tells of exceptions whose time is over."""
+    if outcome is None or not matched.expired:
+        return outcome
+    return outcome._replace(note="; ".join(filter(None, (outcome.note, matched.note))))
