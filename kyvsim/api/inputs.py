@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages import CEL_KINDS, is_cel_policy
+from kyvsim.languages import READERS, is_cel_policy
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, Loaded, read_documents
@@ -105,7 +105,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     if inputs.exceptions_within_policies:
         written += tuple(one for one in documents if is_exception(one.data))
         documents = tuple(one for one in documents if not is_exception(one.data))
-    policies = keep(load_policies(documents, CEL_KINDS))
+    policies = keep(load_policies(documents, READERS))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
     if inputs.exceptions_with_resources:

@@ -11,13 +11,7 @@ from kyvsim.compile.advice.documents import (
     expired_exceptions,
 )
 from kyvsim.compile.idle.runs import of_policies
-from kyvsim.compile.lint import lint_policy
-from kyvsim.languages import (
-    CEL_KINDS,
-    compile_policies,
-    is_cel_policy,
-    unknown_resources,
-)
+from kyvsim.languages import READERS, lint_policy, unknown_resources
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions
@@ -57,7 +51,7 @@ def lint(
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.environment.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
-    policies, _ = load_policies(documents, CEL_KINDS)
+    policies, _ = load_policies(documents, READERS)
     objects = objects_of((*documents, *definitions))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     idle = (
@@ -69,16 +63,13 @@ def lint(
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
-    policies, loaded = load_policies([document], CEL_KINDS)
+    policies, loaded = load_policies([document], READERS)
     if has_known_shape(document):
         yield from shape_diagnostics(document)
         loaded = tuple(one for one in loaded if one.code not in _NOT_EVALUATED)
     yield from loaded
     for policy in policies:
-        if is_cel_policy(policy):
-            yield from compile_policies((policy,), options)[1]
-        else:
-            yield from lint_policy(policy, options)
+        yield from lint_policy(policy, options)
 
 
 def _in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -12,11 +12,11 @@ _SHOWN = 3
 
 def schedules_of(policies: Iterable[Policy], now: datetime) -> tuple[Schedule, ...]:
     """Return the schedules of the cleanup policies among `policies`, as seen at `now`."""
-    return tuple(_schedule(policy, now) for policy in policies if policy.cleans_up)
+    return tuple(_schedule(policy, now) for policy in policies if policy.facts.schedule is not None)
 
 
 def _schedule(policy: Policy, now: datetime) -> Schedule:
-    text = str(policy.spec.get("schedule") or "")
+    text = policy.facts.schedule or ""
     try:
         due = tuple(next_times(text, now, _SHOWN))
     except ValueError as error:

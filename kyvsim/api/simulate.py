@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from kyvsim.api.simulation import not_simulated, readers
 from kyvsim.api.system import system_environment
-from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.languages import OLDER_READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
@@ -187,7 +188,7 @@ def _settings(
 
 def _refused(document: Document) -> tuple[Diagnostic, ...]:
     """Return what is wrong with a policy that is there from the start."""
-    policies, remarks = load_policies([document])
+    policies, remarks = load_policies([document], OLDER_READERS)
     _, refused = compile_policies(policies, CompileOptions(system_environment()))
     return (*remarks, *refused)
 

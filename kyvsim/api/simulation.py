@@ -1,6 +1,7 @@
 """Simulated clusters, with policies and exceptions read as files would be."""
 
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.languages import OLDER_READERS
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -18,7 +19,7 @@ def readers() -> Readers:
 def _policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
     # What controllers say of a policy is no part of what its author wrote.
     written = {name: value for name, value in obj.items() if name != "status"}
-    found, remarks = load_policies([_document(written)])
+    found, remarks = load_policies([_document(written)], OLDER_READERS)
     return (found[0] if found else None), remarks
 
 

@@ -10,10 +10,11 @@ from typing import NamedTuple, TypeVar
 
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
-from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.compile import CompileOptions
 from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.languages import OLDER_READERS, compile_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
@@ -97,7 +98,7 @@ def read_test(
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
     unusable = any(one.severity is Severity.ERROR for one in reader.said)
     documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
-    policies = reader.keep(load_policies(documents))
+    policies = reader.keep(load_policies(documents, OLDER_READERS))
     written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
@@ -107,14 +108,18 @@ def read_test(
     reader.said += map(_double, doubles)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     kinds = crd_kinds((*definitions, *objects_of(resources)))
-    options = CompileOptions(system_environment(), listener=listener, kinds=kinds)
-    options = options._replace(exceptions=exceptions.rules, cel_exceptions=exceptions.policies)
+    options = CompileOptions(
+        system_environment(),
+        exceptions.rules,
+        listener=listener,
+        cel_exceptions=exceptions.policies,
+        kinds=kinds,
+    )
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     sound = {one.policy.name for one in compiled.policies}
     refused = [one.document for one in policies if one.name not in sound]
-    known = {one.name for one in policies}
-    unread = [one for one in documents if _name(one) not in known]
+    unread = [one for one in documents if _name(one) not in {two.name for two in policies}]
     suite = SuiteInputs(
         policies=compiled,
         resources=resources,
@@ -244,7 +249,7 @@ def _clone_sources(
     found: dict[str, tuple[Json, ...]] = {}
     rows = [row for row in manifest.rows if row.clone_source]
     for policy in policies if rows else ():
-        rules = {rule.name for rule in policy.rules if "generate" in rule.data}
+        rules = {rule.name for rule in policy.rules if rule.generates}
         fit = (row for row in rows if row.policy == policy.key and row.rule in rules)
         paths = reader.paths(dict.fromkeys(row.clone_source for row in fit))
         if paths:

@@ -12,6 +12,7 @@ from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.rules import rule_types_of
+from kyvsim.rules.facts import with_facts
 from kyvsim.rules.protocol import PodTemplate
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
@@ -78,7 +79,10 @@ def compute_rules(policy: Policy) -> ComputedRules:
     wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
     if wanted == ["none"]:
         return ComputedRules(policy.rules)
-    derived = tuple(_derive(policy.rules, wanted))
+    derived = tuple(
+        one._replace(rule=with_facts(one.rule, policy.spec))
+        for one in _derive(policy.rules, wanted)
+    )
     return ComputedRules(policy.rules, derived, frozenset(wanted))
 
 
@@ -220,7 +224,7 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
         return None
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
-    return Rule(name, {"name": name, **kept, **body}, rule.path)
+    return rule._replace(name=name, data={"name": name, **kept, **body})
 
 
 def _carried(data: Mapping[str, Json], template: PodTemplate) -> Iterator[dict[str, Json]]:
@@ -243,7 +247,7 @@ def _rewrite(rule: Rule, way: str) -> Rule:
         for source in sources
     )
     name = _replaced(rule.name, replacements)
-    return Rule(name, _replaced(rule.data, replacements), rule.path)
+    return rule._replace(name=name, data=_replaced(rule.data, replacements))
 
 
 def _replaced(value: Json, replacements: tuple[tuple[str, str], ...]) -> Json:

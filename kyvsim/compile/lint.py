@@ -10,6 +10,7 @@ from kyvsim.compile.doubts import doubts_about
 from kyvsim.compile.lower import lower_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.policy import compile_policy
+from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
@@ -24,7 +25,11 @@ def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ..
     on a place that is in error.
     """
     problems = check_policy(policy) or tuple(_uncompiled(policy, options))
-    problems += doubts_about(policy)
+    return with_advice(policy, (*problems, *doubts_about(policy)))
+
+
+def with_advice(policy: Policy, problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a policy, and the advice on what is not."""
     wrong = {problem.location for problem in problems}
     advice = (remark for give in ADVICE for remark in give(policy))
     return (*problems, *(remark for remark in advice if remark.location not in wrong))
@@ -44,8 +49,7 @@ def _uncompiled(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]
     try:
         compile_policy(policy, options)
     except (QuerySyntaxError, ValueError) as error:
-        message = f"policy `{policy.key}` can't be compiled: {error}"
-        yield refuse(policy, "KV190", message, ("spec",))
+        yield uncompiled(policy, error)
 
 
 def _refused(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:

@@ -1,7 +1,6 @@
 """One policy → CompiledPolicy."""
 
 from kyvsim.compile.autogen import compute_rules
-from kyvsim.compile.cleanup import compile_cleanup
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.lower import lower_derived_rule, lower_rule
 from kyvsim.compile.options import CompileOptions
@@ -15,8 +14,6 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
     Raises what `lower_rule` raises.
     """
-    if policy.cleans_up:
-        return compile_cleanup(policy, options)
     computed = compute_rules(policy)
     lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
     for one in computed.derived:

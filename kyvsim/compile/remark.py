@@ -1,9 +1,16 @@
 """How a warning about a place of a document is made."""
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
 
 
 def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagnostic:
     """Return a warning about the node at `path` of a document."""
     return Diagnostic(code, Severity.WARNING, message, document.locate(path))
+
+
+def uncompiled(policy: Policy, error: Exception) -> Diagnostic:
+    """Return that a policy cannot be compiled, and why."""
+    message = f"policy `{policy.key}` can't be compiled: {error}"
+    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))

@@ -1,12 +1,29 @@
 """Policy languages: how policies of a kind become what the engine runs.
 
-Behind them everything knows compiled policies only. Today Kyverno's older kinds are compiled in
-`compile/`, the newer ones in `languages/cel/`.
+Behind them everything knows compiled policies and facts only. A language is a folder with its
+`LANGUAGE`, and its place in `LANGUAGES`.
 """
 
-from kyvsim.languages.cel import CEL_KINDS, is_cel_policy
+from kyvsim.languages.cel import is_cel_policy
 from kyvsim.languages.idle_exceptions import idle_exceptions
-from kyvsim.languages.policies import compile_policies
+from kyvsim.languages.policies import (
+    LANGUAGES,
+    OLDER_READERS,
+    READERS,
+    compile_policies,
+    language_of,
+    lint_policy,
+)
 from kyvsim.languages.unknown_resources import unknown_resources
 
-__all__ = ["CEL_KINDS", "compile_policies", "idle_exceptions", "is_cel_policy", "unknown_resources"]
+__all__ = [
+    "LANGUAGES",
+    "OLDER_READERS",
+    "READERS",
+    "compile_policies",
+    "idle_exceptions",
+    "is_cel_policy",
+    "language_of",
+    "lint_policy",
+    "unknown_resources",
+]

@@ -1,24 +1,49 @@
 """Policies of all languages → what the engine runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from kyvsim.compile import (
     CompiledPolicy,
     CompileOptions,
     PolicySet,
-    compile_checked,
     declare_exceptions,
     index_policies,
 )
-from kyvsim.languages.cel import is_cel_policy
+from kyvsim.languages import cel, classic, cleanup
+from kyvsim.languages.protocol import Language, Told
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.model.reading import PolicyReader
+
+LANGUAGES: tuple[Language, ...] = (classic.LANGUAGE, cleanup.LANGUAGE, cel.LANGUAGE)
+
+_BY_KIND: Mapping[str, Language] = MappingProxyType(
+    {kind.rpartition("/")[2]: one for one in LANGUAGES for kind in one.kinds}
+)
 
 
-def compile_policies(
-    policies: Iterable[Policy], options: CompileOptions
-) -> tuple[PolicySet, tuple[Diagnostic, ...]]:
-    """Return the sound policies compiled and indexed, and what is wrong with the others."""
+def readers_of(languages: Iterable[Language]) -> Mapping[str, PolicyReader]:
+    """Return what reads the policies of languages, by apiVersion/kind."""
+    return MappingProxyType({kind: one.read for one in languages for kind in one.kinds})
+
+
+READERS = readers_of(LANGUAGES)
+"""What reads policies of any language."""
+OLDER_READERS = readers_of((classic.LANGUAGE, cleanup.LANGUAGE))
+"""What reads the policies that are not written in CEL."""
+
+
+def language_of(policy: Policy) -> Language:
+    """Return the language of a policy."""
+    return _BY_KIND[policy.kind]
+
+
+def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tuple[PolicySet, Told]:
+    """Return the sound policies compiled and indexed, and what is wrong with the others.
+
+    Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
+    """
     declare_exceptions(options)
     if options.cel_exceptions:
         from kyvsim.languages.cel.exceptions import (  # noqa: PLC0415 — slow, for policies in CEL only
@@ -29,20 +54,13 @@ def compile_policies(
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
-        found, problems = _compile(policy, options)
+        found, problems = language_of(policy).compile(policy, options)
         diagnostics.extend(problems)
         if found is not None:
             compiled.append(found)
     return index_policies(compiled), tuple(diagnostics)
 
 
-def _compile(
-    policy: Policy, options: CompileOptions
-) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
-    if not is_cel_policy(policy):
-        return compile_checked(policy, options)
-    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
-        compile_cel_policy,
-    )
-
-    return compile_cel_policy(policy, options)
+def lint_policy(policy: Policy, options: CompileOptions) -> Told:
+    """Return everything that can be said of a policy by itself."""
+    return language_of(policy).lint(policy, options)

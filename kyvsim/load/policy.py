@@ -1,30 +1,20 @@
 """Policies from documents: recognised, checked for shape, with defaults filled in.
 
 Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
-KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies, KV023 a
-policy without rules.
+KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies.
 """
 
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.recognise import way_out
 from kyvsim.load.structure import Schema, check, diagnostics, load_schemas, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
+from kyvsim.model.reading import PolicyReader
 from kyvsim.model.source import Document
 
-POLICY_KINDS = frozenset(
-    f"kyverno.io/{version}/{kind}"
-    for version in ("v1", "v2beta1")
-    for kind in ("ClusterPolicy", "Policy")
-)
-_CLEANUP_KINDS = frozenset(
-    f"kyverno.io/{version}/{kind}"
-    for version in ("v2", "v2beta1")
-    for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
-)
 RULE_EXCEPTION_KINDS = frozenset(
     f"kyverno.io/{version}/PolicyException" for version in ("v2", "v2beta1")
 )
@@ -32,7 +22,6 @@ CEL_EXCEPTION_KINDS = frozenset(
     f"policies.kyverno.io/{version}/PolicyException" for version in ("v1alpha1", "v1beta1", "v1")
 )
 EXCEPTION_KINDS = RULE_EXCEPTION_KINDS | CEL_EXCEPTION_KINDS
-_WITH_RULES = frozenset({"ClusterPolicy", "Policy"})
 _OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
 
 
@@ -49,18 +38,18 @@ def policy_schemas() -> Mapping[str, Schema]:
 
 
 def load_policies(
-    documents: Iterable[Document], further: frozenset[str] = frozenset()
+    documents: Iterable[Document], readers: Mapping[str, PolicyReader]
 ) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
     """Return the policies among `documents`, and what was wrong with the others.
 
     A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
-    `further` are kinds, as apiVersion/kind, that are policies beside those that every caller takes.
+    `readers` are what is taken for a policy, by apiVersion/kind; what else is one is told.
     """
     policies: list[Policy] = []
     remarks: list[Diagnostic] = []
     for document in documents:
         for item in _expand(document):
-            policy, problems = _load_policy(item, further)
+            policy, problems = _load_policy(item, readers)
             remarks.extend(problems)
             if policy is not None:
                 policies.append(policy)
@@ -89,46 +78,22 @@ def _item(document: Document, index: int, item: Json) -> Document:
 
 
 def _load_policy(
-    document: Document, further: frozenset[str]
+    document: Document, readers: Mapping[str, PolicyReader]
 ) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
     if document.data is None:
         return None, ()
     name = sniff(document.data)
-    if name not in POLICY_KINDS | _CLEANUP_KINDS | further:
-        return None, (_unsupported(document, name),)
+    read = readers.get(name)
+    if read is None:
+        return None, (_unsupported(document, name, readers),)
     schema = policy_schemas().get(name) or cel_schemas()[name]
     data, problems = check(schema, document.data)
     if problems:
         return None, diagnostics(document, problems)
-    if name in POLICY_KINDS and not data["spec"].get("rules"):
-        text = "the policy has no rules"
-        place = document.locate(("spec",))
-        return _build(data, document), (Diagnostic("KV023", Severity.WARNING, text, place),)
-    return _build(data, document), ()
+    return read(data, document)
 
 
-def _build(data: Json, document: Document) -> Policy:
-    spec = data["spec"]
-    rules = tuple(
-        Rule(rule["name"], rule, ("spec", "rules", index))
-        for index, rule in enumerate(spec.get("rules", ()))
-    )
-    policy = Policy(
-        kind=data["kind"],
-        name=metadata(data)["name"],
-        namespace=text_field(metadata(data), "namespace"),
-        annotations=annotations(data),
-        spec=spec,
-        rules=rules,
-        document=document,
-    )
-    if "rules" in spec or policy.kind in _WITH_RULES:
-        return policy
-    # The reference names the one result of a cleanup policy after the policy.
-    return policy._replace(rules=(Rule(policy.name if policy.cleans_up else "", spec, ("spec",)),))
-
-
-def _unsupported(document: Document, name: str) -> Diagnostic:
+def _unsupported(document: Document, name: str, known: Iterable[str]) -> Diagnostic:
     """Return why a document is no policy that can be evaluated."""
     api_version, _, kind = name.rpartition("/")
     group = api_version.partition("/")[0]
@@ -143,7 +108,7 @@ def _unsupported(document: Document, name: str) -> Diagnostic:
         return _error("KV010", text, document)
     if group in _OTHER_POLICY_GROUPS or name in policy_schemas():
         return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
-    hint = suggestion(name, POLICY_KINDS) or way_out(document)
+    hint = suggestion(name, known) or way_out(document)
     text = f"policy type not supported: {kind} ({api_version}){hint}"
     return _error("KV011", text, document)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.source import Document, Path
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -15,30 +16,34 @@ class Rule(NamedTuple):
 
     name: str
     data: Mapping[str, Json]
+    """What is written, for its language alone; others ask `facts`."""
     path: Path
     """Where the rule, or the one it was derived from, stands in the policy's document."""
+    facts: RuleFacts
 
     @property
     def generates(self) -> bool:
         """Whether the background controller creates objects for it."""
-        return bool(self.data.get("generate"))
+        return self.facts.generation is not None
 
     @property
     def mutates_existing(self) -> bool:
         """Whether the background controller changes objects for it."""
-        return bool((self.data.get("mutate") or {}).get("targets"))
+        return bool(self.facts.targets)
 
 
 class Policy(NamedTuple):
-    """A ClusterPolicy or Policy; or a cleanup policy, whose one rule is its whole `spec`."""
+    """A policy of any language; one without rules of its own has its whole `spec` as its rule."""
 
     kind: str
     name: str
     namespace: str
     annotations: Mapping[str, Json]
     spec: Mapping[str, Json]
+    """What is written, for its language alone; others ask `facts`."""
     rules: tuple[Rule, ...]
     document: Document
+    facts: PolicyFacts
 
     @property
     def key(self) -> str:
@@ -46,19 +51,14 @@ class Policy(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
-    def cleans_up(self) -> bool:
-        """Whether it deletes objects at times, and has no rules."""
-        return self.kind.endswith("CleanupPolicy")
-
-    @property
     def background(self) -> bool:
         """Whether background processing is on (the default)."""
-        return self.spec.get("background") is not False
+        return self.facts.background
 
     @property
     def applies_one_rule(self) -> bool:
         """Whether evaluation stops after the first rule that passed or failed."""
-        return self.spec.get("applyRules") == "One"
+        return self.facts.applies_one_rule
 
     @property
     def scored(self) -> bool:

@@ -4,13 +4,14 @@ Source of the rules: upstream pkg/background/generate/generator.go. A rule that 
 what hinders its objects (a missing source, a variable without value) is told in its note.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.model.facts import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase, RuleStatus
@@ -153,6 +154,41 @@ def _idle(spec: Json) -> Iterator[Remark]:
         yield ("foreach", *path), why
 
 
+_SETTINGS = ("synchronize", "orphanDownstreamOnPolicyDelete")
+_OF_POLICY = "useServerSideApply"
+
+
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
+    written = rule["generate"]
+    if not written:
+        return facts
+    loops = written.get("foreach")
+    asked = written.get("generateExisting")
+    said = {**{name: written.get(name) for name in _SETTINGS}, _OF_POLICY: spec.get(_OF_POLICY)}
+    generation = Generation(
+        whole=_pattern_facts(written),
+        loops=None if loops is None else tuple(map(_pattern_facts, loops)),
+        synchronizes=bool(written.get("synchronize")),
+        looks_back=bool(spec.get("generateExisting") if asked is None else asked),
+        orphans=bool(written.get("orphanDownstreamOnPolicyDelete")),
+        settings={name: value for name, value in said.items() if value is not None},
+    )
+    return facts._replace(generation=generation)
+
+
+def _pattern_facts(written: Mapping[str, Json]) -> GeneratePattern:
+    return GeneratePattern(
+        api_version=text_field(written, "apiVersion"),
+        kind=text_field(written, "kind"),
+        namespace=text_field(written, "namespace"),
+        name=text_field(written, "name"),
+        has_data=written.get("data") is not None,
+        clone=written.get("clone"),
+        clone_list=written.get("cloneList"),
+        list=text_field(written, "list"),
+    )
+
+
 _MADE = Ends(APPLIED.names, lambda outcome: APPLIED.of(outcome) if outcome.generated else None)
 
 RULE_TYPE = RuleType(
@@ -161,5 +197,6 @@ RULE_TYPE = RuleType(
     _compile,
     Autogen(lambda _section, _template: None, _hindrance),
     idle=_idle,
+    facts=_facts,
     ends=lambda _: _MADE,
 )

@@ -11,7 +11,8 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import QueryError, Template, compile_template
 from kyvsim.kube.labels import SelectorError
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.model.facts import RuleFacts, Target
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 from kyvsim.rules.existing_targets import find_targets
 from kyvsim.rules.idle import NOTHING_CHANGED, empty
@@ -139,6 +140,19 @@ def _on_target(outcome: Outcome, before: Json, subresource: str) -> Outcome:
     return outcome._replace(object=None, targets=(target,))
 
 
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
+    name = "mutateExistingOnPolicyUpdate"
+    asked = rule["mutate"].get(name)
+    return facts._replace(
+        targets=tuple(
+            Target(*(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name")))
+            for one in rule["mutate"]["targets"]
+        ),
+        mutates_on_update=asked is True,
+        runs_on_policy_update=bool(spec.get(name) if asked is None else asked),
+    )
+
+
 RULE_TYPE = RuleType(
     ("mutate", "targets"),
     Phase.MUTATE,
@@ -147,4 +161,5 @@ RULE_TYPE = RuleType(
     NOT_CARRIED,
     counts=lambda _: False,
     idle=empty([], "targets", NOTHING_CHANGED),
+    facts=_facts,
 )

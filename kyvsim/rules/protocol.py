@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.context import JSONContext
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
@@ -170,6 +171,10 @@ class RuleType(NamedTuple):
     """Fields of a rule that only rules of this type may have."""
     reads_context: bool = True
     """Whether its expressions know the entries of the rule's `context`."""
+    facts: Callable[[RuleFacts, Mapping[str, Json], Mapping[str, Json]], RuleFacts] = (
+        lambda facts, _rule, _spec: facts
+    )
+    """Adds to what is known of a rule in a policy with some specification."""
     ends: Callable[[Json], Ends] | None = None
     """What can come of a rule with this body; None where that follows from the phase."""
     tolerant: bool = True

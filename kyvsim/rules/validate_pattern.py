@@ -3,12 +3,13 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
@@ -88,6 +89,13 @@ def _patterns(pattern: Json) -> Iterator[tuple[Path, Json]]:
     yield (), pattern
 
 
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
+    pattern = rule["validate"]["pattern"]
+    wanted = pattern.get("metadata") if pattern.__class__ is dict else None
+    asked = wanted.get("labels") if wanted.__class__ is dict else None
+    return facts._replace(asked_labels=asked) if asked.__class__ is dict else facts
+
+
 RULE_TYPE = RuleType(
     ("validate", "pattern"),
     Phase.VALIDATE,
@@ -95,4 +103,5 @@ RULE_TYPE = RuleType(
     carried_check("pattern", nested),
     idle=empty({}, "pattern", NOTHING_CHECKED),
     patterns=_patterns,
+    facts=_facts,
 )

@@ -4,9 +4,10 @@ A rule runs in two phases: in its own it verifies and pins, in the validate phas
 `verifyDigest` and `required`. The work is in `images/`, which few policies need.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.result import Phase
 from kyvsim.rules.protocol import (
     NOT_CARRIED,
@@ -55,6 +56,13 @@ def _idle(entries: Json) -> Iterator[Remark]:
             yield (index,), "nothing is asked of the images"
 
 
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
+    actions = [
+        str(one["failureAction"]) for one in rule["verifyImages"] if one.get("failureAction")
+    ]
+    return facts._replace(image_actions=tuple(actions))
+
+
 def _carried(section: Json, _: PodTemplate) -> Json:
     return section or None
 
@@ -65,6 +73,7 @@ RULE_TYPE = RuleType(
     _verify,
     Autogen(_carried),
     idle=_idle,
+    facts=_facts,
     fields=frozenset({"imageExtractors"}),
     concerns=_concerns,
     then=RuleType(("verifyImages",), Phase.VALIDATE, _check, NOT_CARRIED, concerns=_checked),

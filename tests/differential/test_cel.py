@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.kube.numbers import with_floats
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.rules.protocol import Evaluation, RuleContext
@@ -33,7 +34,7 @@ POD = with_floats(RECORDER.POD)
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["expression"] for row in ROWS])
 def test_expression_has_the_recorded_value_or_error(row):
-    rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, ())
+    rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, (), RuleFacts())
     body = RULE_TYPE.compile(RuleContext(None, rule, None))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
     assert body(Evaluation(None, request, POD)).message == row["message"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.kube.numbers import with_floats
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.rules.pod_security import CONTROLS
 from kyvsim.rules.pod_security.exclusions import compile_exclusions
@@ -23,7 +24,7 @@ START = "(Forbidden reason: "
 
 
 def answer(row):
-    rule = Rule(row["rule"], {"validate": {"podSecurity": row["podSecurity"]}}, ())
+    rule = Rule(row["rule"], {"validate": {"podSecurity": row["podSecurity"]}}, (), RuleFacts())
     body = RULE_TYPE.compile(RuleContext(None, rule, None))
     exceptions = tuple(
         MatchedException(f"x/e{at}", compile_exclusions(controls))

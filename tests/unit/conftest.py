@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.compile import CompileOptions
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.expr import Environment
 from kyvsim.kube.numbers import with_floats
+from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -45,7 +46,7 @@ def _policy(*rules, name="p", namespace="", annotations=None, **spec):
         "metadata": _named({"name": name, "annotations": annotations or {}}, namespace),
         "spec": {"rules": written, **spec},
     }
-    (policy,), remarks = load_policies([_document(data)])
+    (policy,), remarks = load_policies([_document(data)], READERS)
     assert remarks == ()
     return policy
 

@@ -94,6 +94,4 @@ CHECKS: tuple[Check, ...] = (
 
 def check_policy(policy: Policy) -> tuple[Diagnostic, ...]:
     """Return everything for which upstream refuses a policy; the first is the reason it gives."""
-    if policy.cleans_up:
-        return ()
     return tuple(remark for check in CHECKS for remark in check(policy))

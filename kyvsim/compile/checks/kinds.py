@@ -5,11 +5,13 @@ upstream: pkg/validation/policy/validate.go
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.refusal import Filter, RuleUnderCheck, filters, has
+from kyvsim.compile.checks.refusal import RuleUnderCheck, has
 from kyvsim.compile.checks.variable_text import plain_variables
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.facts import Filter
+from kyvsim.rules.facts import filters
 
 _ONLY_METADATA = (
     "policy can only deal with the metadata field of the resource if the rule does not match any"

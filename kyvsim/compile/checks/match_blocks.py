@@ -6,9 +6,11 @@ upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.
 from collections.abc import Iterator
 
 from kyvsim.compile.checks.label_selectors import selector_problem
-from kyvsim.compile.checks.refusal import Filter, RuleUnderCheck, filters
+from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.facts import Filter
+from kyvsim.rules.facts import filters
 
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 

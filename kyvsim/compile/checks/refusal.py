@@ -42,30 +42,6 @@ _OPEN = frozenset(
 RuleCheck: TypeAlias = Callable[[RuleUnderCheck], Iterator[Diagnostic]]
 
 
-class Filter(NamedTuple):
-    """One part of a match or exclude block that has criteria of its own."""
-
-    path: Path
-    """Way from the rule: `("match", "any", 0)`, or `("match",)` for the legacy form."""
-    data: Json
-
-    @property
-    def resources(self) -> Json:
-        """The criteria for the resource, empty where there are none."""
-        return self.data.get("resources", {})
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds it names."""
-        return self.resources.get("kinds", [])  # type: ignore[no-any-return]
-
-    @property
-    def text_path(self) -> str:
-        """The path below the rule as upstream writes it: `match.any[0]`."""
-        block, *rest = self.path
-        return f"{block}.{rest[0]}[{rest[1]}]" if rest else str(block)
-
-
 def refuse(policy: Policy, code: str, message: str, path: Path = ()) -> Diagnostic:
     """Return an error at `path` in the policy's document."""
     return Diagnostic(code, Severity.ERROR, message, policy.document.locate(path))
@@ -86,17 +62,6 @@ def each_rule(*checks: RuleCheck) -> Check:
                 yield from rule_check(subject)
 
     return check
-
-
-def filters(rule: Json, block: str) -> Iterator[Filter]:
-    """Yield the filters of a `match` or `exclude` block: any, all, then the legacy form."""
-    data = rule.get(block)
-    if data is None:
-        return
-    for group in ("any", "all"):
-        for index, entry in enumerate(data.get(group, ())):
-            yield Filter((block, group, index), entry)
-    yield Filter((block,), data)
 
 
 def is_set(value: Json) -> bool:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from kyvsim.compile.checks.refusal import filters, marked_texts, refuse, rules_under_check
+from kyvsim.compile.checks.refusal import marked_texts, refuse, rules_under_check
 from kyvsim.compile.checks.variable_text import variables
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+from kyvsim.rules.facts import filters
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BACKGROUND = (

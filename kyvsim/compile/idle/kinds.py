@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import Filter, filters, rules_under_check
+from kyvsim.compile.checks.refusal import rules_under_check
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
@@ -19,8 +19,10 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import PolicyException
+from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
+from kyvsim.rules.facts import filters
 
 _NEAR = 0.85
 """How alike two names must be for one to be a slip of the other."""

@@ -3,20 +3,48 @@
 Everything but their names is loaded when a policy of them is compiled.
 """
 
+from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.kube.objects import Json
+from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document
 
 _GROUP = "policies.kyverno.io"
 _EVALUATED = ("ValidatingPolicy",)
 _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
-CEL_KINDS = frozenset(
-    f"{_GROUP}/{version}/{name}"
-    for name in _NAMES
-    for version in ("v1alpha1", "v1beta1", "v1")
-    if version != "v1alpha1" or not name.startswith("Namespaced")
+
+
+def _read(data: Json, document: Document) -> tuple[Policy, Told]:
+    return whole_policy(data, document, PolicyFacts(f"{_GROUP}/v1"), RuleFacts()), ()
+
+
+def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        compile_cel_policy,
+    )
+
+    return compile_cel_policy(policy, options)
+
+
+LANGUAGE = Language(
+    kinds=frozenset(
+        f"{_GROUP}/{version}/{name}"
+        for name in _NAMES
+        for version in ("v1alpha1", "v1beta1", "v1")
+        if version != "v1alpha1" or not name.startswith("Namespaced")
+    ),
+    read=_read,
+    compile=_compile,
+    lint=lambda policy, options: _compile(policy, options)[1],
+    derive=lambda policy: policy.rules,
 )
-"""The kinds that are evaluated, as apiVersion/kind."""
 
 
 def is_cel_policy(policy: Policy) -> bool:
     """Return whether a policy is of one of these kinds."""
     return policy.kind in _NAMES
+
+
+__all__ = ["LANGUAGE", "is_cel_policy"]

@@ -17,7 +17,7 @@ from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.rules.protocol import CompiledBody, Outcome, failed
 
@@ -75,7 +75,7 @@ def _lower_part(
         everything=kind.without_constraints,
     )
     rule = CompiledRule(
-        rule=Rule(policy.name if kind.names_rules else "", spec, ("spec",)),
+        rule=policy.rules[0]._replace(name=policy.name if kind.names_rules else "", data=spec),
         stage=kind.stage,
         matches=constraints.matches,
         kinds=None if kind.unmatched else constraints.kinds,

@@ -150,9 +150,8 @@ def reference(obj: Json) -> Mapping[str, str]:
 
 def policy_reference(policy: Policy, parts: Parts) -> Mapping[str, str]:
     """Return the reference to a policy, with its uid where it is still stored."""
-    version = "kyverno.io/v2" if policy.cleans_up else "kyverno.io/v1"
     meta = {"name": policy.name, "namespace": policy.namespace}
-    named = {"apiVersion": version, "kind": policy.kind, "metadata": meta}
+    named = {"apiVersion": policy.facts.api_version, "kind": policy.kind, "metadata": meta}
     return reference(parts.store.get(*object_key(named)) or named)
 
 

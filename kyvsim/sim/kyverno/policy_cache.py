@@ -9,11 +9,11 @@ from kyvsim.compile import (
     CompiledPolicy,
     CompileOptions,
     PolicySet,
-    compile_policies,
     index_policies,
 )
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages import compile_policies
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.parts import Parts

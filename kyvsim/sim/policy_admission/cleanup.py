@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from kyvsim.compile.checks.match_blocks import check_match_blocks
-from kyvsim.compile.checks.refusal import RuleUnderCheck, filters
+from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules.facts import filters
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.policy_admission.exceptions import user_fields
 from kyvsim.sim.policy_admission.served_kinds import kind_key
@@ -60,7 +62,7 @@ def _is_schedule(text: str) -> bool:
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:
     data = {block: policy.spec[block]} if policy.spec.get(block) else {}
     kind = "Policy" if policy.namespace else "ClusterPolicy"
-    rule = RuleUnderCheck(policy._replace(kind=kind), Rule("", data, ("spec",)), 0)
+    rule = RuleUnderCheck(policy._replace(kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
     for found in check_match_blocks(rule):
         yield found.message.replace("spec.rules[0].", "spec.", 1)
 

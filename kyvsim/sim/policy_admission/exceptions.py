@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from kyvsim.compile.checks.match_blocks import check_match_blocks
 from kyvsim.compile.checks.pod_security import exclusion_problems
-from kyvsim.compile.checks.refusal import RuleUnderCheck, filters
+from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.objects import Json
 from kyvsim.model.exception import PolicyException
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules.facts import filters
 
 DISABLED = "PolicyException resources would not be processed until it is enabled."
 NO_NAMESPACE = "The exceptionNamespace flag is not set"
@@ -22,8 +24,10 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     block = {"match": exception.match}
     if spec.get("background") is not False:
         yield from user_fields(block)
-    holder = Policy("ClusterPolicy", exception.name, "", {}, {}, (), exception.document)
-    rule = RuleUnderCheck(holder, Rule("", block, ("spec",)), 0)
+    holder = Policy(
+        "ClusterPolicy", exception.name, "", {}, {}, (), exception.document, PolicyFacts("")
+    )
+    rule = RuleUnderCheck(holder, Rule("", block, ("spec",), RuleFacts()), 0)
     for found in check_match_blocks(rule):
         yield found.message.replace("spec.rules[0].", "spec.", 1)
     for index, entry in enumerate(exception.exceptions):

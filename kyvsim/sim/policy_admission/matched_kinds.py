@@ -9,8 +9,10 @@ what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import Filter, filters, has
+from kyvsim.compile.checks.refusal import has
+from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules.facts import filters
 from kyvsim.sim.policy_admission.served_kinds import find_kinds
 from kyvsim.sim.server import Store
 

@@ -6,12 +6,13 @@ Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import Filter, filters
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import UserInfo
+from kyvsim.rules.facts import filters
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, REPORTS
 from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store

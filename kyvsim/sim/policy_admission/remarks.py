@@ -6,12 +6,13 @@ Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecation
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from kyvsim.compile.checks.refusal import filters, has
+from kyvsim.compile.checks.refusal import has
 from kyvsim.conditions import operators
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.rules.facts import filters
 
 _REPLACEMENTS = MappingProxyType(
     {

@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.api import Application
 from kyvsim.cli import apply, main
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
@@ -12,8 +13,10 @@ from kyvsim.model.source import Document, Location
 def make_response(status, name="web", created=(), changed=False):
     data = {"kind": "ClusterPolicy"}
     document = Document(data, "p.yaml", 0, lambda _path: Location("p.yaml", 7, 5))
-    rule = Rule("check", {}, ("spec", "rules", 0))
-    policy = Policy("ClusterPolicy", "guard", "", {}, {}, (rule,), document)
+    rule = Rule("check", {}, ("spec", "rules", 0), RuleFacts())
+    policy = Policy(
+        "ClusterPolicy", "guard", "", {}, {}, (rule,), document, PolicyFacts("kyverno.io/v1")
+    )
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
     after = {**pod, "spec": {"hostNetwork": False}} if changed else pod
     phase = Phase.MUTATE if changed else Phase.GENERATE if created else Phase.VALIDATE

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.languages import READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location
 
@@ -23,7 +24,7 @@ def policy_of(*rules, annotations=None, **spec):
         "metadata": {"name": "p", "annotations": annotations or {}},
         "spec": {"rules": named, **spec},
     }
-    (policy,), remarks = load_policies([Document(data, "p.yaml", 0, located)])
+    (policy,), remarks = load_policies([Document(data, "p.yaml", 0, located)], READERS)
     assert remarks == ()
     return policy
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.compile.autogen import ANNOTATION, compute_rules
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.languages.classic.read import read
+from kyvsim.model.source import Document, Location
 
 PAIRS = sorted((Path(__file__).parent / "autogen").glob("*.yaml"))
 CONTROLLERS = (
@@ -21,10 +22,13 @@ DENY = {"validate": {"message": "no", "deny": {}}}
 
 def policy_of(rules, annotations=None):
     """A policy as written, without the defaults that loading fills in."""
-    made = tuple(
-        Rule(rule["name"], rule, ("spec", "rules", index)) for index, rule in enumerate(rules)
-    )
-    return Policy("ClusterPolicy", "p", "", annotations or {}, {"rules": rules}, made, None)
+    data = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p", "annotations": annotations or {}},
+        "spec": {"rules": rules},
+    }
+    return read(data, Document(data, "p.yaml", 0, lambda _: Location("p.yaml")))[0]
 
 
 def asking(wanted, *rules):

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kyvsim.compile import CompileOptions, Model, compile_policies
+from kyvsim.compile import CompileOptions, Model
 from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Phase
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.engine.known_objects import split_known
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import Phase, RuleResult, RuleStatus
 
@@ -12,7 +13,7 @@ def thing(name):
 
 
 EARLIER = RuleResult(
-    Rule("first", {}, ()), Phase.GENERATE, RuleStatus.PASS, "", generated=(thing("a"),)
+    Rule("first", {}, (), RuleFacts()), Phase.GENERATE, RuleStatus.PASS, "", generated=(thing("a"),)
 )
 
 

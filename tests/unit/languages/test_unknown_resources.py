@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.languages import unknown_resources
+from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Location
 
@@ -19,7 +20,8 @@ def told(group, *resources, objects=(), field="resourceRules"):
     rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": list(resources)}
     document = Document({}, "p.yaml", 0, lambda path: Location("/".join(map(str, path))))
     spec = {"matchConstraints": {field: [rule]}}
-    policy = Policy("ValidatingPolicy", "p", "", {}, spec, (), document)
+    facts = PolicyFacts("policies.kyverno.io/v1")
+    policy = Policy("ValidatingPolicy", "p", "", {}, spec, (), document, facts)
     found = unknown_resources([policy], objects)
     return [(one.code, one.location.file.rpartition("/")[2], one.message) for one in found]
 

@@ -1,5 +1,6 @@
 import pytest
 
+from kyvsim.languages import OLDER_READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
@@ -30,7 +31,7 @@ def rule(**changes):
 
 
 def load(*data):
-    return load_policies([document(entry) for entry in data])
+    return load_policies([document(entry) for entry in data], OLDER_READERS)
 
 
 def test_a_policy_gets_the_defaults_of_its_kind():

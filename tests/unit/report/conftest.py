@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
@@ -15,6 +16,7 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Document, Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run
+from kyvsim.rules.facts import policy_facts
 
 
 def make_document(data, file):
@@ -23,9 +25,11 @@ def make_document(data, file):
 
 def make_policy(name, *rules, annotations=None, namespace="", **spec):
     kind = "Policy" if namespace else "ClusterPolicy"
-    made = tuple(Rule(rule, {}, ("spec", "rules", i)) for i, rule in enumerate(rules))
+    made = tuple(Rule(rule, {}, ("spec", "rules", i), RuleFacts()) for i, rule in enumerate(rules))
     document = make_document({"kind": kind}, f"{name}.yaml")
-    return Policy(kind, name, namespace, annotations or {}, spec, made, document)
+    return Policy(
+        kind, name, namespace, annotations or {}, spec, made, document, policy_facts(spec, ())
+    )
 
 
 def make_pod(name, **spec):

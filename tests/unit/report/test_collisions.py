@@ -2,12 +2,13 @@
 
 import pytest
 
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.collisions import Collisions, collision_entry, collision_lines
 from kyvsim.report.style import painter
 
-POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None)
+POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None, PolicyFacts("kyverno.io/v1"))
 
 
 def config_map(text, trigger=""):
@@ -18,7 +19,7 @@ def config_map(text, trigger=""):
 
 def response(name, *objects):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
-    rule = Rule("r", {"generate": {}}, ())
+    rule = Rule("r", {"generate": {}}, (), RuleFacts())
     result = RuleResult(rule, Phase.GENERATE, RuleStatus.PASS, "", objects)
     return EngineResponse(pod, pod, (PolicyResponse(POLICY, Phase.GENERATE, pod, (result,)),))
 

@@ -1,12 +1,13 @@
 """What changes again: counted, told as a block, and as entries of the JSON document."""
 
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.course import Course
 from kyvsim.report.idempotence import repeat_blocks, repeat_entries
 from kyvsim.report.style import painter
 
-POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None)
+POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None, PolicyFacts("kyverno.io/v1"))
 
 
 def pod(*arguments):
@@ -14,7 +15,7 @@ def pod(*arguments):
 
 
 def answer(obj, rule):
-    result = RuleResult(Rule(rule, {}, ()), Phase.MUTATE, RuleStatus.PASS, "")
+    result = RuleResult(Rule(rule, {}, (), RuleFacts()), Phase.MUTATE, RuleStatus.PASS, "")
     return PolicyResponse(POLICY, Phase.MUTATE, obj, (result,), changed=True)
 
 
@@ -48,7 +49,7 @@ def test_changes_are_counted_while_responses_pass_by():
 
 
 def test_a_rule_that_fails_the_second_time_is_told_with_its_message():
-    result = RuleResult(Rule("r", {}, ()), Phase.MUTATE, RuleStatus.ERROR, "bad path")
+    result = RuleResult(Rule("r", {}, (), RuleFacts()), Phase.MUTATE, RuleStatus.ERROR, "bad path")
     fails = PolicyResponse(POLICY, Phase.MUTATE, pod("x"), (result,))
     response = STABLE._replace(repeated=(fails,))
     (entry,) = repeat_entries(response)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import RuleStatus
 from kyvsim.rules.pod_security import active_checks
@@ -16,7 +17,7 @@ PORTS = compile_exclusions([{"controlName": "Host Ports", "images": ["*"]}])
 
 def run(obj, *exceptions, **rule):
     data = {"validate": {"podSecurity": {"level": "baseline", **rule}}}
-    body = RULE_TYPE.compile(RuleContext(None, Rule("r", data, ()), None))
+    body = RULE_TYPE.compile(RuleContext(None, Rule("r", data, (), RuleFacts()), None))
     return body(Evaluation(None, None, obj, exceptions=exceptions))
 
 

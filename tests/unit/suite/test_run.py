@@ -98,14 +98,15 @@ def compiled(tmp_path):
 
 def compile_text(text, folder):
     from kyvsim.api.system import system_environment  # noqa: PLC0415 — what commands use
-    from kyvsim.compile import CompileOptions, compile_policies  # noqa: PLC0415 — the same
+    from kyvsim.compile import CompileOptions  # noqa: PLC0415 — the same
+    from kyvsim.languages import READERS, compile_policies  # noqa: PLC0415 — the same
     from kyvsim.load.documents import STRICT, read_documents  # noqa: PLC0415 — the same
     from kyvsim.load.policy import load_policies  # noqa: PLC0415 — the same
 
     file = folder / "p.yaml"
     file.write_text(text)
     documents, _ = read_documents([str(file)], None, STRICT)
-    policies, remarks = load_policies(documents)
+    policies, remarks = load_policies(documents, READERS)
     assert not remarks
     found, problems = compile_policies(policies, CompileOptions(system_environment()))
     assert not problems

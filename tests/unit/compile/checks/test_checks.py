@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.compile.checks import check_policy
+from kyvsim.languages import READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location
 
@@ -23,7 +24,7 @@ def refusals(*rules, kind="ClusterPolicy", metadata=None, **spec):
         "metadata": {"name": "p", **(metadata or {})},
         "spec": {"rules": list(rules) or [rule()], **spec},
     }
-    (policy,), remarks = load_policies([Document(data, "p.yaml", 0, place)])
+    (policy,), remarks = load_policies([Document(data, "p.yaml", 0, place)], READERS)
     assert remarks == ()
     return check_policy(policy)
 

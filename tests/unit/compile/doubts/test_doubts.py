@@ -2,9 +2,10 @@
 
 import pytest
 
-from kyvsim.compile import CompileOptions, compile_policies
+from kyvsim.compile import CompileOptions
 from kyvsim.compile.doubts import doubts_about
 from kyvsim.compile.lint import lint_policy
+from kyvsim.languages import compile_policies
 
 HOLDS = {"key": "a", "operator": "Equals", "value": "b"}
 EACH = {"list": "request.object.spec.containers"}

@@ -9,6 +9,7 @@ from kyvsim.kube.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -41,7 +42,8 @@ def value_of(environment):
         cluster = Asked()
         scope = JSONContext({}, Outside(cluster), deleting=False)
         evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, POD), POD)
-        policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), Document({}, "", 0, None))
+        document, facts = Document({}, "", 0, None), PolicyFacts("policies.kyverno.io/v1")
+        policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), document, facts)
         part = PolicyPart(policy, {}, compiler, CompileOptions(environment, kinds=kinds))
         values = RequestValues(part, programs).of(evaluation, **own)
         return program.evaluate(values), cluster.questions

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.compile import compile_policies
 from kyvsim.compile.options import CompileOptions
 from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location
 
@@ -20,7 +20,9 @@ def cleanup(namespace="", **spec):
         "metadata": metadata,
         "spec": {"schedule": "@daily", "match": {"any": [{"resources": POD}]}, **spec},
     }
-    (policy,), remarks = load_policies([Document(data, "p", 0, lambda _: Location("p", 1, 1))])
+    (policy,), remarks = load_policies(
+        [Document(data, "p", 0, lambda _: Location("p", 1, 1))], READERS
+    )
     assert remarks == ()
     return policy
 

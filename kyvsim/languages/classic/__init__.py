@@ -1,0 +1,24 @@
+"""ClusterPolicy and Policy of `kyverno.io`: rules with match blocks, patterns and JMESPath.
+
+Their rule types are in `kyvsim.rules`; checks, advice and autogen in `kyvsim.compile`.
+"""
+
+from kyvsim.compile import compile_checked
+from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile.lint import lint_policy
+from kyvsim.languages.classic.read import read
+from kyvsim.languages.protocol import Language
+
+LANGUAGE = Language(
+    kinds=frozenset(
+        f"kyverno.io/{version}/{kind}"
+        for version in ("v1", "v2beta1")
+        for kind in ("ClusterPolicy", "Policy")
+    ),
+    read=read,
+    compile=compile_checked,
+    lint=lint_policy,
+    derive=lambda policy: compute_rules(policy).every,
+)
+
+__all__ = ["LANGUAGE"]

@@ -1,0 +1,52 @@
+"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
+
+from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.compile.lint import with_advice
+from kyvsim.compile.remark import uncompiled
+from kyvsim.expr import QuerySyntaxError
+from kyvsim.kube.objects import Json, metadata
+from kyvsim.languages.cleanup.lower import compile_cleanup
+from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.model.facts import PolicyFacts, RuleFacts
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document
+from kyvsim.rules.facts import filters
+
+
+def _read(data: Json, document: Document) -> tuple[Policy, Told]:
+    """Return a policy; the reference names its one result after it."""
+    spec = data["spec"]
+    facts = PolicyFacts(
+        api_version="kyverno.io/v2",
+        schedule=str(spec.get("schedule") or ""),
+        propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
+    )
+    blocks = RuleFacts(match=tuple(filters(spec, "match")), exclude=tuple(filters(spec, "exclude")))
+    return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
+
+
+def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+    try:
+        return compile_cleanup(policy, options), ()
+    except (QuerySyntaxError, ValueError) as error:
+        return None, (uncompiled(policy, error),)
+
+
+def _lint(policy: Policy, options: CompileOptions) -> Told:
+    return with_advice(policy, _compile(policy, options)[1])
+
+
+LANGUAGE = Language(
+    kinds=frozenset(
+        f"kyverno.io/{version}/{kind}"
+        for version in ("v2", "v2beta1")
+        for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
+    ),
+    read=_read,
+    compile=_compile,
+    lint=_lint,
+    derive=lambda policy: policy.rules,
+)
+
+__all__ = ["LANGUAGE"]

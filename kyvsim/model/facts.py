@@ -1,0 +1,162 @@
+"""What others than its language need to know of a policy: the same words for every language.
+
+A language says them when it reads a policy. Nobody else reads the fields of one.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+
+
+class Filter(NamedTuple):
+    """One part of a match or exclude block that has criteria of its own."""
+
+    path: Path
+    """Way from the rule: `("match", "any", 0)`, or `("match",)` for the legacy form."""
+    data: Json
+
+    @property
+    def resources(self) -> Json:
+        """The criteria for the resource, empty where there are none."""
+        return self.data.get("resources") or {}
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds it names."""
+        return self.resources.get("kinds") or []
+
+    @property
+    def text_path(self) -> str:
+        """The path below the rule as upstream writes it: `match.any[0]`."""
+        block, *rest = self.path
+        return f"{block}.{rest[0]}[{rest[1]}]" if rest else str(block)
+
+
+class Override(NamedTuple):
+    """What holds for failures in some namespaces."""
+
+    action: str
+    """As written; "" where nothing is."""
+    namespaces: tuple[str, ...] | None
+    """Patterns for their names; None where they do not count."""
+    selector: Json
+    """What selects them by labels; None where labels do not count."""
+
+
+class FailureAction(NamedTuple):
+    """Whether a failure denies a request: `Enforce` or `Audit`, in any case, or another text."""
+
+    own: str = ""
+    """What holds where no override does; "" where nothing is said."""
+    overrides: tuple[Override, ...] = ()
+
+
+class Target(NamedTuple):
+    """Which existing objects a rule changes; each part may hold variables."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class GeneratePattern(NamedTuple):
+    """What a generate rule, or one of its loops, makes; texts may hold variables."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    has_data: bool
+    """Whether it writes data, and copies nothing."""
+    clone: Json
+    """The source that is copied, or None."""
+    clone_list: Json
+    """Which sources are copied, or None."""
+    list: str = ""
+    """The expression of its loop."""
+
+    @property
+    def clone_kinds(self) -> tuple[str, ...]:
+        """The kinds of the sources that are copied together."""
+        return tuple((self.clone_list or {}).get("kinds") or ())
+
+
+class Generation(NamedTuple):
+    """What the background controller makes for a rule, and what becomes of it."""
+
+    whole: GeneratePattern
+    """What stands outside of loops."""
+    loops: tuple[GeneratePattern, ...] | None
+    """Its loops; None where it has none at all."""
+    synchronizes: bool
+    """Whether what was made follows later changes."""
+    looks_back: bool
+    """Whether it makes something for what was there before the policy."""
+    orphans: bool
+    """Whether what was made stays when the policy goes."""
+    settings: Mapping[str, Json] = _NOTHING
+    """What the policy says of later changes, as written."""
+
+    @property
+    def patterns(self) -> tuple[GeneratePattern, ...]:
+        """What is made: by the loops where there are any."""
+        return self.loops or (self.whole,)
+
+
+class RuleFacts(NamedTuple):
+    """What is to be known of a rule."""
+
+    section: str = ""
+    """What it does: `validate`, `mutate`, `generate`, `verifyImages`, or "" for something else."""
+    match: tuple[Filter, ...] = ()
+    """The filters of its match block: any, all, then the legacy form."""
+    exclude: tuple[Filter, ...] = ()
+    """Those of its exclude block."""
+    action: FailureAction = FailureAction()
+    """What its failures do, where it says so itself."""
+    image_actions: tuple[str, ...] = ()
+    """The failure actions that entries for images name."""
+    generation: Generation | None = None
+    targets: tuple[Target, ...] = ()
+    """The existing objects that it changes; () where it changes its trigger, or nothing."""
+    mutates_on_update: bool = False
+    """Whether it asks for them to be changed when its policy comes or changes."""
+    runs_on_policy_update: bool = False
+    """Whether they are, after what the policy says for rules that ask for nothing."""
+    sees_background: bool = False
+    """Whether requests of the background controller are triggers, too."""
+    asked_labels: Mapping[str, Json] | None = None
+    """The labels that its pattern asks for; None where it asks for none."""
+
+
+class PolicyFacts(NamedTuple):
+    """What is to be known of a policy as a whole."""
+
+    api_version: str
+    """The apiVersion under which a cluster keeps it."""
+    action: FailureAction = FailureAction()
+    """What failures do where a rule says nothing."""
+    admission: bool = True
+    """Whether requests are looked at."""
+    background: bool = True
+    """Whether what is there is looked at, too."""
+    applies_one_rule: bool = False
+    """Whether evaluation stops after the first rule that passed or failed."""
+    emits_warnings: bool = False
+    """Whether clients are told of failures that deny nothing."""
+    fails_closed: bool = True
+    """Whether a request is denied where the policy cannot be evaluated."""
+    applies_server_side: bool = False
+    """Whether generated objects are written by server-side apply."""
+    mutates_on_update: bool = False
+    """Whether it, or a rule of it, asks for existing objects to be changed when it changes."""
+    schedule: str | None = None
+    """When it acts by itself; None where requests make it act."""
+    propagation: str = "Background"
+    """What happens to dependents of what it deletes."""

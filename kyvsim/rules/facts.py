@@ -1,0 +1,75 @@
+"""What is to be known of a rule, and of the policy that it is in: read once, for all others."""
+
+from collections.abc import Iterator, Mapping
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.facts import FailureAction, Filter, Override, PolicyFacts, RuleFacts
+from kyvsim.model.policy import Rule
+from kyvsim.rules import rule_types_of
+
+
+def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
+    """Return the facts of a rule in a policy with this specification.
+
+    What is true of all rules is said here; its types say the rest.
+    """
+    types = tuple(rule_types_of(rule))
+    facts = RuleFacts(
+        section=types[0].section if types else "",
+        match=tuple(filters(rule, "match")),
+        exclude=tuple(filters(rule, "exclude")),
+        action=failure_action(rule.get("validate") or {}, "failureAction"),
+        sees_background=rule.get("skipBackgroundRequests") is False,
+    )
+    for one in types:
+        facts = one.facts(facts, rule, spec)
+    return facts
+
+
+def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
+    """Return a rule with the facts that its data say."""
+    return rule._replace(facts=rule_facts(rule.data, spec))
+
+
+def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> PolicyFacts:
+    """Return the facts of a ClusterPolicy or Policy, of those of its rules and the rest."""
+    webhook = spec.get("webhookConfiguration") or {}
+    chosen = webhook.get("failurePolicy") or spec.get("failurePolicy") or "Fail"
+    own = any(one.mutates_on_update for one in rules)
+    return PolicyFacts(
+        api_version="kyverno.io/v1",
+        action=failure_action(spec, "validationFailureAction"),
+        admission=spec.get("admission") is not False,
+        background=spec.get("background") is not False,
+        applies_one_rule=spec.get("applyRules") == "One",
+        emits_warnings=spec.get("emitWarning") is True,
+        fails_closed=chosen == "Fail",
+        applies_server_side=bool(spec.get("useServerSideApply")),
+        mutates_on_update=own or bool(spec.get("mutateExistingOnPolicyUpdate")),
+    )
+
+
+def failure_action(written: Mapping[str, Json], field: str) -> FailureAction:
+    """Return what `field` and its overrides say, `failureAction` or the older name of policies."""
+    overrides = written.get(f"{field}Overrides") or ()
+    return FailureAction(str(written.get(field) or ""), tuple(map(_override, overrides)))
+
+
+def _override(written: Json) -> Override:
+    namespaces = written.get("namespaces")
+    return Override(
+        str(written.get("action") or ""),
+        None if namespaces is None else tuple(map(str, namespaces)),
+        written.get("namespaceSelector"),
+    )
+
+
+def filters(rule: Mapping[str, Json], block: str) -> Iterator[Filter]:
+    """Yield the filters of a `match` or `exclude` block: any, all, then the legacy form."""
+    data = rule.get(block)
+    if data is None:
+        return
+    for group in ("any", "all"):
+        for index, entry in enumerate(data.get(group) or ()):
+            yield Filter((block, group, index), entry)
+    yield Filter((block,), data)
