@@ -14,7 +14,6 @@ from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 _OWN_WORDS = re.compile(r"\bkyvsim (?:answers|asks|calls|does not know|verifies)\b")
 """How results of rules begin that kyvsim words itself, for Kyverno would have asked someone."""
 
-_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
@@ -36,20 +35,6 @@ def watch_responses(found: list[str]) -> Callable[[Iterable[PolicyResponse]], No
         )
 
     return listen
-
-
-def watch_policies(found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
-    """Return an observer of requests that adds to `found` what of a new policy is passed over."""
-
-    def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
-        written = request.operation is not Operation.DELETE and not request.subresource
-        if not written or not response.ok or request.key.kind not in _POLICIES:
-            return
-        spec = (response.object or {}).get("spec") or {}
-        if (spec.get("webhookConfiguration") or {}).get("matchConditions"):
-            found.append("`webhookConfiguration.matchConditions` of a policy, not evaluated here")
-
-    return observe
 
 
 def watch_pods(store: Store, found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:

@@ -7,9 +7,10 @@ from kyvsim.chainsaw.checks import judge, outputs
 from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.grace import with_grace_period
-from kyvsim.chainsaw.objects import given_objects
+from kyvsim.chainsaw.objects import in_namespace, written_objects
 from kyvsim.chainsaw.session import Scope
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.obstacle import Reason
 from kyvsim.sim.server import ApiResponse
 
 
@@ -20,6 +21,8 @@ class Sent(NamedTuple):
     object: Json
     unexpected: bool = False
     """Whether it is an error whatever was expected: nothing was sent."""
+    invalid: bool = False
+    """Whether the object cannot be what its kind says."""
 
 
 Send = Callable[[Scope, Json, bool], Sent]
@@ -30,19 +33,23 @@ def answered(response: ApiResponse, obj: Json) -> Sent:
     """Return how an attempt ended by the server's answer."""
     if response.error is None:
         return Sent(None, response.object)
-    return Sent(response.error.message, obj)
+    invalid = response.error.why is Reason.INVALID
+    return Sent(response.error.message, obj, invalid=invalid)
 
 
 def send_all(scope: Scope, spec: Mapping[str, Json], send: Send) -> Mapping[str, Json]:
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
     found: dict[str, Json] = {}
-    for obj in given_objects(scope, spec):
-        ending = with_grace_period(obj, scope.session.test.grace_period)
-        found.update(_send_one(scope, spec, ending, send))
+    for written in written_objects(scope, spec):
+        obj = scope.templated(spec, written)
+        ending = with_grace_period(in_namespace(scope, obj), scope.session.test.grace_period)
+        found.update(_send_one(scope, spec, ending, send, filled=obj != written))
     return found
 
 
-def _send_one(scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send) -> Mapping[str, Json]:
+def _send_one(
+    scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send, *, filled: bool
+) -> Mapping[str, Json]:
     dry_run = spec.get("dryRun") is True
     problem: str | None = None
     sent = Sent(None, obj)
@@ -56,6 +63,8 @@ def _send_one(scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send) -> 
 
     scope.session.retry(attempt, timeout_of(scope, spec, scope.timeouts.apply))
     if problem is not None:
+        if filled and sent.invalid:
+            scope.require_said(spec)
         raise FailedError(problem)
     return outputs(scope.bind("error", sent.error), spec, sent.object)
 

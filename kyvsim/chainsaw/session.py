@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
+from kyvsim.chainsaw.out_of_reach import watch_pods, watch_responses
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -21,6 +21,10 @@ POLL = 0.05
 REQUEST = 0.01
 """Seconds that a request takes which nothing waits for before."""
 _LONGEST_WAIT = 1.0
+_UNSAID = (
+    "an object has text in brackets, and as an expression it makes no sense; whether it is one says"
+    " the suite's configuration (`.chainsaw.yaml`, `--config FILE`), and there is none"
+)
 _EXPRESSIONS = "text in brackets is an expression, unless `template: false` says that it is not"
 
 
@@ -58,10 +62,7 @@ class Session:
         hear = watch_responses(self.unanswered)
         cluster.kyverno.admission.listeners.append(lambda told: hear(told.responses))
         cluster.kyverno.reports.listeners.append(hear)
-        self.parts.server.observers += [
-            watch_policies(self.unanswered),
-            watch_pods(self.parts.store, self.unanswered),
-        ]
+        self.parts.server.observers.append(watch_pods(self.parts.store, self.unanswered))
 
     def suffix(self) -> str:
         """Return five characters that no name has ended with yet."""
@@ -115,7 +116,7 @@ class Scope(NamedTuple):
     session: Session
     bindings: Bindings
     timeouts: Timeouts
-    template: bool
+    template: bool | None
     propagation: str = "Background"
     """What becomes of the dependents of what is deleted."""
 
@@ -136,12 +137,24 @@ class Scope(NamedTuple):
         """Return a value with its expressions replaced by what they find."""
         return fill(value, self.bindings, self.session.ask)
 
+    def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
+        wanted: bool | None = spec.get("template")
+        return self.template if wanted is None else wanted
+
+    def require_said(self, spec: Mapping[str, Json]) -> None:
+        """Raise UnsupportedError where nobody says whether text in brackets is an expression.
+
+        What such text makes of an object that cannot be used says nothing then.
+        """
+        if self._chosen(spec) is None:
+            raise UnsupportedError(_UNSAID)
+
     def templated(self, spec: Mapping[str, Json], value: Json) -> Json:
         """Return a value filled in, unless the operation or the test does without."""
-        wanted = spec.get("template")
-        if not (self.template if wanted is None else wanted):
+        if self._chosen(spec) is False:
             return value
         try:
             return self.filled(value)
         except HardError as error:
+            self.require_said(spec)
             raise HardError(f"{error.message} ({_EXPRESSIONS})") from None

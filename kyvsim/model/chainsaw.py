@@ -72,7 +72,8 @@ class ChainsawConfiguration(NamedTuple):
     """What holds for all tests: a document of kind Configuration, or what is so without one."""
 
     timeouts: Timeouts = Timeouts()
-    template: bool = True
+    template: bool | None = True
+    """Whether scalars are evaluated; None where there is no configuration that could say it."""
     namespace: str = ""
     namespace_template: Json = None
     """What a test's namespace has beside its name, None for nothing."""
@@ -89,7 +90,7 @@ class ChainsawConfiguration(NamedTuple):
     """What it wants that no simulated cluster has."""
 
 
-WITHOUT_CONFIGURATION = ChainsawConfiguration()
+WITHOUT_CONFIGURATION = ChainsawConfiguration(template=None)
 """What holds where nobody has configured anything."""
 
 
@@ -101,7 +102,8 @@ class ChainsawTest(NamedTuple):
     """Where its relative paths begin."""
     namespace: str
     """The namespace that it wants, "" for one of its own."""
-    template: bool
+    template: bool | None
+    """Whether scalars are evaluated; None where nobody says it: then they are."""
     skip: bool
     catch: tuple[ChainsawOperation, ...]
     bindings: tuple[ChainsawBinding, ...]

@@ -24,6 +24,7 @@ from kyvsim.sim.background.update_requests import (
     submit,
 )
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.match_conditions import concerns
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 from kyvsim.sim.latency import UPDATE_REQUEST
 from kyvsim.sim.server import Review
@@ -67,7 +68,7 @@ def _is_own(request: AdmissionRequest) -> bool:
 
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
-    policies = kyverno.cache.every()
+    policies = [one for one in kyverno.cache.every() if concerns(one.policy, request)]
     for policy in policies:
         yield from _mutations(kyverno, policy, request)
     for policy in policies:

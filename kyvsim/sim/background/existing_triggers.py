@@ -22,6 +22,7 @@ from kyvsim.sim.background.update_requests import (
     rule_context,
 )
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.match_conditions import concerns
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.server import Store
 
@@ -71,6 +72,8 @@ def _verdict(
     given = open_background(
         policy.policy, trigger, None, World(kyverno.parts.store, account=BACKGROUND)
     )
+    if not concerns(policy.policy, given.request):
+        return None
     outcome = check_rule(rule, given, None)
     return outcome.status if outcome else None
 

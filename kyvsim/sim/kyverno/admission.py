@@ -16,11 +16,12 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.match_conditions import ConditionError, conditions_of, is_asked
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.reviews import admission_request
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import ApiError, Review, Verdict
+from kyvsim.sim.server import ApiError, Review, Verdict, errors
 from kyvsim.sim.server.request import ALLOWED
 
 _OWN_KINDS = frozenset({"UpdateRequest"})
@@ -44,6 +45,7 @@ class AdmissionController:
     def __init__(self, parts: Parts, cache: PolicyCache) -> None:
         self._parts = parts
         self._cache = cache
+        self._world = World(parts.store, account=ADMISSION)
         self.background: list[Callable[[Review, AdmissionRequest], None]] = []
         """Who makes work for later of a request, whether or not it is denied."""
         self.listeners: list[Callable[[Admission], None]] = []
@@ -54,6 +56,13 @@ class AdmissionController:
         request = self._seen(review) if review.request.operation in _MUTATED else None
         if request is None:
             return ALLOWED
+        try:
+            return self._mutated(review, request)
+        except ConditionError as error:
+            return self._unasked(request, error)
+
+    def _mutated(self, review: Review, request: AdmissionRequest) -> Verdict:
+        given = request
         told: list[PolicyResponse] = []
         for phase, step in self._mutations(request):
             response = self._run(step, phase, request)
@@ -65,7 +74,7 @@ class AdmissionController:
                 told.append(response)
                 request = request._replace(object=response.object)
         self._tell(Admission(review, request, tuple(told), mutating=True))
-        changed = request.object is not review.object
+        changed = request.object is not given.object
         warnings = tuple(warnings_of(told, mutating=True))
         return Verdict(request.object if changed else None, warnings)
 
@@ -90,7 +99,10 @@ class AdmissionController:
         request = self._seen(review)
         if request is None:
             return ALLOWED
-        responses = self._validated(request)
+        try:
+            responses = self._validated(request)
+        except ConditionError as error:
+            return self._unasked(request, error)
         if not review.request.dry_run:
             for emit in self.background:
                 emit(review, request)
@@ -109,11 +121,15 @@ class AdmissionController:
         namespace: Json | None,
     ) -> ApiError | None:
         """Return the denial of the first webhook that denies, one for each failure policy."""
+        webhooks: dict[str, list[PolicyResponse]] = {}
         for closed in (True, False):
-            asked = [one for one in responses if _fails_closed(one.policy) is closed]
+            for response in responses:
+                if _fails_closed(response.policy) is closed:
+                    webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
+        for webhook, asked in webhooks.items():
             enforced = [self._enforced(one, namespace) for one in asked]
+            closed = _fails_closed(asked[0].policy)
             if any(_blocks(one, closed=closed) for one in enforced):
-                webhook = f"validate.kyverno.svc-{'fail' if closed else 'ignore'}"
                 return denial(webhook, blocked_message(request.subject, enforced))
         return None
 
@@ -148,11 +164,25 @@ class AdmissionController:
             if step.policy.policy.spec.get("admission") is False:
                 continue
             rules = tuple(filter(keep, step.rules))
-            if rules:
+            if rules and self._is_asked(step.policy.policy, request):
                 yield step._replace(rules=rules)
 
+    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
+        """Return whether a webhook is asked; raise `ConditionError` where none can be chosen."""
+        try:
+            return is_asked(policy, request)
+        except ConditionError:
+            if _fails_closed(policy):
+                raise
+            return False
+
+    def _unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
+        """Return the refusal of a request for which the API server could choose no webhook."""
+        key, kinds = object_key(request.subject), self._parts.store.defined
+        return Verdict(denied=errors.forbidden(key, kinds, str(error)))
+
     def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
-        world = World(self._parts.store, account=ADMISSION)
+        world = self._world
         given = open_request(request, world, step.policy.policy.name)
         return run_step(step, phase, given, world) if given else None
 
@@ -182,7 +212,11 @@ class AdmissionController:
 
 
 def _webhook(verb: str, policy: Policy) -> str:
-    return f"{verb}.kyverno.svc-{'fail' if _fails_closed(policy) else 'ignore'}"
+    """Return the name of the webhook that a policy is asked through: with conditions, its own."""
+    shared = f"{verb}.kyverno.svc-{'fail' if _fails_closed(policy) else 'ignore'}"
+    if not conditions_of(policy):
+        return shared
+    return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
 
 
 def _fails_closed(policy: Policy) -> bool:

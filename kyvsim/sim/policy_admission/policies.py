@@ -120,9 +120,7 @@ def _match_conditions(policy: Policy) -> str:
     faults = []
     for condition in webhook.get("matchConditions") or ():
         try:
-            compile_expression(
-                condition["expression"], kubernetes_environment(authorizer=True), BOOL
-            )
+            compile_expression(condition["expression"], kubernetes_environment(), BOOL)
         except CompileError as fault:
             faults.append(str(fault))
     return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""

@@ -29,6 +29,7 @@ from kyvsim.sim.kyverno.event_notes import (
 )
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.match_conditions import concerns
 from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
@@ -137,6 +138,8 @@ class _Scanner:
     def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
         policy: Policy = step.policy.policy
         if policy.namespace and policy.namespace != request.namespace:
+            return None
+        if not concerns(policy, request):
             return None
         world = World(self._parts.store, account=REPORTS)
         given = open_request(request, world, policy.name)

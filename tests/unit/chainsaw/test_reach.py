@@ -96,22 +96,36 @@ steps:
     assert "pod-security.kubernetes.io/enforce: restricted" in outcome.reason
 
 
-def test_policy_with_conditions_of_webhooks_settles_nothing(steps):
-    policy = """
+CONDITIONED = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: some}
 spec:
   webhookConfiguration:
-    matchConditions: [{name: a, expression: "object.metadata.namespace == 'a'"}]
+    matchConditions: [{name: a, expression: "(%s)"}]
   rules:
   - name: never
     match: {any: [{resources: {kinds: [ConfigMap]}}]}
     validate: {failureAction: Enforce, message: none, pattern: {data: {x: "?*"}}}
 """
-    outcome = steps("- create: {file: policy.yaml}", policy=policy)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        # A boolean in place of a text, and no JMESPath at all.
+        "object.metadata.name == 'a'",
+        "'a' in object.metadata.labels",
+    ],
+)
+def test_text_in_brackets_that_nobody_calls_an_expression_settles_nothing(condition, steps):
+    create = "- create: {timeout: 1s, file: policy.yaml%s}"
+    policy = CONDITIONED % condition
+    outcome = steps(create % "", policy=policy)
     assert outcome.result == "unsupported"
-    assert "`webhookConfiguration.matchConditions` of a policy" in outcome.reason
+    assert "whether it is one says the suite's configuration" in outcome.reason
+    assert steps(create % ", template: false", policy=policy).result == "pass"
+    assert steps(create % ", template: true", policy=policy).result == "fail"
 
 
 def test_registry_that_a_background_scan_asks_settles_nothing(steps):
