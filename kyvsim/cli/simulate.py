@@ -9,29 +9,29 @@ from typing import Any
 import click
 
 from kyvsim.api.simulate import (
-    Simulated,
     SimulateInputs,
     Watched,
     scenario_json_schema,
     simulate,
 )
-from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
+from kyvsim.cli.closing import close
+from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
-from kyvsim.model.diagnostic import Severity
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.progress import with_growing_progress
+from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
 from kyvsim.report.style import safe_line
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
-_LEVELS = (*(one.value for one in HazardLevel), "none")
+_LEVELS = (*(one.value for one in HazardLevel), NO_LEVEL)
 _WIDEST = 160
 
 _HELP = """Play policies on a simulated cluster and show what happens, and when.
@@ -132,12 +132,14 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     done = simulate(inputs, stdin, _watched(options))
     for one in done.diagnostics:
         say(safe_line(str(one)))
-    say_left_out(done.left_out, options, counts=True)
-    if done.simulation is None:
-        return UNUSABLE
-    _report(done.simulation, chosen, options)
-    unusable = any(one.severity is Severity.ERROR for one in done.diagnostics)
-    return UNUSABLE if unusable else _status(done, options["fail_on"])
+    say_left_out(done.left_out, options)
+    if done.simulation is not None:
+        _report(done.simulation, chosen, options)
+    least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
+    terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
+    ending = simulation_ending(done.simulation, terms)
+    close(ending, on_stdout=done.simulation is not None and chosen.shown == "text")
+    return ending.status
 
 
 def _watched(options: Mapping[str, Any]) -> Watched:
@@ -176,23 +178,3 @@ def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) 
     write_reports((path, FORMATS[name](simulation, look)) for name, path in chosen.files)
     coloured = look._replace(colours=shows_colours(unwanted=options["remove_color"]))
     write_out(FORMATS[chosen.shown](simulation, coloured))
-
-
-def _runs(simulation: Simulation) -> list[Simulation]:
-    """Return the run, and those in other orders of steps that end otherwise."""
-    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
-    return [simulation, *(ending.simulation for ending in others)]
-
-
-def _status(done: Simulated, fail_on: str | None) -> int:
-    simulation = done.simulation
-    if simulation is None:
-        return UNUSABLE
-    runs = _runs(simulation)
-    if any(run.cut for run in runs):
-        return UNUSABLE
-    if any(not one.met for run in runs for one in run.expectations):
-        return FAILED
-    least = fail_on or done.fail_on or HazardLevel.ERROR.value
-    counted = _LEVELS[: _LEVELS.index(least) + 1] if least != "none" else ()
-    return FAILED if any(one.level in counted for one in simulation.hazards) else OK

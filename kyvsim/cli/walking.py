@@ -9,7 +9,7 @@ from kyvsim.api.inputs import walking_through
 from kyvsim.cli.streams import say
 from kyvsim.load.walk import Walking
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import safe_line
 
 _OPTIONS = (
     click.option(
@@ -41,16 +41,9 @@ def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
         raise click.UsageError(f"--exclude: {error}", ctx) from None
 
 
-def say_left_out(
-    left_out: Iterable[Diagnostic], options: Mapping[str, Any], *, counts: bool = False
-) -> None:
-    """Say what was left out of folders where that is asked for.
-
-    `counts` is for commands without a closing line: how much it is, then, at least.
-    """
+def say_left_out(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:
+    """Say what was left out of folders where that is asked for."""
     found = tuple(dict.fromkeys(left_out))
     if options["show_ignored"]:
         for one in found:
             say(safe_line(f"{one.location}: left out: {one.message}"))
-    elif found and counts:
-        say(f"{counted(len(found), 'document')} left out (--show-ignored)")

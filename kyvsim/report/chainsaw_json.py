@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
-from kyvsim.report.chainsaw_run import chainsaw_tally, shown
+from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally, shown
 from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
 from kyvsim.report.suite_run import Sight
 
@@ -20,7 +21,8 @@ def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:
     remarks = [to_json(diagnostic_json(one)) for one in report.diagnostics]
     listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
     summary = to_json(chainsaw_tally(report)._asdict())
-    yield f'],\n"diagnostics": [{listed}],\n"summary": {summary}}}\n'
+    ending = to_json(ending_json(chainsaw_ending(report)))
+    yield f'],\n"diagnostics": [{listed}],\n"summary": {summary},\n"ending": {ending}}}\n'
 
 
 def outcome_json(outcome: ChainsawOutcome) -> Json:

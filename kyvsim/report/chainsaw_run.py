@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 from kyvsim.report.suite_run import Sight
 
@@ -22,6 +24,31 @@ def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
     results = [one.result for one in report.outcomes]
     counts = (results.count(one) for one in ("pass", "fail", "unsupported"))
     return ChainsawTally(len(results), *counts)
+
+
+def chainsaw_ending(report: ChainsawReport) -> Ending:
+    """Return how a run of tests ended."""
+    return Ending(
+        (
+            error_fact(report.diagnostics),
+            *_facts(report),
+            left_out_fact(len(set(report.left_out))),
+            warning_fact(report.diagnostics),
+        )
+    )
+
+
+def _facts(report: ChainsawReport) -> Iterator[Fact]:
+    tally = chainsaw_tally(report)
+    tests = counted(tally.total, "test")
+    yield weighing("failed", tally.failed, f"{tally.failed} of {tests} failed")
+    if tally.passed or tally.failed:
+        text = "" if tally.failed else f"{tally.passed} of {tests} passed"
+        yield Fact("passed", tally.passed, text)
+    else:
+        yield Fact("nothingChecked", 1, "no test was decided", Verdict.NOTHING)
+    unsupported = f"{counted(tally.unsupported, 'test')} could not be simulated"
+    yield informing("unsupported", tally.unsupported, unsupported)
 
 
 def shown(report: ChainsawReport, sight: Sight) -> Iterator[ChainsawOutcome]:

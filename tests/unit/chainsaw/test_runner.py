@@ -217,7 +217,7 @@ steps:
 
 def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps):
     odd = CM.replace("'1'", '("a" in b)')
-    outcome = steps("- create: {file: a.yaml}", a=odd)
+    outcome = steps("- create: {file: a.yaml, template: true}", a=odd)
     assert outcome.result == "fail"
     assert "text in brackets is an expression, unless `template: false`" in outcome.reason
 

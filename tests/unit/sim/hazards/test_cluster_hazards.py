@@ -50,3 +50,47 @@ def test_kinds_that_nothing_enforces_are_told_once_each(run, obj):
     assert [one.name for one in hazard.objects] == ["a", "b"]
     assert hazard.level == "warning"
     assert not [one for one in run([], obj("ConfigMap", "m")).hazards if one.code == "KH016"]
+
+
+NO_LATEST = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: no-latest
+  annotations: {pod-policies.kyverno.io/autogen-controllers: %s}
+spec:
+  background: false
+  rules:
+  - name: tag
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      failureAction: %s
+      message: no latest
+      pattern: {spec: {containers: [{image: "!*:latest"}]}}
+"""
+
+
+def _deployment(obj, image):
+    labels = {"app": "web"}
+    pod = {"spec": {"containers": [{"name": "c", "image": image}]}, "metadata": {"labels": labels}}
+    spec = {"selector": {"matchLabels": labels}, "template": pod}
+    return obj("Deployment", "web", "default", api_version="apps/v1", spec=spec)
+
+
+def test_a_deployment_whose_pods_are_denied_is_told_with_the_cause(run, obj):
+    simulation = run(NO_LATEST % ("none", "Enforce"), _deployment(obj, "nginx:latest"))
+    (hazard,) = [one for one in simulation.hazards if one.code == "KH017"]
+    assert [(one.kind, one.name) for one in hazard.objects] == [("Deployment", "web")]
+    assert hazard.policies == ("no-latest/tag",)
+    assert "no latest" in hazard.message
+    assert simulation.events[hazard.events[0]].outcome == "denied"
+
+
+def test_workloads_that_get_their_pods_or_are_denied_themselves_are_none(run, obj):
+    for controllers, action, image in (
+        ("none", "Enforce", "nginx:1"),
+        ("none", "Audit", "nginx:latest"),
+        ("Deployment", "Enforce", "nginx:latest"),
+    ):
+        simulation = run(NO_LATEST % (controllers, action), _deployment(obj, image))
+        assert not [one for one in simulation.hazards if one.code == "KH017"]
