@@ -8,8 +8,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 
-_SETTINGS = ("synchronize", "orphanDownstreamOnPolicyDelete")
-
 
 class Change(NamedTuple):
     """An object that one rule patched (`before` holds what it was) or created."""
@@ -53,10 +51,8 @@ def generated(response: EngineResponse) -> Iterator[Change]:
 
 
 def _settings(policy: Policy, result: RuleResult) -> dict[str, Json]:
-    rule = result.rule.data.get("generate") or {}
-    of_policy = {"useServerSideApply": policy.spec.get("useServerSideApply")}
-    said = {**{name: rule.get(name) for name in _SETTINGS}, **of_policy}
-    return {name: value for name, value in said.items() if value is not None}
+    applied = policy.spec.get("useServerSideApply")
+    return result.rule.upkeep | ({} if applied is None else {"useServerSideApply": applied})
 
 
 def patched_targets(response: EngineResponse) -> Iterator[Change]:

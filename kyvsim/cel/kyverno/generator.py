@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.cel.values import plain
 
 _TYPE = opaque("generator.Context")
 
@@ -20,7 +20,7 @@ class Generator(NamedTuple):
     """The value of the variable `generator`."""
 
     apply: Callable[[str, list[Any]], None]
-    """Takes a namespace and objects; raises ValueError with the reason."""
+    """Takes a namespace and objects as plain data; raises ValueError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
 
@@ -32,7 +32,7 @@ class Generator(NamedTuple):
 
 def _apply(generator: Generator, namespace: str, objects: list[Any]) -> bool:
     try:
-        generator.apply(namespace, plain(objects))
+        generator.apply(namespace, struct_value(objects))
     except ValueError as error:
         raise CelError(f"failed to generate resources: {error}") from None
     return True

@@ -1,21 +1,30 @@
 """Values of expressions as the plain values that Kyverno's functions take.
 
-Source of the messages: upstream cel-go common/types (ConvertToNative).
+Source of the rules and messages: upstream cel-go common/types (ConvertToNative).
 """
 
+import base64
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
     Duration,
     JoinedList,
     MadeList,
     MadeMap,
+    Optional,
     Timestamp,
     UInt,
     type_name,
 )
+from kyvsim.kube.objects import Json
+
+_SECOND = 1_000_000_000
+_SAFE = 1 << 53
 
 _NAMES: MappingProxyType[type, str] = MappingProxyType(
     {
@@ -42,3 +51,74 @@ def native_text(value: Any) -> str:
         raise CelError(f"unsupported type conversion from '{type_name(value)}' to string")
     name = _NAMES.get(value.__class__, f"'{type_name(value)}'")
     raise CelError(f"type conversion error from {name} to 'string'")
+
+
+def struct_value(value: Any) -> Json:
+    """Return a value as google.protobuf.Struct holds it; raises CelError for what has none.
+
+    Numbers are doubles there; whole numbers that a double cannot hold become texts.
+    """
+    convert = _CONVERSIONS.get(value.__class__)
+    if convert is not None:
+        return convert(value)
+    if isinstance(value, dict):
+        return {native_text(key): struct_value(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [struct_value(one) for one in value]
+    raise CelError(f"unsupported native conversion from {type_name(value)} to '*structpb.Value'")
+
+
+def _number(value: int) -> Json:
+    return float(value) if -_SAFE < value < _SAFE else str(int(value))
+
+
+def _present(value: Optional) -> Json:
+    if not value.present:
+        raise CelError("optional.none() dereference")
+    return struct_value(value.value)
+
+
+def _no_data(_: CelType) -> Json:
+    raise CelError("type conversion not supported for 'type'")
+
+
+def _time(value: Timestamp) -> str:
+    seconds, rest = divmod(value.nanoseconds, _SECOND)
+    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    return f"{time:%Y-%m-%dT%H:%M:%S}{_fraction(rest)}Z"
+
+
+def _decimal(nanoseconds: int) -> str:
+    seconds, rest = divmod(abs(nanoseconds), _SECOND)
+    return f"{'-' if nanoseconds < 0 else ''}{seconds}{_fraction(rest)}"
+
+
+def _fraction(nanoseconds: int) -> str:
+    """Return the part of a second in thousandths, millionths or billionths, as few as do."""
+    if not nanoseconds:
+        return ""
+    digits = f"{nanoseconds:09d}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    return f".{digits}"
+
+
+def _same(value: Json) -> Json:
+    return value
+
+
+_CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
+    {
+        str: _same,
+        bool: _same,
+        float: _same,
+        type(None): _same,
+        int: _number,
+        UInt: _number,
+        bytes: lambda value: base64.b64encode(value).decode(),
+        Timestamp: _time,
+        Duration: lambda value: f"{_decimal(value.nanoseconds)}s",
+        Optional: _present,
+        CelType: _no_data,
+    }
+)

@@ -130,3 +130,19 @@ def all_hold(conditions: Iterable[Program], values: Sequence[Any]) -> bool:
     if faults:
         raise EvaluationError("; ".join(faults))
     return True
+
+
+def annotation_texts(
+    programs: Mapping[str, Program], values: Sequence[Any], quote: str = "'"
+) -> dict[str, str]:
+    """Return the audit annotations that have a text; raises EvaluationError."""
+    found: dict[str, str] = {}
+    for key, program in programs.items():
+        try:
+            value = evaluate(program, values)
+        except EvaluationError as error:
+            place = f"auditAnnotation {quote}{key}{quote}"
+            raise EvaluationError(f"failed to evaluate {place}: {error}") from None
+        if value:
+            found[key] = value
+    return found

@@ -16,6 +16,7 @@ from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
     all_hold,
+    annotation_texts,
     evaluate,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
@@ -101,27 +102,14 @@ def _validated(policy: ValidatingPolicy, values: Sequence[Any]) -> Outcome:
             if evaluate(validation.test, values) is True:
                 continue
             message = validation.denial(index, values)
-            annotations = _annotations(policy, values)
+            annotations = annotation_texts(policy.annotations, values)
         except EvaluationError as error:
             return Outcome(RuleStatus.ERROR, f"error: {error}", properties=place)
         return Outcome(RuleStatus.FAIL, message, properties={**annotations, **place})
     try:
-        return passed("success")._replace(properties=_annotations(policy, values))
+        return passed("success")._replace(properties=annotation_texts(policy.annotations, values))
     except EvaluationError as error:
         return KIND.unevaluated(error)
-
-
-def _annotations(policy: ValidatingPolicy, values: Sequence[Any]) -> dict[str, str]:
-    """Return the audit annotations; raises EvaluationError."""
-    found: dict[str, str] = {}
-    for key, program in policy.annotations.items():
-        try:
-            value = evaluate(program, values)
-        except EvaluationError as error:
-            raise EvaluationError(f"failed to evaluate auditAnnotation '{key}': {error}") from None
-        if value:
-            found[key] = value
-    return found
 
 
 KIND = CelKind(

@@ -1,0 +1,172 @@
+"""GeneratingPolicies over objects, as `apply` evaluates them."""
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+
+NAMESPACE = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a, labels: {team: a}}
+"""
+HEAD = """
+apiVersion: policies.kyverno.io/v1
+kind: GeneratingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
+"""
+NAMESPACED = """
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedGeneratingPolicy
+metadata: {name: p, namespace: shop}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: %s}
+spec: {containers: [{name: web, image: nginx}]}
+"""
+MADE = "[{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}}]"
+GENERATED = ("p", "pass", "policy evaluated successfully")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what gives the rows of a policy, the objects it generates, and the diagnostics."""
+
+    def call(spec, resource=NAMESPACE, head=HEAD):
+        policy = tmp_path / "policy.yaml"
+        policy.write_text(head + spec)
+        given = tmp_path / "resources.yaml"
+        given.write_text(resource)
+        found = open_application(ApplyInputs(policies=(str(policy),), resources=(str(given),)))
+        results = [
+            result
+            for response in found.responses
+            for answer in response.responses
+            for result in answer.results
+        ]
+        rows = [(result.rule.name, result.status.value, result.message) for result in results]
+        return rows, [obj for result in results for obj in result.generated], found.diagnostics
+
+    return call
+
+
+def names(objects):
+    return [(obj["metadata"].get("namespace", ""), obj["metadata"]["name"]) for obj in objects]
+
+
+def test_an_expression_generates_what_it_applies(run):
+    rows, made, said = run(f"  generate: [{{expression: \"generator.Apply('ns', {MADE})\"}}]")
+    place = {"name": "made", "namespace": "ns"}
+    assert (rows, said) == ([GENERATED], ())
+    assert made == [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": place}]
+
+
+def test_its_value_does_not_count_and_each_call_does(run):
+    text = f"['x', 'y'].all(n, generator.apply(n, {MADE})) && false"
+    rows, made, _ = run(f'  generate: [{{expression: "{text}"}}]')
+    assert rows == [GENERATED]
+    assert names(made) == [("x", "made"), ("y", "made")]
+
+
+def test_lists_are_taken_apart_and_may_hold_objects_only(run):
+    text = "generator.Apply('ns', [{'kind': 'List', 'items': %s}])"
+    _, made, _ = run(f'  generate: [{{expression: "{text % MADE}"}}]')
+    assert names(made) == [("ns", "made")]
+    rows, made, _ = run(f'  generate: [{{expression: "{text % [1]}"}}]')
+    problem = "failed to generate resources: items member is not an object: map[string]interface {}"
+    assert (rows, made) == ([("p", "error", f"failed to evaluate policy: {problem}")], [])
+
+
+TEMPLATE = """
+  variables: [{name: of, expression: object.metadata.name}]
+  generate:
+  - template:
+      interpolate: cel
+      value: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: "(( variables.of ))-settings", namespace: (( variables.of ))}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: anywhere}
+"""
+
+
+def test_a_template_says_where_its_objects_go(run):
+    rows, made, _ = run(TEMPLATE)
+    assert rows == [GENERATED]
+    assert names(made) == [("team-a", "team-a-settings"), ("", "anywhere")]
+
+
+def test_an_error_forgets_what_was_generated_before(run):
+    later = f"[{{expression: \"generator.Apply('ns', {MADE})\"}}, {{expression: object.zzz == 1}}]"
+    rows, made, _ = run(f"  generate: {later}")
+    assert rows == [("p", "error", "failed to evaluate policy: no such key: zzz")]
+    assert made == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("object.metadata.name == 'team-a'", [GENERATED]),
+        ("object.metadata.name == 'b'", []),
+        ("object.zzz == 1", [("p", "error", "failed to evaluate policy: no such key: zzz")]),
+    ],
+)
+def test_conditions(run, condition, rows):
+    spec = f'  matchConditions: [{{name: c, expression: "{condition}"}}]\n'
+    assert run(f'{spec}  generate: [{{expression: "true"}}]')[0] == rows
+
+
+def test_an_annotation_that_has_no_value_is_an_error(run):
+    spec = "  auditAnnotations: [{key: k, valueExpression: string(object.zzz)}]\n"
+    problem = 'failed to evaluate auditAnnotation "k": no such key: zzz'
+    rows, _, _ = run(f'{spec}  generate: [{{expression: "true"}}]')
+    assert rows == [("p", "error", f"failed to evaluate policy: {problem}")]
+
+
+def test_a_namespaced_policy_generates_in_its_namespace_for_objects_there(run):
+    spec = f'  generate: [{{expression: "generator.Apply({MADE})"}}]'
+    rows, made, _ = run(spec, POD % "shop", NAMESPACED)
+    assert (rows, names(made)) == ([GENERATED], [("shop", "made")])
+    assert run(spec, POD % "elsewhere", NAMESPACED)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("namespace", "outcome"),
+    [
+        ("{name: made}", "pass"),
+        ("{name: made, namespace: shop}", "pass"),
+        ("{name: made, namespace: kube-system}", "error"),
+    ],
+)
+def test_a_namespaced_policy_may_not_generate_elsewhere(run, namespace, outcome):
+    value = f"{{apiVersion: v1, kind: ConfigMap, metadata: {namespace}}}"
+    rows, made, _ = run(
+        f'  generate: [{{template: {{value: "{value}"}}}}]', POD % "shop", NAMESPACED
+    )
+    assert rows[0][1] == outcome
+    assert names(made) == ([("shop", "made")] if outcome == "pass" else [])
+    if outcome == "error":
+        assert rows[0][2] == (
+            "failed to evaluate policy: cross-namespace generation denied: a policy in namespace "
+            '"shop" cannot generate resources into namespace "kube-system"'
+        )
+
+
+def test_what_does_not_compile_is_told_with_its_line(run):
+    rows, _, said = run("  generate: [{template: {interpolate: cel, value: 'a: (( 1 + ))'}}]")
+    assert rows == []
+    (problem,) = said
+    assert problem.code == "KV150"
+    assert 'line 1: invalid placeholder expression "1 +": ERROR: <input>:1:4:' in problem.message
