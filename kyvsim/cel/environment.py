@@ -69,6 +69,11 @@ class Environment(NamedTuple):
         """Return the environment with more variables."""
         return self._replace(variables=(*self.variables, *variables))
 
+    def with_library(self, library: Library) -> "Environment":
+        """Return the environment with a library's functions in place of those of their names."""
+        functions = {**self.functions, **{one.name: one for one in library.functions}}
+        return self._replace(functions=MappingProxyType(functions))
+
     def with_fields(self, type_name: str, fields: Mapping[str, CelType]) -> "Environment":
         """Return the environment with one typed object more, or with other fields for it."""
         return self._replace(fields=MappingProxyType({**self.fields, type_name: fields}))

@@ -24,6 +24,8 @@ from kyvsim.cel.kyverno import (
     NAMESPACED_RESOURCES,
     USERS,
 )
+from kyvsim.cel.kyverno.image_verification import UNKNOWN
+from kyvsim.cel.kyverno.images import IMAGES
 from kyvsim.cel.kyverno.random import random_library
 from kyvsim.cel.kyverno.time import time_library
 from kyvsim.cel.kyverno.users import SERVICE_ACCOUNT, SERVICE_ACCOUNT_FIELDS
@@ -63,7 +65,7 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
         "DeletingPolicy": PolicyEnvironment(stored=False, libraries=(CERTIFICATES,)),
         "ImageValidatingPolicy": PolicyEnvironment(
             stored=True,
-            libraries=(USERS,),
+            libraries=(USERS, UNKNOWN),
             exceptions=False,
             variables=(
                 ("images", map_of(STRING, list_of(STRING))),
@@ -101,6 +103,17 @@ def kyverno_environment(kind: str, clock: Clock, entropy: Entropy) -> Environmen
         checks_mixtures=not own.mixes_types,
         folds=own.stored,
     )
+
+
+def image_reference_environment() -> Environment:
+    """Return the environment of `matchImageReferences`, whose one variable is `ref`.
+
+    upstream: pkg/cel/compiler/env.go (NewMatchImageEnv)
+    """
+    left_out = {TWO_VARIABLES.name, AUTHORIZATION.name, LENIENT_OR_VALUE.name}
+    base = (one for one in (*KUBERNETES, *EXTENSIONS) if one.name not in left_out)
+    found = environment((*base, IMAGES))
+    return found._replace(variables=(("ref", STRING),), checks_literals=False, folds=False)
 
 
 def _libraries(

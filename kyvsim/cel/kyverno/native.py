@@ -43,14 +43,28 @@ _NAMES: MappingProxyType[type, str] = MappingProxyType(
 )
 
 
+def native_texts(value: Any) -> list[str]:
+    """Return a list of texts; raises CelError for a value of another type."""
+    if isinstance(value, list):
+        return [native_text(one) for one in value]
+    if value.__class__ is str:
+        raise CelError("unsupported native conversion from string to '[]string'")
+    if value.__class__ in {int, UInt}:
+        raise CelError(f"unsupported type conversion from '{type_name(value)}' to []string")
+    raise CelError(f"type conversion error from {_shown_type(value)} to '[]string'")
+
+
 def native_text(value: Any) -> str:
     """Return a text; raises CelError for a value of another type."""
     if value.__class__ is str:
         return str(value)
     if value.__class__ in {int, UInt}:
         raise CelError(f"unsupported type conversion from '{type_name(value)}' to string")
-    name = _NAMES.get(value.__class__, f"'{type_name(value)}'")
-    raise CelError(f"type conversion error from {name} to 'string'")
+    raise CelError(f"type conversion error from {_shown_type(value)} to 'string'")
+
+
+def _shown_type(value: Any) -> str:
+    return _NAMES.get(value.__class__, f"'{type_name(value)}'")
 
 
 def struct_value(value: Any) -> Json:

@@ -12,7 +12,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
 _GROUP = "policies.kyverno.io"
-_EVALUATED = ("ValidatingPolicy", "GeneratingPolicy")
+_EVALUATED = ("ValidatingPolicy", "GeneratingPolicy", "ImageValidatingPolicy")
 _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 

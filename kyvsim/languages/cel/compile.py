@@ -11,7 +11,11 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
-from kyvsim.languages.cel import generating_policy, validating_policy
+from kyvsim.languages.cel import (
+    generating_policy,
+    image_validating_policy,
+    validating_policy,
+)
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
@@ -21,7 +25,11 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
 from kyvsim.rules.protocol import CompiledBody, Outcome, failed
 
-KINDS: tuple[CelKind, ...] = (validating_policy.KIND, generating_policy.KIND)
+KINDS: tuple[CelKind, ...] = (
+    validating_policy.KIND,
+    generating_policy.KIND,
+    image_validating_policy.KIND,
+)
 _BY_NAME: Mapping[str, CelKind] = MappingProxyType(
     {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
 )
@@ -38,7 +46,8 @@ def compile_cel_policy(
         return None, (Diagnostic("KV151", Severity.ERROR, text, place),)
     compiled, problems = _lower(policy, options)
     if problems:
-        return None, tuple(_diagnostic(policy, one) for one in problems)
+        told = tuple(_diagnostic(policy, one) for one in problems)
+        return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, ()
 
 

@@ -21,6 +21,8 @@ class ExpressionProblem(NamedTuple):
     text: str
     message: str
     """Upstream's, with the lines that mark the place inside the expression."""
+    shown: tuple[Path, str] | None = None
+    """The field and the value that upstream names in its place."""
     variant: str = ""
     """The variant for controllers in which it stands; "" for the policy as it is written."""
     document: Document | None = None
@@ -41,13 +43,19 @@ class Compiler:
         """The variables of the environment that the expressions so far look at."""
         self._fields: dict[str, CelType] = {}
 
-    def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
+    def compile(
+        self,
+        text: str,
+        path: Path,
+        wanted: CelType = DYN,
+        shown: tuple[Path, str] | None = None,
+    ) -> Program | None:
         """Return a program, or None with a problem noted."""
         try:
             return self.program(text, wanted)
         except CompileError as error:
             message = error.listing or f"output is expected to be of type {wanted}"
-            self.problems.append(ExpressionProblem(path, text, message))
+            self.problems.append(ExpressionProblem(path, text, message, shown))
             return None
 
     def program(self, text: str, wanted: CelType = DYN) -> Program:

@@ -41,6 +41,8 @@ class CelKind(NamedTuple):
     """Whether `failurePolicy: Ignore` makes conditions that cannot be evaluated count as unmet."""
     weighs_exceptions: bool = False
     """Whether what is compiled asks for exceptions itself; else a full one stands for it."""
+    tells_faults: bool = False
+    """Whether what cannot be compiled is an error of each object, besides being told."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""
 

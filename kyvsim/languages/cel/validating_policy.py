@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
-from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
@@ -20,29 +19,12 @@ from kyvsim.languages.cel.expressions import (
     evaluate,
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
-
-
-class Validation(NamedTuple):
-    """One entry of `validations`."""
-
-    test: Program
-    message: str
-    message_expression: Program | None
-
-    def denial(self, index: int, values: Sequence[Any]) -> str:
-        """Return what is said where it is false."""
-        message = self.message
-        if self.message_expression is not None:
-            try:
-                message = str(evaluate(self.message_expression, values))
-            except EvaluationError as error:
-                message = f"failed to evaluate message expression: {error}"
-        return message or f"CEL expression validation failed at index {index}"
 
 
 class ValidatingPolicy(NamedTuple):
@@ -60,22 +42,16 @@ def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
-    validations: list[Validation] = []
-    for index, entry in enumerate(spec.get("validations") or ()):
-        place = (*_SPEC, "validations", index)
-        test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
-        computed = compiler.text(
-            entry.get("messageExpression") or "", (*place, "messageExpression")
-        )
-        if test is not None:
-            validations.append(Validation(test, entry.get("message") or "", computed))
+    validations = compile_validations(
+        compiler, spec.get("validations") or (), (*_SPEC, "validations")
+    )
     annotations = compiler.annotations(
         spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
     )
     found = ValidatingPolicy(
         RequestValues(part, variables),
         conditions,
-        tuple(validations),
+        validations,
         annotations,
         spec.get("failurePolicy") == "Ignore",
     )

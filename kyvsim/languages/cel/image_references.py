@@ -1,0 +1,49 @@
+"""`matchImageReferences`: which images a policy is about.
+
+Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go), pkg/cel/matching/image.go.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import CompileError, compile_expression
+from kyvsim.cel.kyverno.environments import image_reference_environment
+from kyvsim.cel.types import BOOL
+from kyvsim.kube.globs import GlobError, compile_glob
+from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.expressions import ExpressionProblem
+from kyvsim.model.source import Path
+
+_Test = Callable[[str], Any]
+
+
+class ImageReferences(NamedTuple):
+    """The entries ready to run."""
+
+    tests: tuple[_Test, ...]
+
+    def take(self, image: str) -> bool:
+        """Return whether an image is one of them; with no entry all are. Raises CelError."""
+        return not self.tests or any(test(image) for test in self.tests)
+
+
+def compile_references(
+    entries: Sequence[Json], path: Path, problems: list[ExpressionProblem]
+) -> ImageReferences:
+    """Return the entries compiled; what is wrong with them is added to `problems`."""
+    tests: list[_Test] = []
+    for index, entry in enumerate(entries):
+        field = "glob" if entry.get("glob") else "expression"
+        text = entry.get(field) or ""
+        try:
+            tests.append(compile_glob(text).fullmatch if field == "glob" else _asked(text))
+        except (GlobError, CompileError) as error:
+            shown = getattr(error, "listing", str(error))
+            message = shown or "output is expected to be of type bool"
+            problems.append(ExpressionProblem((*path, index, field), text, message))
+    return ImageReferences(tuple(tests))
+
+
+def _asked(text: str) -> _Test:
+    program = compile_expression(text, image_reference_environment(), BOOL)
+    return lambda image: program.evaluate((image,))

@@ -1,0 +1,281 @@
+"""ImageValidatingPolicy and NamespacedImageValidatingPolicy of `policies.kyverno.io`.
+
+Images are found, chosen and looked at for a digest; then their data are fetched, which here is
+what a context file gives; then validations see them. No signature is ever verified, so a policy
+that wants images to be verified passes only where it takes none. What cannot be compiled is an
+error of every object that the policy matches, besides a remark.
+
+Source of the rules: upstream pkg/image/verification/evaluator (compiler.go, policy.go),
+pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler/images.go.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import CelError, Program
+from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
+from kyvsim.cel.kyverno.images import parse_image
+from kyvsim.cel.kyverno.native import native_texts
+from kyvsim.kube.discovery import KindTable, plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel.autogen import variants
+from kyvsim.languages.cel.compile_errors import listed
+from kyvsim.languages.cel.exceptions import (
+    CompiledExceptions,
+    Matched,
+    compile_exceptions,
+    excepted,
+    noted,
+)
+from kyvsim.languages.cel.expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    annotation_texts,
+    evaluate,
+)
+from kyvsim.languages.cel.image_attestors import AttestorPrograms, Attestors, compile_attestors
+from kyvsim.languages.cel.image_references import ImageReferences, compile_references
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.validations import Validation, compile_validations
+from kyvsim.languages.cel.values import RequestValues
+from kyvsim.model.result import Phase, RuleStatus, Stage
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
+
+_SPEC = ("spec",)
+_IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
+_POD_SPECS: Mapping[tuple[str, str, str], str] = MappingProxyType(
+    {
+        ("", "v1", "pods"): "spec",
+        **{
+            ("apps", "v1", name): "spec.template.spec"
+            for name in ("deployments", "statefulsets", "daemonsets", "replicasets")
+        },
+        ("batch", "v1", "jobs"): "spec.template.spec",
+        ("batch", "v1", "cronjobs"): "spec.jobTemplate.spec.template.spec",
+    }
+)
+"""Where the Pod's specification stands in resources whose images are found without being told."""
+_UNBOUND = ("images", "attestors", "attestations")
+"""What conditions may name and cannot read."""
+
+
+class ImageValidatingPolicy(NamedTuple):
+    """A policy, or one of its variants, as programs."""
+
+    values: RequestValues
+    kinds: KindTable
+    conditions: tuple[Program, ...]
+    unbound: str
+    """A variable that conditions read and that has no value yet; "" for none."""
+    exceptions: CompiledExceptions | None
+    references: ImageReferences
+    extractors: Mapping[str, Mapping[str, Program]]
+    """What finds images, by the name of their list: first by where the Pod is, "" for no Pod."""
+    attestors: AttestorPrograms
+    attestations: Mapping[str, str]
+    validations: tuple[Validation, ...]
+    annotations: Mapping[str, Program]
+    ignores_faults: bool
+    verifies_digests: bool
+    requires_verification: bool
+
+
+def _compile(part: PolicyPart) -> CompiledBody:
+    spec, compiler = part.spec, part.compiler
+    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    references = compile_references(
+        spec.get("matchImageReferences") or (), (*_SPEC, "matchImageReferences"), compiler.problems
+    )
+    attestations = {one["name"]: one["name"] for one in spec.get("attestations") or ()}
+    given: dict[str, Mapping[str, Any]] = {}
+    compiler.env = compiler.env.with_library(
+        image_verification(ImageFacts(references.take, attestations, given.get))
+    )
+    extractors = _extractors(spec, compiler)
+    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    attestors = compile_attestors(spec.get("attestors") or (), (*_SPEC, "attestors"), compiler)
+    wanted = spec.get("validationConfigurations") or {}
+    policy = ImageValidatingPolicy(
+        values=RequestValues(part, variables),
+        kinds=part.options.kinds,
+        conditions=tuple(one for one in conditions if not one.reads.intersection(_UNBOUND)),
+        unbound=next((name for one in conditions for name in _UNBOUND if name in one.reads), ""),
+        exceptions=compile_exceptions(part, ignorable=True),
+        references=references,
+        extractors=extractors,
+        attestors=attestors,
+        attestations=attestations,
+        validations=compile_validations(
+            compiler, spec.get("validations") or (), (*_SPEC, "validations")
+        ),
+        annotations=compiler.annotations(
+            spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
+        ),
+        ignores_faults=spec.get("failurePolicy") == "Ignore",
+        verifies_digests=wanted.get("verifyDigest") is not False,
+        requires_verification=wanted.get("required") is not False,
+    )
+    return _broken(policy, compiler.problems) if compiler.problems else _body(policy, given)
+
+
+def _extractors(
+    spec: Mapping[str, Json], compiler: Compiler
+) -> Mapping[str, Mapping[str, Program]]:
+    own: dict[str, Program] = {}
+    for index, entry in enumerate(spec.get("images") or ()):
+        place = (*_SPEC, "images", index, "expression")
+        program = compiler.compile(entry["expression"], place)
+        if program is not None and not _may_be_texts(program):
+            text = "output is expected to be of type list"
+            compiler.problems.append(ExpressionProblem(place, entry["expression"], text))
+        elif program is not None:
+            own[entry["name"]] = program
+    found: dict[str, Mapping[str, Program]] = {"": own}
+    for where in dict.fromkeys(_POD_SPECS.values()):
+        found[where] = {
+            **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
+            **own,
+        }
+    return found
+
+
+def _may_be_texts(program: Program) -> bool:
+    kind = program.type
+    return kind.kind == "dyn" or (
+        kind.kind == "list" and kind.parameters[0].kind in {"string", "dyn"}
+    )
+
+
+def _images_in(where: str, name: str) -> str:
+    owner = f"(object != null ? object : oldObject).{where}"
+    return f"{owner}.?{name}.orValue([]).map(e, e.image)"
+
+
+def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
+    """Return where the request's object has the specification of a Pod; "" where nowhere."""
+    key = object_key(evaluation.request.subject)
+    group, version = split_api_version(key.api_version)
+    return _POD_SPECS.get((group, version, plural(group, key.kind, kinds)), "")
+
+
+def _broken(policy: ImageValidatingPolicy, problems: Sequence[ExpressionProblem]) -> CompiledBody:
+    """Return the body of a policy that cannot be compiled, which upstream finds out each time."""
+
+    def run(evaluation: Evaluation) -> Outcome:
+        found = _pod_spec(evaluation, policy.kinds)
+        text = listed(problems, {"images": len(_IMAGE_LISTS) if found else 0})
+        return _error(f"failed to compile policy: {text}")
+
+    return run
+
+
+def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) -> CompiledBody:
+    def run(evaluation: Evaluation) -> Outcome | None:
+        images = evaluation.scope.outside.images
+        given.clear()
+        given.update(images)
+        values = policy.values.of(evaluation)
+        try:
+            if not _conditions_hold(policy, values):
+                return None
+            matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
+            if matched.counting:
+                return excepted(matched)._replace(phase=Phase.VALIDATE)
+            found = _found(policy, _pod_spec(evaluation, policy.kinds), values)
+            return noted(_judged(policy, found, images, evaluation), matched)
+        except (EvaluationError, CelError) as error:
+            return _unevaluated(error)
+
+    return run
+
+
+def _conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
+    """Return whether every condition holds; raises EvaluationError unless faults are ignored."""
+    try:
+        holds = all_hold(policy.conditions, values)
+    except EvaluationError:
+        if not policy.ignores_faults:
+            raise
+        return False
+    if holds and policy.unbound and not policy.ignores_faults:
+        raise EvaluationError(f"no such attribute(s): {policy.unbound}")
+    return holds and not policy.unbound
+
+
+def _found(
+    policy: ImageValidatingPolicy, pod_spec: str, values: Sequence[Any]
+) -> Mapping[str, list[str]]:
+    """Return the images that the policy takes, by the names of their lists."""
+    everything = {
+        name: native_texts(evaluate(program, values))
+        for name, program in policy.extractors[pod_spec].items()
+    }
+    return {
+        name: [image for image in images if policy.references.take(image)]
+        for name, images in everything.items()
+    }
+
+
+def _judged(
+    policy: ImageValidatingPolicy,
+    found: Mapping[str, list[str]],
+    known: Mapping[str, Json],
+    evaluation: Evaluation,
+) -> Outcome:
+    images = [image for one in found.values() for image in one]
+    if policy.verifies_digests:
+        without = _without_digest(images)
+        if without:
+            return failed(f"image {without} does not have a digest")
+    unknown = next((image for image in images if image not in known), "")
+    if unknown:
+        raise EvaluationError(unfetched(unknown))
+    attestors = Attestors(policy.attestors)
+    values = policy.values.of(
+        evaluation, images=found, attestors=attestors, attestations=policy.attestations
+    )
+    attestors.see(values)
+    for index, validation in enumerate(policy.validations):
+        if evaluate(validation.test, values) is not True:
+            message = validation.denial(index, values)
+            return failed(message)._replace(properties=annotation_texts(policy.annotations, values))
+    properties = annotation_texts(policy.annotations, values)
+    if policy.requires_verification and images:
+        missing = "no policy performed a signature or attestation check on it"
+        message = f"image {images[0]} is not verified: {missing}"
+        return failed(message)._replace(properties=properties)
+    return passed("success")._replace(properties=properties)
+
+
+def _without_digest(images: Iterable[str]) -> str:
+    for image in images:
+        try:
+            found = parse_image(image)
+        except CelError as error:
+            text = f"failed to parse image reference {image}: {error}"
+            raise EvaluationError(text) from None
+        if not found.digest:
+            return image
+    return ""
+
+
+def _unevaluated(error: Exception) -> Outcome:
+    return _error(f"failed to evaluate policy: {error}")
+
+
+def _error(message: str) -> Outcome:
+    return Outcome(RuleStatus.ERROR, message, rule_name="evaluation")
+
+
+KIND = CelKind(
+    "ImageValidatingPolicy",
+    Stage.CEL_VERIFY_IMAGES,
+    _compile,
+    variants=variants,
+    weighs_exceptions=True,
+    tells_faults=True,
+)
