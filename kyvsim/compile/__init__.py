@@ -1,7 +1,7 @@
 """Policy → CompiledPolicy: derived rules, closures and the index by kind."""
 
 from kyvsim.compile.checks import check_policy
-from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.doubts import doubts_about
 from kyvsim.compile.exceptions import declare_exceptions
 from kyvsim.compile.options import CompileOptions, Model
@@ -18,6 +18,7 @@ __all__ = [
     "CompiledRule",
     "Model",
     "PolicySet",
+    "Properties",
     "Step",
     "compile_checked",
     "declare_exceptions",

@@ -1,6 +1,6 @@
 """Policies as the engine runs them: closures in place of expressions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kyvsim.conditions import ConditionsResult
@@ -25,6 +25,14 @@ class CompiledException(NamedTuple):
     """The controls of Pod security that it lets pass; () where it lets everything pass."""
 
 
+class Properties(NamedTuple):
+    """What reports tell besides the message of a rule."""
+
+    template: Template
+    written: Mapping[str, Json]
+    """What they tell where its variables have no value."""
+
+
 class CompiledRule(NamedTuple):
     """One rule, ready to run."""
 
@@ -43,10 +51,12 @@ class CompiledRule(NamedTuple):
     body: CompiledBody
     tolerates_violations: bool
     """Whether an UPDATE may keep a violation that the old object had already."""
-    properties: Template | None = None
+    properties: Properties | None = None
     """What reports tell besides the message, where the rule says it."""
     later: bool = False
     """Whether it is looked at when the request's object is in the cluster already."""
+    included: Callable[[], Predicate] | None = None
+    """Compiles what its match block says alone; None where it excludes nothing."""
     unmatched: Outcome | None = None
     """What is said of objects that it does not match."""
 

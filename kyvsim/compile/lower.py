@@ -1,16 +1,17 @@
 """One rule → closures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeAlias
 
-from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.compiled import CompiledRule, Properties
 from kyvsim.compile.exceptions import attach_exceptions
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import compile_template
-from kyvsim.match import compile_rule_match, kinds_of_block
+from kyvsim.expr import Environment, compile_template
+from kyvsim.kube.objects import Json
+from kyvsim.match import Predicate, compile_rule_match, kinds_of_block
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
 from kyvsim.rules import rule_types_of
@@ -96,11 +97,18 @@ def _lower(
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=body,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
-        properties=compile_template(data["reportProperties"], environment)
-        if data.get("reportProperties")
-        else None,
+        properties=_compile_properties(data.get("reportProperties"), environment),
+        included=_included(policy, data) if data.get("exclude") else None,
         later=rule.generates or rule.mutates_existing,
     )
+
+
+def _compile_properties(written: Json, environment: Environment) -> Properties | None:
+    return Properties(compile_template(written, environment), written) if written else None
+
+
+def _included(policy: Policy, data: Mapping[str, Json]) -> Callable[[], Predicate]:
+    return lambda: compile_rule_match(data.get("match"), None, _namespace_of(policy))
 
 
 def _namespace_of(policy: Policy) -> str:

@@ -6,10 +6,10 @@ Source of the rules: upstream pkg/engine/engine.go and, for generate, pkg/engine
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledRule
+from kyvsim.compile import CompiledRule, Properties
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError, SubstitutionError, Template
+from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -58,17 +58,17 @@ def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
     outcome = _judged(rule, given)
     if outcome is None or rule.properties is None:
         return outcome
-    written = _rendered(rule.properties, rule, given.scope)
+    written = _rendered(rule.properties, given.scope)
     return outcome._replace(properties={**written, **outcome.properties})
 
 
-def _rendered(template: Template, rule: CompiledRule, scope: JSONContext) -> Mapping[str, str]:
+def _rendered(properties: Properties, scope: JSONContext) -> Mapping[str, str]:
     """Return the properties that a rule wants reports to tell; as written where that fails."""
     try:
-        properties: Mapping[str, Json] = template.render(scope)
+        found: Mapping[str, Json] = properties.template.render(scope)
     except (SubstitutionError, QueryError):
-        properties = rule.rule.data["reportProperties"]
-    return {name: str(value) for name, value in properties.items()}
+        found = properties.written
+    return {name: str(value) for name, value in found.items()}
 
 
 def _judged(rule: CompiledRule, given: RuleInput) -> Outcome | None:

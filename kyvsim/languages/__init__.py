@@ -13,6 +13,7 @@ from kyvsim.languages.policies import (
     compile_policies,
     language_of,
     lint_policy,
+    needs_request,
 )
 from kyvsim.languages.unknown_resources import unknown_resources
 
@@ -25,5 +26,6 @@ __all__ = [
     "is_cel_policy",
     "language_of",
     "lint_policy",
+    "needs_request",
     "unknown_resources",
 ]

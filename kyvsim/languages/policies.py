@@ -61,6 +61,11 @@ def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tup
     return index_policies(compiled), tuple(diagnostics)
 
 
+def needs_request(policy: Policy) -> bool:
+    """Return whether something of a policy is only known where there is a request."""
+    return language_of(policy).needs_request(policy)
+
+
 def lint_policy(policy: Policy, options: CompileOptions) -> Told:
     """Return everything that can be said of a policy by itself."""
     return language_of(policy).lint(policy, options)

@@ -25,5 +25,7 @@ class Language(NamedTuple):
     """Checks and compiles a policy; None where it cannot be used, with what is wrong with it."""
     lint: Callable[[Policy, CompileOptions], Told]
     """Returns everything that can be said of a policy by itself."""
+    needs_request: Callable[[Policy], bool]
+    """Returns whether something of a policy is only known where there is a request."""
     derive: Callable[[Policy], tuple[Rule, ...]]
     """Returns the rules of a policy with those that are derived from them."""

@@ -100,8 +100,6 @@ class Generation(NamedTuple):
     """Whether it makes something for what was there before the policy."""
     orphans: bool
     """Whether what was made stays when the policy goes."""
-    settings: Mapping[str, Json] = _NOTHING
-    """What the policy says of later changes, as written."""
 
     @property
     def patterns(self) -> tuple[GeneratePattern, ...]:
@@ -123,8 +121,12 @@ class RuleFacts(NamedTuple):
     image_actions: tuple[str, ...] = ()
     """The failure actions that entries for images name."""
     generation: Generation | None = None
+    upkeep: Mapping[str, Json] = _NOTHING
+    """What is said about later changes of what it generates, by the names of the settings."""
     targets: tuple[Target, ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
+    patches_elements: bool = False
+    """Whether it patches once for each element of a list."""
     mutates_on_update: bool = False
     """Whether it asks for them to be changed when its policy comes or changes."""
     runs_on_policy_update: bool = False

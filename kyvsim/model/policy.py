@@ -10,8 +10,6 @@ from kyvsim.model.source import Document, Path
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 """What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
 
-_UPKEEP = ("synchronize", "orphanDownstreamOnPolicyDelete")
-
 
 class Rule(NamedTuple):
     """One rule of a policy, as written or as autogen derived it."""
@@ -27,19 +25,6 @@ class Rule(NamedTuple):
     def generates(self) -> bool:
         """Whether the background controller creates objects for it."""
         return self.facts.generation is not None
-
-    @property
-    def upkeep(self) -> dict[str, Json]:
-        """What is said about later changes of what it generates, by the names of the settings.
-
-        Policies in CEL say it once for all that they generate, under `evaluation`.
-        """
-        entries = self.data.get("generate")
-        said: Mapping[str, Json] = entries or {}
-        if entries.__class__ is list:
-            evaluation = self.data.get("evaluation") or {}
-            said = {name: (evaluation.get(name) or {}).get("enabled") for name in _UPKEEP}
-        return {name: said[name] for name in _UPKEEP if said.get(name) is not None}
 
     @property
     def mutates_existing(self) -> bool:
@@ -64,6 +49,10 @@ class Policy(NamedTuple):
     def key(self) -> str:
         """Name as shown: `namespace/name` for a namespaced policy."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def says(self, other: "Policy") -> bool:
+        """Return whether another policy says the same, wherever it stands."""
+        return self.spec == other.spec
 
     @property
     def background(self) -> bool:

@@ -45,14 +45,8 @@ def passed_rules(answer: PolicyResponse) -> list[str]:
 def generated(response: EngineResponse) -> Iterator[Change]:
     """Yield the objects created for the trigger."""
     for policy, result in _results(response):
-        settings = _settings(policy, result) if result.generated else {}
         for obj in result.generated:
-            yield Change(policy, result.rule.name, obj, settings=settings)
-
-
-def _settings(policy: Policy, result: RuleResult) -> dict[str, Json]:
-    applied = policy.spec.get("useServerSideApply")
-    return result.rule.upkeep | ({} if applied is None else {"useServerSideApply": applied})
+            yield Change(policy, result.rule.name, obj, settings=result.rule.facts.upkeep)
 
 
 def patched_targets(response: EngineResponse) -> Iterator[Change]:

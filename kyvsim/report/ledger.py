@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json
 from kyvsim.kube.pod_references import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
@@ -73,6 +73,7 @@ def _idle_generate_rules(response: EngineResponse) -> Iterator[tuple[str, str]]:
         for result in answer.results:
             ending = _ENDINGS.get(result.status)
             if ending:
-                kind = text_field(result.rule.data.get("generate"), "kind")
+                generation = result.rule.facts.generation
+                kind = generation.whole.kind if generation else ""
                 rule = f"policy {answer.policy.key}, rule {result.rule.name}"
                 yield kind, f"{rule} {ending}: {result.message}"

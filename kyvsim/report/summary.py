@@ -1,11 +1,12 @@
 """Counting results: which status a result has in reports, and how many there are of each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
+from kyvsim.model.facts import Override, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 
@@ -120,37 +121,31 @@ def is_audit(answer: PolicyResponse, labels: Mapping[str, Json]) -> bool:
     The first rule that sets an action decides, then the policy's overrides, then its own action.
     upstream: pkg/engine/api/engineresponse.go `GetValidationFailureAction`
     """
-    spec = answer.policy.spec
+    policy = answer.policy
     namespace = object_key(answer.object).namespace
-    rules = spec.get("rules")
-    actions = (_rule_action(rule, namespace, labels) for rule in _list(rules))
+    actions = (_rule_action(rule.facts, namespace, labels) for rule in policy.rules)
     action = next((found for found in actions if found), "")
-    action = action or _override(spec.get("validationFailureActionOverrides"), namespace, labels)
-    return not _enforces(action or spec.get("validationFailureAction"))
+    action = action or _override(policy.facts.action.overrides, namespace, labels)
+    return not _enforces(action or policy.facts.action.own)
 
 
-def _rule_action(rule: Json, namespace: str, labels: Mapping[str, Json]) -> str:
-    validate = rule.get("validate")
-    if validate.__class__ is dict:
-        found = _override(validate.get("failureActionOverrides"), namespace, labels)
-        return found or str(validate.get("failureAction") or "")
-    images = [image.get("failureAction") for image in _list(rule.get("verifyImages"))]
-    named = [str(action) for action in images if action]
-    return next((action for action in named if _enforces(action)), named[0] if named else "")
+def _rule_action(facts: RuleFacts, namespace: str, labels: Mapping[str, Json]) -> str:
+    own, overrides = facts.action
+    images = facts.image_actions
+    enforcing = next((action for action in images if _enforces(action)), "")
+    return _override(overrides, namespace, labels) or own or enforcing or "".join(images[:1])
 
 
-def _override(overrides: Json, namespace: str, labels: Mapping[str, Json]) -> str:
+def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str, Json]) -> str:
     """Return the action of the first override that fits the namespace, or ""."""
-    for override in _list(overrides):
-        action = str(override.get("action") or "")
-        if action.lower() not in {"audit", "enforce"}:
+    for override in overrides:
+        if override.action.lower() not in {"audit", "enforce"}:
             continue
-        namespaces = override.get("namespaces")
-        in_namespaces = namespaces is None or any(
-            matches(str(pattern), namespace) for pattern in namespaces
+        in_namespaces = override.namespaces is None or any(
+            matches(pattern, namespace) for pattern in override.namespaces
         )
-        if in_namespaces and _selects(override.get("namespaceSelector"), labels):
-            return action
+        if in_namespaces and _selects(override.selector, labels):
+            return override.action
     return ""
 
 
@@ -163,9 +158,5 @@ def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
         return False
 
 
-def _enforces(action: Json) -> bool:
-    return str(action or "").lower() == "enforce"
-
-
-def _list(value: Json) -> list[Json]:
-    return value if value.__class__ is list else []
+def _enforces(action: str) -> bool:
+    return action.lower() == "enforce"

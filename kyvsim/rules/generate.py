@@ -171,9 +171,9 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json])
         synchronizes=bool(written.get("synchronize")),
         looks_back=bool(spec.get("generateExisting") if asked is None else asked),
         orphans=bool(written.get("orphanDownstreamOnPolicyDelete")),
-        settings={name: value for name, value in said.items() if value is not None},
     )
-    return facts._replace(generation=generation)
+    upkeep = {name: value for name, value in said.items() if value is not None}
+    return facts._replace(generation=generation, upkeep=upkeep)
 
 
 def _pattern_facts(written: Mapping[str, Json]) -> GeneratePattern:

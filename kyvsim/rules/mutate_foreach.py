@@ -3,12 +3,13 @@
 Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.rules.carried import nested
@@ -167,6 +168,10 @@ def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
             return
 
 
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
+    return facts._replace(patches_elements=bool(rule["mutate"]["foreach"]))
+
+
 RULE_TYPE = RuleType(
     ("mutate", "foreach"),
     Phase.MUTATE,
@@ -176,4 +181,5 @@ RULE_TYPE = RuleType(
     problems=_problems,
     idle=empty([], "foreach", NOTHING_CHANGED),
     patterns=_patterns,
+    facts=_facts,
 )

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from kyvsim.compile import CompiledRule
 from kyvsim.engine.policy import open_request
-from kyvsim.match import compile_rule_match
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult
 from kyvsim.suite.run import Answers
@@ -38,13 +37,11 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
     if opened is None:
         return NOTHING_TO_CHECK
     excluded = False
-    namespace = (policy.namespace or "default") if policy.kind == "Policy" else ""
     for rule in rules:
         if rule.matches(opened.facts):
             return NOTHING_TO_CHECK
-        if rule.rule.data.get("exclude") and not excluded:
-            matches = compile_rule_match(rule.rule.data.get("match"), None, namespace)
-            excluded = matches(opened.facts)
+        if rule.included is not None and not excluded:
+            excluded = rule.included()(opened.facts)
     return EXCLUDED if excluded else NO_MATCH
 
 

@@ -5,9 +5,10 @@ Everything but their names is loaded when a policy of them is compiled.
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.facts import rule_facts
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.model.facts import PolicyFacts, RuleFacts
+from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
@@ -17,7 +18,7 @@ _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
-    return whole_policy(data, document, PolicyFacts(f"{_GROUP}/v1"), RuleFacts()), ()
+    return whole_policy(data, document, PolicyFacts(f"{_GROUP}/v1"), rule_facts(data["spec"])), ()
 
 
 def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
@@ -38,6 +39,7 @@ LANGUAGE = Language(
     read=_read,
     compile=_compile,
     lint=lambda policy, options: _compile(policy, options)[1],
+    needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )
 

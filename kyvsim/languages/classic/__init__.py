@@ -7,6 +7,7 @@ from kyvsim.compile import compile_checked
 from kyvsim.compile.autogen import compute_rules
 from kyvsim.compile.lint import lint_policy
 from kyvsim.languages.classic.read import read
+from kyvsim.languages.classic.requests import needs_request
 from kyvsim.languages.protocol import Language
 
 LANGUAGE = Language(
@@ -18,6 +19,7 @@ LANGUAGE = Language(
     read=read,
     compile=compile_checked,
     lint=lint_policy,
+    needs_request=needs_request,
     derive=lambda policy: compute_rules(policy).every,
 )
 

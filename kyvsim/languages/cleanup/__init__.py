@@ -46,6 +46,7 @@ LANGUAGE = Language(
     read=_read,
     compile=_compile,
     lint=_lint,
+    needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )
 

@@ -4,11 +4,12 @@ Source of the rules: upstream pkg/background/generate (generator.go, data.go, cl
 source.go).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation
@@ -35,7 +36,8 @@ class Owner(NamedTuple):
     @property
     def synchronizes(self) -> bool:
         """Whether what is there already is made what the rule wants."""
-        return bool(self.rule.data["generate"].get("synchronize"))
+        generation = self.rule.facts.generation
+        return generation is not None and generation.synchronizes
 
     @property
     def name(self) -> str:
@@ -77,7 +79,7 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
 
 def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
     client = owner.client("synchronize", parts)
-    if owner.policy.spec.get("useServerSideApply"):
+    if owner.policy.facts.applies_server_side:
         applied = merge_patch(live, owned)
         return client.send(
             ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
@@ -162,17 +164,16 @@ def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> I
 
 def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
     """Give apiVersion and kind of what a rule generates, pattern by pattern."""
-    generate = rule.data["generate"]
-    for pattern in generate.get("foreach") or (generate,):
-        yield from kinds_of_pattern(pattern)
+    generation = rule.facts.generation
+    for pattern in generation.patterns if generation else ():
+        yield from _kinds_of_pattern(pattern)
 
 
-def kinds_of_pattern(pattern: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
-    """Give apiVersion and kind of what a pattern makes."""
-    if pattern.get("kind"):
-        yield text_field(pattern, "apiVersion"), text_field(pattern, "kind")
+def _kinds_of_pattern(pattern: GeneratePattern) -> Iterator[tuple[str, str]]:
+    if pattern.kind:
+        yield pattern.api_version, pattern.kind
         return
-    for text in (pattern.get("cloneList") or {}).get("kinds") or ():
+    for text in pattern.clone_kinds:
         selector = parse_kind_selector(text)
         group = "" if selector.group == "*" else f"{selector.group}/"
         yield f"{group}{selector.version}", selector.kind

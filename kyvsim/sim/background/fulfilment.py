@@ -21,7 +21,8 @@ _NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
 
 def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
     """Write what is wanted; outside a loop, that something is not found is no failure."""
-    loops = bool(owner.rule.data["generate"].get("foreach"))
+    generation = owner.rule.facts.generation
+    loops = generation is not None and bool(generation.loops)
     problems: list[Obstacle] = []
     created: list[Json] = []
     for wish in wishes:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.compile.checks.allowed_variables import invalid_variables
-from kyvsim.compile.checks.refusal import rules_under_check
-from kyvsim.compile.checks.user_variables import user_dependencies
 from kyvsim.kube.objects import Json, labels, metadata, text_field
+from kyvsim.languages import needs_request
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.background.downstreams import kinds_of
 from kyvsim.sim.background.existing_triggers import existing_generation, existing_mutations
@@ -49,7 +47,7 @@ def start_policy_controller(kyverno: Kyverno) -> None:
 
 
 def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
-    if not _works_in_background(policy, kyverno) or (before and before.spec == policy.spec):
+    if not _works_in_background(policy, kyverno) or (before and before.says(policy)):
         return
     if before is not None:
         names = {rule.name for rule in policy.rules}
@@ -71,16 +69,9 @@ def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
     mutates = any(rule.mutates_existing for rule in policy.rules)
     if not mutates and not any(rule.generates for rule in policy.rules):
         return False
-    if any(True for _ in user_dependencies(policy)):
+    if needs_request(policy):
         return False
-    if any(_has_problem(policy)):
-        return False
-    return not mutates or not _is_young(policy, kyverno) or _mutates_on_update(policy)
-
-
-def _has_problem(policy: Policy) -> Iterator[bool]:
-    for subject in rules_under_check(policy):
-        yield from (True for _ in invalid_variables(subject, background=True))
+    return not mutates or not _is_young(policy, kyverno) or policy.facts.mutates_on_update
 
 
 def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
@@ -90,13 +81,6 @@ def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
     if not created:
         return True
     return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > parts.clock.now()
-
-
-def _mutates_on_update(policy: Policy) -> bool:
-    asked = [(rule.data.get("mutate") or {}) for rule in policy.rules]
-    return any(one.get("mutateExistingOnPolicyUpdate") is True for one in asked) or bool(
-        policy.spec.get("mutateExistingOnPolicyUpdate")
-    )
 
 
 def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
@@ -111,14 +95,13 @@ def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[Work]:
     """Give the work that makes objects of synchronized data what the policy says now."""
     contexts: list[Json] = []
     for rule in policy.rules:
-        generate = rule.data.get("generate") or {}
-        if not generate.get("synchronize"):
+        generation = rule.facts.generation
+        if generation is None or not generation.synchronizes:
             continue
-        patterns = (generate, *(generate.get("foreach") or ()))
-        for pattern in patterns:
-            if pattern.get("data") is None:
+        for pattern in (generation.whole, *(generation.loops or ())):
+            if not pattern.has_data:
                 continue
-            kind = text_field(pattern, "apiVersion"), text_field(pattern, "kind")
+            kind = pattern.api_version, pattern.kind
             contexts += (
                 rule_context(rule.name, trigger_from_labels(labels(obj)))
                 for obj in _generated(policy, rule, [kind], kyverno)
@@ -143,8 +126,8 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
     contexts: list[Json] = []
     generated: list[Json] = []
     for rule in rules:
-        generate = rule.data.get("generate") or {}
-        if not generate.get("synchronize") or generate.get("orphanDownstreamOnPolicyDelete"):
+        generation = rule.facts.generation
+        if generation is None or not generation.synchronizes or generation.orphans:
             continue
         for obj in _generated(policy, rule, kinds_of(rule), kyverno):
             trigger = trigger_from_labels(labels(obj))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.sim.server import Store
 
@@ -49,9 +49,8 @@ class ServedKinds:
 
 def _named(policy: Policy) -> Iterable[tuple[str, str]]:
     for rule in policy.rules:
-        for target in (rule.data.get("mutate") or {}).get("targets") or ():
-            kind = text_field(target, "kind").partition("/")[0]
-            yield text_field(target, "apiVersion"), kind
+        for target in rule.facts.targets:
+            yield target.api_version, target.kind.partition("/")[0]
 
 
 def _is_served(pair: tuple[str, str], store: Store) -> bool:

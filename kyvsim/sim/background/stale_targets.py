@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json, labels
+from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.policy import Policy
 from kyvsim.sim.background.ownership import LABEL, selected
 from kyvsim.sim.kyverno.users import BACKGROUND
@@ -14,7 +15,6 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Purpose
 from kyvsim.sim.server.metadata import with_metadata
 
-_TARGET = ("apiVersion", "kind", "namespace", "name")
 _OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
 
 
@@ -39,26 +39,26 @@ def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:
 
 def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
     """Give rules with a kind of which they generated what they do not any more."""
-    now = {rule.name: rule.data.get("generate") or {} for rule in policy.rules}
+    now = {rule.name: rule.facts.generation for rule in policy.rules}
     for rule in before.rules:
-        old, new = rule.data.get("generate") or {}, now.get(rule.name) or {}
-        if not old or not new:
+        old, new = rule.facts.generation, now.get(rule.name)
+        if old is None or new is None:
             continue
-        pairs = [(old, new)]
+        pairs = [(old.whole, new.whole)]
         pairs += [
             (one, other)
-            for one in old.get("foreach") or ()
-            for other in new.get("foreach") or ()
-            if one.get("list") == other.get("list")
+            for one in old.loops or ()
+            for other in new.loops or ()
+            if one.list == other.list
         ]
         for one, other in pairs:
             # upstream looks for the kind of the rule, also where that of a loop has changed.
-            if _differs(one, other, (*_TARGET, "clone")) and old.get("kind"):
-                yield rule.name, old["kind"]
-            if _differs(one, other, ("cloneList",)):
-                kinds = (old.get("cloneList") or {}).get("kinds") or ()
-                yield from ((rule.name, kind) for kind in kinds)
+            if _target(one) != _target(other) and old.whole.kind:
+                yield rule.name, old.whole.kind
+            if (one.clone_list or None) != (other.clone_list or None):
+                yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
 
 
-def _differs(one: Json, other: Json, fields: tuple[str, ...]) -> bool:
-    return any((one.get(field) or None) != (other.get(field) or None) for field in fields)
+def _target(made: GeneratePattern) -> tuple[Json, ...]:
+    """Return what is made, and of which source."""
+    return made.api_version, made.kind, made.namespace, made.name, made.clone or None

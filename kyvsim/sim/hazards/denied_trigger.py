@@ -56,12 +56,11 @@ def _hazard(
 
 def _hints(rule: Rule) -> Iterator[str]:
     """Yield what a generate rule could ask for, so that it wants only what a rule lets in."""
-    validate = rule.data.get("validate") or {}
-    wanted = ((validate.get("pattern") or {}).get("metadata") or {}).get("labels")
-    if wanted.__class__ is dict:
+    wanted = rule.facts.asked_labels
+    if wanted is not None:
         listed = ", ".join(f"{_plain(key)}: {value!r}" for key, value in wanted.items())
         yield f"`match: resources: selector: matchLabels: {{{listed}}}`".replace("'", '"')
-    elif validate:
+    elif rule.facts.section == "validate":
         yield f"preconditions that say what `{rule.name}` asks for"
 
 

@@ -54,5 +54,4 @@ def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) 
 
 
 def _tells_all(response: PolicyResponse, result: RuleResult) -> bool:
-    wants = response.policy.spec.get("emitWarning") is True
-    return wants and result.status is not RuleStatus.SKIP
+    return response.policy.facts.emits_warnings and result.status is not RuleStatus.SKIP

@@ -7,6 +7,7 @@ and one that names no namespace at all fits everywhere.
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.wildcard import matches
+from kyvsim.model.facts import Override
 from kyvsim.model.policy import Policy, Rule
 
 
@@ -15,23 +16,20 @@ def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
 
     `namespace` is the Namespace of the request, None for cluster-scoped objects.
     """
-    validate = rule.data.get("validate") or {}
-    overrides = validate.get("failureActionOverrides") or policy.spec.get(
-        "validationFailureActionOverrides"
-    )
-    for override in overrides or ():
+    own, overrides = rule.facts.action
+    of_policy = policy.facts.action
+    for override in overrides or of_policy.overrides:
         if _fits(override, namespace):
-            return _is_enforce(override.get("action"))
-    own = validate.get("failureAction")
-    return _is_enforce(own if own is not None else policy.spec.get("validationFailureAction"))
+            return _is_enforce(override.action)
+    return _is_enforce(own or of_policy.own)
 
 
-def _is_enforce(action: Json) -> bool:
-    return str(action or "Audit").lower() == "enforce"
+def _is_enforce(action: str) -> bool:
+    return action.lower() == "enforce"
 
 
-def _fits(override: Json, namespace: Json | None) -> bool:
-    names, selector = override.get("namespaces"), override.get("namespaceSelector")
+def _fits(override: Override, namespace: Json | None) -> bool:
+    names, selector = override.namespaces, override.selector
     if not names and selector is None:
         return True
     if namespace is None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from kyvsim.compile.autogen import compute_rules
-from kyvsim.compile.checks.refusal import has
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
@@ -109,7 +108,7 @@ def _status(policy: Policy | None, before: Json, now: str) -> Json:
         return {**(before or {}), "conditions": [condition]}
     rules = [rule for rule in compute_rules(policy).every if rule.name.startswith(_DERIVED)]
     counts = {
-        name: sum(has(rule.data, section) for rule in policy.rules)
+        name: sum(rule.facts.section == section for rule in policy.rules)
         for name, section in _COUNTS.items()
     }
     return {

@@ -70,7 +70,7 @@ def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]
     yield from result.properties.items()
     if policy.background:
         yield "process", "background scan"
-    elif policy.spec.get("admission") is not False:
+    elif policy.facts.admission:
         yield "process", "admission review"
     if result.exceptions:
         yield "exceptions", ",".join(key.rpartition("/")[2] for key in result.exceptions)

@@ -9,10 +9,8 @@ what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import has
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.facts import filters
 from kyvsim.sim.policy_admission.served_kinds import find_kinds
 from kyvsim.sim.server import Store
 
@@ -47,14 +45,14 @@ def cluster_wide_kinds(rule: Rule, position: int) -> Iterator[tuple[str, str]]:
 
 
 def _filters(rule: Rule) -> Iterator[Filter]:
-    for block in ("match", "exclude"):
-        yield from filters(rule.data, block)
+    yield from rule.facts.match
+    yield from rule.facts.exclude
 
 
 def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindProblem | None:
     if "*" in entry.kinds:
         return None
-    scans = policy.background and has(rule.data, "validate")
+    scans = policy.background and rule.facts.section == "validate"
     unknown = []
     for kind in entry.kinds:
         found = find_kinds(kind, store)

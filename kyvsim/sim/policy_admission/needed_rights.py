@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.model.facts import GeneratePattern, Target
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
@@ -70,24 +71,27 @@ def _may(need: Need, verb: str, store: Store) -> bool:
 
 
 def _needs(rule: Rule, store: Store) -> Iterator[Need]:
-    for target in (rule.data.get("mutate") or {}).get("targets") or ():
-        for place in _places(target, store):
+    for target in rule.facts.targets:
+        for place in _places(target, (), store):
             yield Need(BACKGROUND, place, ("get", "update"))
-    generate = rule.data.get("generate") or {}
+    generation = rule.facts.generation
+    if generation is None:
+        return
     wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
-    if generate.get("synchronize") is True:
+    if generation.synchronizes:
         every = ("get", "create", "update", "delete")
         wanted = [(ADMISSION, ("get", "list")), (BACKGROUND, every)]
-    for target in generate.get("foreach") or ([generate] if generate else ()):
-        for place in _places(target, store):
+    for made in generation.patterns:
+        for place in _places(made, made.clone_kinds, store):
             yield from (Need(user, place, verbs) for user, verbs in wanted)
 
 
-def _places(target: Json, store: Store) -> Iterator[ObjectKey]:
-    """Yield the kinds that a target names, with its namespace, where they are fixed."""
-    named = f"{text_field(target, 'apiVersion')}/{text_field(target, 'kind')}"
-    namespace = text_field(target, "namespace")
-    for kind in (target.get("cloneList") or {}).get("kinds") or [named]:
+def _places(
+    target: Target | GeneratePattern, kinds: tuple[str, ...], store: Store
+) -> Iterator[ObjectKey]:
+    """Yield `kinds`, or else that of a target, with its namespace, where they are fixed."""
+    namespace = target.namespace
+    for kind in kinds or (f"{target.api_version}/{target.kind}",):
         if "{{" in kind or "*" in kind or parse_kind_selector(kind).subresource:
             continue
         key = kind_key(kind.removeprefix("/"), store)

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
-from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.model.facts import Filter
+from kyvsim.model.facts import Filter, GeneratePattern, Generation, Target
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import UserInfo
-from kyvsim.rules.facts import filters
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, REPORTS
 from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store
@@ -34,14 +32,13 @@ class _Wanted(NamedTuple):
 def missing_rights(rule: Rule, position: int, store: Store) -> str:
     """Return what the controllers may not do that a rule needs, "" where they may do it all."""
     place = f"path: spec.rules[{position}]"
-    targets = (rule.data.get("mutate") or {}).get("targets")
-    if targets and not (rule.data.get("mutate") or {}).get("foreach"):
-        problem = _cannot_mutate(targets, store)
+    if rule.facts.targets and not rule.facts.patches_elements:
+        problem = _cannot_mutate(rule.facts.targets, store)
         if problem:
             return f"{place}.mutate.{problem}"
-    generate = rule.data.get("generate")
-    if generate:
-        problem = _cannot_generate(generate, store)
+    generation = rule.facts.generation
+    if generation:
+        problem = _cannot_generate(generation, store)
         if problem:
             return f"{place}.generate.{problem}"
     return ""
@@ -49,18 +46,18 @@ def missing_rights(rule: Rule, position: int, store: Store) -> str:
 
 def unreported(rule: Rule, store: Store) -> Iterator[str]:
     """Yield what the reports controller cannot read of what a rule matches."""
-    mutates = rule.data.get("mutate") or {}
-    if mutates.get("foreach"):
+    if rule.facts.patches_elements:
         return
+    generation = rule.facts.generation
     kinds = [kind for entry in _own_filters(rule) for kind in entry.kinds]
-    times = 2 if (rule.data.get("generate") or {}).get("synchronize") else 1
+    times = 2 if generation and generation.synchronizes else 1
     told = list(_unread(kinds, store))
-    yield from (told[:1] if rule.data.get("validate") else told * times)
+    yield from (told[:1] if rule.facts.section == "validate" else told * times)
 
 
 def _own_filters(rule: Rule) -> list[Filter]:
     """Return the filters of the match block, the legacy form first as upstream lists kinds."""
-    found = list(filters(rule.data, "match"))
+    found = rule.facts.match
     return [*found[-1:], *found[:-1]]
 
 
@@ -73,14 +70,14 @@ def _unread(kinds: Iterable[str], store: Store) -> Iterator[str]:
             yield refusal
 
 
-def _cannot_mutate(targets: Iterable[Json], store: Store) -> str:
+def _cannot_mutate(targets: Iterable[Target], store: Store) -> str:
     problems = []
     for target in targets:
-        if "{{" in target.get("kind", ""):
+        if "{{" in target.kind:
             continue
-        kind, subresource = parse_kind_selector(target.get("kind", ""))[2:]
-        gvk = f"{target.get('apiVersion', '')}/{kind}"
-        wanted = _Wanted(gvk, target.get("namespace", ""), target.get("name", ""), subresource)
+        kind, subresource = parse_kind_selector(target.kind)[2:]
+        gvk = f"{target.api_version}/{kind}"
+        wanted = _Wanted(gvk, target.namespace, target.name, subresource)
         problems.append(_refusal(BACKGROUND, ("get", "update"), wanted, store))
     told = "; ".join(filter(None, problems))
     if not told:
@@ -90,28 +87,30 @@ def _cannot_mutate(targets: Iterable[Json], store: Store) -> str:
     return f"targets.: {why}: {told}"
 
 
-def _cannot_generate(generate: Json, store: Store) -> str:
+def _cannot_generate(generation: Generation, store: Store) -> str:
     wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
-    if generate.get("synchronize") is True:
+    if generation.synchronizes:
         every = ("get", "create", "update", "delete")
         wanted = [(ADMISSION, ("list", "get")), (BACKGROUND, every)]
-    loops = generate.get("foreach")
+    loops = generation.loops
     path = "foreach" if loops is not None else ""
     for user, verbs in wanted:
-        for target in loops if loops is not None else [generate]:
+        for target in loops if loops is not None else (generation.whole,):
             problem = _cannot_make(target, user, verbs, store)
             if problem:
                 return f"{path}.: {problem}"
     return ""
 
 
-def _cannot_make(target: Json, user: UserInfo, verbs: tuple[str, ...], store: Store) -> str:
-    kinds = (target.get("cloneList") or {}).get("kinds")
+def _cannot_make(
+    target: GeneratePattern, user: UserInfo, verbs: tuple[str, ...], store: Store
+) -> str:
+    kinds = target.clone_kinds
     # Of a list of kinds, upstream looks at the first.
-    gvk = kinds[0] if kinds else f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
+    gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
     if "{{" in gvk:
         return ""
-    return _refusal(user, verbs, _Wanted(gvk, target.get("namespace", "")), store)
+    return _refusal(user, verbs, _Wanted(gvk, target.namespace), store)
 
 
 def _refusal(user: UserInfo, verbs: Iterable[str], wanted: _Wanted, store: Store) -> str:

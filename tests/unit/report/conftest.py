@@ -1,9 +1,10 @@
 """A menagerie: one run with every status, a mutated object, a patched target, generated objects."""
 
+from itertools import zip_longest
+
 import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
@@ -16,7 +17,7 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Document, Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run
-from kyvsim.rules.facts import policy_facts
+from kyvsim.rules.facts import policy_facts, rule_facts
 
 
 def make_document(data, file):
@@ -25,7 +26,11 @@ def make_document(data, file):
 
 def make_policy(name, *rules, annotations=None, namespace="", **spec):
     kind = "Policy" if namespace else "ClusterPolicy"
-    made = tuple(Rule(rule, {}, ("spec", "rules", i), RuleFacts()) for i, rule in enumerate(rules))
+    written = spec.get("rules") or [{}] * len(rules)
+    made = tuple(
+        Rule(rule, data, ("spec", "rules", i), rule_facts(data, spec))
+        for i, (rule, data) in enumerate(zip_longest(rules, written, fillvalue=rules[0]))
+    )
     document = make_document({"kind": kind}, f"{name}.yaml")
     return Policy(
         kind, name, namespace, annotations or {}, spec, made, document, policy_facts(spec, ())

@@ -88,9 +88,7 @@ def test_a_later_input_meets_a_reference_in_its_place(make):
 
 
 def test_a_generate_rule_that_did_not_run_is_named(make):
-    policy = make.policy("creates", "config")
-    rule = policy.rules[0]._replace(data={"generate": {"kind": "ConfigMap"}})
-    policy = policy._replace(rules=(rule,))
+    policy = make.policy("creates", "config", rules=[{"generate": {"kind": "ConfigMap"}}])
     idle = make.result(policy, Phase.GENERATE, RuleStatus.SKIP, "background is off")
     first = needy(make)
     answer = PolicyResponse(policy, Phase.GENERATE, first.object, (idle,))
