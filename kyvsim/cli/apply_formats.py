@@ -1,4 +1,7 @@
-"""What `kyvsim apply` writes to standard output: which options choose it, and which contradict."""
+"""What `kyvsim apply` writes to standard output: which options choose it, and which contradict.
+
+A format for programs is loaded when it is chosen.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import click
 
 from kyvsim.cli.streams import say, shows_colours
-from kyvsim.report import json_document, manifests, policy_report, table, text, yaml_document
+from kyvsim.report import text
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import safe_text
 from kyvsim.report.summary import Tally
@@ -42,14 +45,8 @@ def is_for_people(options: Mapping[str, Any]) -> bool:
 
 def render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
     """Return the output in the format that the options choose."""
-    data = options["output_format"]
-    if options["policy_report"]:
-        write = policy_report.render_json if data == "json" else policy_report.render_yaml
-        return write(run, tally)
-    if data == "json":
-        return json_document.render(run, tally)
-    if data == "yaml":
-        return yaml_document.render(run, tally)
+    if options["policy_report"] or options["output_format"]:
+        return _document(run, tally, options)
     look = Look(
         colours=shows_colours(unwanted=options["remove_color"]),
         detailed=options["detailed_results"],
@@ -57,10 +54,31 @@ def render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
         objects=not options["output"],
     )
     if options["table"]:
+        from kyvsim.report import table  # noqa: PLC0415 — for this format only
+
         return table.render(run, tally, look)
     if options["stdin"]:
+        from kyvsim.report import manifests  # noqa: PLC0415 — for this format only
+
         return manifests.render(run, tally, look._replace(colours=False), _say_all)
     return text.render(run, tally, look)
+
+
+def _document(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
+    """Return the output as a document for programs."""
+    data = options["output_format"]
+    if options["policy_report"]:
+        from kyvsim.report import policy_report  # noqa: PLC0415 — for this format only
+
+        write = policy_report.render_json if data == "json" else policy_report.render_yaml
+        return write(run, tally)
+    if data == "json":
+        from kyvsim.report import json_document  # noqa: PLC0415 — for this format only
+
+        return json_document.render(run, tally)
+    from kyvsim.report import yaml_document  # noqa: PLC0415 — for this format only
+
+    return yaml_document.render(run, tally)
 
 
 def _say_all(lines: str) -> None:

@@ -10,8 +10,8 @@ import click
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_BOOLEAN = re.compile(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", re.IGNORECASE)
-_SHORT_VALUE = re.compile(r"(-[a-zA-Z])=(.*)", re.DOTALL)
+_BOOLEAN = r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)"
+_SHORT_VALUE = r"(-[a-zA-Z])=(.*)"
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
 _REGISTRY = "there is no registry to ask"
@@ -132,8 +132,9 @@ def _respelled(args: Sequence[str], bare: set[str]) -> list[str]:
     end = args.index("--") if "--" in args else len(args)
     found: list[str] = []
     for argument in args[:end]:
-        boolean = _BOOLEAN.fullmatch(argument)
-        short = _SHORT_VALUE.fullmatch(argument)
+        given = "=" in argument
+        boolean = re.fullmatch(_BOOLEAN, argument, re.IGNORECASE) if given else None
+        short = re.fullmatch(_SHORT_VALUE, argument, re.DOTALL) if given else None
         if boolean and boolean[1] in bare:
             found += [boolean[1]] if boolean[2].lower() in {"true", "t", "1"} else []
         elif short and short[1] not in bare:

@@ -24,7 +24,11 @@ class PolicySet(NamedTuple):
 
     def steps(self, stage: Stage, kind: str) -> tuple[Step, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
-        return self.by_kind.get(kind, self.otherwise)[stage]
+        return self.of_kind(kind).get(stage, ())
+
+    def of_kind(self, kind: str) -> dict[Stage, tuple[Step, ...]]:
+        """Return the same for all stages; those that run nothing are not there."""
+        return self.by_kind.get(kind, self.otherwise)
 
 
 def index_policies(policies: Iterable[CompiledPolicy]) -> PolicySet:
@@ -41,12 +45,13 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
 
 
 def _steps(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Step, ...]]:
-    return {
+    found = {
         stage: tuple(
             Step(policy, rules) for policy in policies if (rules := _rules_for(policy, stage, kind))
         )
         for stage in Stage
     }
+    return {stage: steps for stage, steps in found.items() if steps}
 
 
 def _rules_for(policy: CompiledPolicy, stage: Stage, kind: str) -> tuple[CompiledRule, ...]:

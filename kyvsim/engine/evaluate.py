@@ -24,9 +24,12 @@ def evaluate(
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
     current, given = request, None
+    steps = policies.of_kind(kind)
     for stage in stages:
+        if stage not in steps:
+            continue
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
-        for step in policies.steps(stage, kind):
+        for step in steps[stage]:
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:
                 given = open_request(source, world, step.policy.policy.name)

@@ -80,7 +80,7 @@ def _result(
     told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
         told,
-        outcome.phase or rule.phase,
+        outcome.phase or rule.stage.phase,
         outcome.status,
         outcome.message,
         generated,
@@ -148,11 +148,6 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
 def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
     hints = given.scope.hints
     hints.clear()
-    outcome = _weighed(rule, given, world, policy)
-    return outcome._replace(hints=tuple(dict.fromkeys(hints))) if hints and outcome else outcome
-
-
-def _weighed(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
     if world.values:
         variables = world.values.for_rule(policy, rule.rule.name)
         if variables:
@@ -160,13 +155,20 @@ def _weighed(rule: CompiledRule, given: RuleInput, world: World, policy: str) ->
     if rule.later and world.arriving is not None:
         given = given._replace(scope=given.scope.asking(world.outside))
     outcome = evaluate_rule(rule, given)
-    if outcome is None or not keeps_old_violation(rule, given, outcome):
-        return outcome
+    if outcome is None:
+        return None
+    if keeps_old_violation(rule, given, outcome) and _failed_before(rule, given, world, policy):
+        outcome = _TOLERATED
+    return outcome._replace(hints=tuple(dict.fromkeys(hints))) if hints else outcome
+
+
+def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:
+    """Return whether the old object, created by nobody in particular, would fail too."""
     before = _as_created(given.request)
     # The object is there, old as it is.
     old = open_request(before, world._replace(values=None, arriving=None), policy)
     earlier = evaluate_rule(rule, _by_nobody(old)) if old else None
-    return _TOLERATED if earlier and earlier.status is RuleStatus.FAIL else outcome
+    return earlier is not None and earlier.status is RuleStatus.FAIL
 
 
 def _by_nobody(old: RuleInput) -> RuleInput:

@@ -83,7 +83,7 @@ def _judged(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    generates = rule.phase is Phase.GENERATE
+    generates = rule.stage.phase is Phase.GENERATE
     try:
         result = rule.preconditions(given.scope) if rule.preconditions else None
     except (ConditionError, QueryError) as error:

@@ -7,8 +7,8 @@ import base64
 import re
 
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-_PADDED = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_UNPADDED = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3})?")
+_PADDED = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+_UNPADDED = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2,3})?"
 
 
 class Base64Error(ValueError):
@@ -18,7 +18,7 @@ class Base64Error(ValueError):
 def decode_padded(text: str) -> bytes:
     """Return the bytes that a text with padding holds; raises Base64Error."""
     joined = _without_line_ends(text)
-    if _PADDED.fullmatch(joined) is None:
+    if re.fullmatch(_PADDED, joined) is None:
         raise _error(_bad_byte(text, padded=True))
     return base64.b64decode(joined)
 
@@ -26,7 +26,7 @@ def decode_padded(text: str) -> bytes:
 def decode_unpadded(text: str) -> bytes:
     """Return the bytes that a text without padding holds; raises Base64Error."""
     joined = _without_line_ends(text)
-    if _UNPADDED.fullmatch(joined) is None:
+    if re.fullmatch(_UNPADDED, joined) is None:
         raise _error(_bad_byte(text, padded=False))
     return base64.b64decode(f"{joined}{'=' * (-len(joined) % 4)}")
 

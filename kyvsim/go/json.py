@@ -10,7 +10,7 @@ import re
 from kyvsim.go.json_problem import json_problem
 from kyvsim.kube.objects import Json
 
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = "[\ud800-\udfff]"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -32,7 +32,7 @@ def parse_json(text: str) -> Json:
 def _with_characters(value: Json) -> Json:
     """Replace halves of surrogate pairs: Go has no text that holds one."""
     if value.__class__ is str:
-        return _LONE.sub("\ufffd", value)
+        return re.sub(_LONE, "\ufffd", value)
     if value.__class__ is list:
         return [_with_characters(item) for item in value]
     if value.__class__ is dict:

@@ -23,13 +23,13 @@ _UNITS = MappingProxyType(
         "h": HOUR,
     }
 )
-_WHOLE = re.compile(r"([+-]?)((?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|[u\u00b5\u03bcm]s|[smh]))+)")
+_WHOLE = r"([+-]?)((?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|[u\u00b5\u03bcm]s|[smh]))+)"
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
 
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds that `text` writes, or None where Go refuses it."""
-    found = _WHOLE.fullmatch(text)
+    found = re.fullmatch(_WHOLE, text)
     if found is None:
         return 0 if text in ("0", "+0", "-0") else None
     sign, parts = found.groups()

@@ -12,14 +12,10 @@ _ANY_CASE = re.IGNORECASE | re.ASCII  # without ASCII two letters of Turkish fit
 _INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
-_FLOAT = re.compile(
-    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
-    _ANY_CASE,
+_FLOAT = (
+    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan"
 )
-_HEX_FLOAT = re.compile(
-    rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}",
-    _ANY_CASE,
-)
+_HEX_FLOAT = rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}"
 _SPAN = 1 << 64
 _LOWEST = -(1 << 63)
 _HIGHEST = (1 << 63) - 1
@@ -36,9 +32,9 @@ def parse_int(text: str) -> int | None:
 def parse_float(text: str) -> float | None:
     """Return the float64 that `text` writes, or None where it writes none or is out of range."""
     try:
-        if _FLOAT.fullmatch(text) is not None:
+        if re.fullmatch(_FLOAT, text, flags=_ANY_CASE) is not None:
             number = float(text.replace("_", ""))
-        elif _HEX_FLOAT.fullmatch(text) is not None:
+        elif re.fullmatch(_HEX_FLOAT, text, flags=_ANY_CASE) is not None:
             number = float.fromhex(text.replace("_", ""))
         else:
             return None

@@ -12,7 +12,7 @@ _MAX_PATH = 255
 
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
-_REFERENCE = re.compile(
+_REFERENCE = (
     rf"(?:((?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?)/)?"
     rf"({_COMPONENT}(?:/{_COMPONENT})*)"
     r"(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
@@ -61,7 +61,7 @@ def parse_image(text: str) -> ImageReference:
     Raises ValueError with upstream's message for a bad reference.
     """
     full = _with_registry(text)
-    found = _REFERENCE.fullmatch(full)
+    found = re.fullmatch(_REFERENCE, full)
     problem = _problem(full, found)
     if found is None or problem:
         settings = f"defaultRegistry: {DEFAULT_REGISTRY}, enableDefaultRegistryMutation: true"
@@ -83,7 +83,7 @@ def _with_registry(text: str) -> str:
 def _problem(text: str, found: re.Match[str] | None) -> str:
     """Return what is wrong with a reference, or ""."""
     if found is None:
-        if _REFERENCE.fullmatch(text.lower()):
+        if re.fullmatch(_REFERENCE, text.lower()):
             return "repository name must be lowercase"
         return "invalid reference format"
     if len(found[2]) > _MAX_PATH:

@@ -14,8 +14,8 @@ from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 Labels: TypeAlias = Mapping[str, Json]
 Selector: TypeAlias = Callable[[Labels], bool]
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
 _LONGEST_PREFIX = 253
 _WITH_VALUES = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
@@ -96,15 +96,15 @@ def _without_wildcards(text: str) -> str:
 
 def _is_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
-    return (not slash or _is_prefix(prefix)) and _NAME.fullmatch(name) is not None
+    return (not slash or _is_prefix(prefix)) and re.fullmatch(_NAME, name) is not None
 
 
 def _is_prefix(prefix: str) -> bool:
-    return len(prefix) <= _LONGEST_PREFIX and _PREFIX.fullmatch(prefix) is not None
+    return len(prefix) <= _LONGEST_PREFIX and re.fullmatch(_PREFIX, prefix) is not None
 
 
 def _is_value(value: Json) -> bool:
-    return value.__class__ is str and (not value or _NAME.fullmatch(value) is not None)
+    return value.__class__ is str and (not value or re.fullmatch(_NAME, value) is not None)
 
 
 def _check_key(key: str) -> None:

@@ -56,6 +56,9 @@ class Stage(Enum):
         self.phase = phase
         """The phase that reports name."""
 
+    __hash__ = object.__hash__
+    """There is one of each, and every request asks for all: the hash of a name is slow."""
+
 
 class PatchedTarget(NamedTuple):
     """An existing object that a mutate rule changed on behalf of a trigger."""

@@ -25,8 +25,7 @@ from kyvsim.report.summary import Row, Tally, compile_rows, silent_rows
 
 def render(run: Run, tally: Tally) -> Iterator[str]:
     """Yield the document a piece at a time, counting every result in `tally`."""
-    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
-    row_text = _compile_row_text()
+    rows_of, row_text = compile_rows(tally, audit_warn=run.audit_warn), _compile_row_text()
     ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     asides: dict[str, list[str]] = {"unchecked": [], "notIdempotent": []}
     needs: list[Need] = []
@@ -37,9 +36,10 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
         for book in (ledger, collisions, deletions):
             book.add(response)
         needs += needs_of(response)
-        rows = list(rows_of(response))
+        before, rows = tally.unchecked, list(rows_of(response))
         texts = [row_text(row) for row in rows]
-        asides["unchecked"] += map(to_json, _unchecked((*rows, *silent_rows(response))))
+        if tally.unchecked != before:
+            asides["unchecked"] += map(to_json, _unchecked((*rows, *silent_rows(response))))
         asides["notIdempotent"] += map(to_json, repeat_entries(response))
         for key, entry in _objects(response):
             objects[key].append(to_json(entry))

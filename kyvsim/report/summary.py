@@ -88,11 +88,13 @@ def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = fro
                     status = RuleStatus.WARN
                 word = status._value_
                 count(word)
-                tally.unchecked += bool(result.unchecked)
+                if result.unchecked:
+                    tally.unchecked += 1
                 if word not in untold or result.note:
                     shown = _with_own_message(result, word) if result.properties else result
                     yield Row(policy, shown, word, resource)
-            tally.unchecked += len(answer.silent)
+            if answer.silent:
+                tally.unchecked += len(answer.silent)
             if answer.changed:
                 before = answer.object
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _LONGEST_SUBDOMAIN = 253
 _ANY_PATH = "rbac.authorization.k8s.io"
 """The group whose names may be anything that fits into a path."""
@@ -28,12 +28,12 @@ def _problems(obj: Json) -> Iterable[str]:
     if group == _ANY_PATH:
         good, form = bool(key.name) and not re.search("[/%]", key.name), "path segment"
     elif not group and key.kind in {"Namespace", "Service"}:
-        good, form = _LABEL.fullmatch(key.name) is not None, "RFC 1123 label"
+        good, form = re.fullmatch(_LABEL, key.name) is not None, "RFC 1123 label"
     else:
-        fits = len(key.name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(key.name)
+        fits = len(key.name) <= _LONGEST_SUBDOMAIN and re.fullmatch(_SUBDOMAIN, key.name)
         good, form = bool(fits), "RFC 1123 name"
     if not good:
         yield f"no API server takes {key.kind} `{key.name}`: the name is no valid {form}"
-    if key.namespace and not _LABEL.fullmatch(key.namespace):
+    if key.namespace and not re.fullmatch(_LABEL, key.namespace):
         what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
         yield f"no API server takes {what}: it is no valid RFC 1123 label"

@@ -11,7 +11,6 @@ from kyvsim.compile.idle.annotations import (
     meaningless_severity,
 )
 from kyvsim.compile.idle.kinds import known_kinds, unknown_kinds
-from kyvsim.compile.idle.names import idle_exceptions, idle_values, names_of
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.match.kinds import kinds_of_block
@@ -60,6 +59,12 @@ def of_run(given: Given) -> Iterator[Diagnostic]:
     objects = (*given.resources, *given.others, *sent)
     yield from of_policies(given.policies, objects, given.exceptions)
     if given.sound and (given.exceptions or given.values):
+        from kyvsim.compile.idle.names import (  # noqa: PLC0415 — where names are given only
+            idle_exceptions,
+            idle_values,
+            names_of,
+        )
+
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
         names = names_of(given.policies, every)
         yield from idle_exceptions(given.exceptions, names)
