@@ -204,6 +204,22 @@ def test_apply_loads_no_package_that_it_does_not_need():
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
+BEHIND_LANGUAGES = ("engine", "sim", "chainsaw", "suite", "report", "api", "testing", "cli")
+RAW = re.compile(r"\brule\.data\b|\bpolic(?:y|ies)\.spec\b|\b(?:own|owner|rule)\.spec\b")
+
+
+def test_policies_are_asked_for_facts():
+    """Behind the languages nobody reads what a rule or policy writes."""
+    found = [
+        f"{name_of(path)}: {line.strip()}"
+        for room in BEHIND_LANGUAGES
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if RAW.search(line)
+    ]
+    assert found == []
+
+
 def test_every_room_has_a_layer():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = project["tool"]["importlinter"]["contracts"][0]["layers"]

@@ -154,6 +154,8 @@ class PolicyFacts(NamedTuple):
     """Whether clients are told of failures that deny nothing."""
     fails_closed: bool = True
     """Whether a request is denied where the policy cannot be evaluated."""
+    webhook_conditions: tuple[str, ...] = ()
+    """What in CEL says whether the API server asks about a request at all."""
     applies_server_side: bool = False
     """Whether generated objects are written by server-side apply."""
     mutates_on_update: bool = False

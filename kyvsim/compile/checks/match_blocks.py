@@ -3,7 +3,7 @@
 upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kyvsim.compile.checks.label_selectors import selector_problem
 from kyvsim.compile.checks.refusal import RuleUnderCheck
@@ -26,6 +26,14 @@ def check_match_blocks(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield from _check_subjects(subject, entry)
             yield from _check_roles(subject, entry)
             yield from _check_resources(subject, entry)
+
+
+def user_fields(entries: Iterable[Filter]) -> Iterator[str]:
+    """Yield the fields of filters that look at the user, each as a refusal of it."""
+    for entry in entries:
+        for field in ("roles", "clusterRoles", "subjects"):
+            if entry.data.get(field):
+                yield f"spec.{entry.text_path}.{field}: Forbidden: Usage of user info is forbidden"
 
 
 def _check_subjects(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnostic]:

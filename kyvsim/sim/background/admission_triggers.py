@@ -103,7 +103,7 @@ def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
     """Return whether a rule works in the background, for whoever makes the request."""
     if not rule.generates and not rule.mutates_existing:
         return False
-    return rule.data.get("skipBackgroundRequests") is False or not _is_own(request)
+    return rule.facts.sees_background or not _is_own(request)
 
 
 def _mutations(
@@ -153,7 +153,7 @@ def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
     for rule in left:
         if request.operation is Operation.DELETE and asks_for_deletion(rule):
             contexts.append(rule_context(rule.name, trigger))
-        elif rule.data["generate"].get("synchronize"):
+        elif rule.facts.generation is not None and rule.facts.generation.synchronizes:
             contexts.append(rule_context(rule.name, trigger, deletes=True))
     return work._replace(contexts=tuple(contexts))
 
@@ -164,11 +164,7 @@ def _generates(policy: CompiledPolicy) -> bool:
 
 def asks_for_deletion(rule: Rule) -> bool:
     """Return whether a rule lists the operation DELETE. upstream: pkg/webhooks/utils/match.go."""
-    match = rule.data.get("match") or {}
-    blocks = (match, *(match.get("any") or ()), *(match.get("all") or ()))
-    return any(
-        "DELETE" in ((block.get("resources") or {}).get("operations") or ()) for block in blocks
-    )
+    return any("DELETE" in (one.resources.get("operations") or ()) for one in rule.facts.match)
 
 
 def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:

@@ -32,9 +32,8 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> Work:
     own = policy.policy
     contexts: list[Json] = []
     for rule in own.rules:
-        generate = rule.data.get("generate") or {}
-        wanted = generate.get("generateExisting", own.spec.get("generateExisting"))
-        if not generate or not wanted:
+        generation = rule.facts.generation
+        if generation is None or not generation.looks_back:
             continue
         contexts += (
             rule_context(rule.name, reference(trigger))
@@ -50,9 +49,7 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Wor
     own = policy.policy
     for compiled in policy.rules:
         rule = compiled.rule
-        mutate = rule.data.get("mutate") or {}
-        asked = mutate.get("mutateExistingOnPolicyUpdate")
-        wanted = own.spec.get("mutateExistingOnPolicyUpdate") if asked is None else asked
+        wanted = rule.facts.runs_on_policy_update
         if not wanted or rule not in own.rules or not rule.mutates_existing:
             continue
         for trigger in _triggers(own, rule, kyverno.parts.store):
@@ -80,9 +77,8 @@ def _verdict(
 
 def _triggers(policy: Policy, rule: Rule, store: Store) -> Iterator[Json]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
-    match = rule.data.get("match") or {}
-    for block in (match, *(match.get("any") or ()), *(match.get("all") or ())):
-        yield from _described(block.get("resources") or {}, policy, store)
+    for one in rule.facts.match:
+        yield from _described(one.resources, policy, store)
 
 
 def _described(resources: Mapping[str, Json], policy: Policy, store: Store) -> Iterator[Json]:

@@ -58,8 +58,8 @@ def _restoring(
         rule_context(one.rule.name, trigger, deletes=deletes)
         for one in policy.rules
         if one.rule.name == marks.get(f"{LABEL}rule-name")
-        and one.rule.generates
-        and one.rule.data["generate"].get("synchronize")
+        and (generation := one.rule.facts.generation) is not None
+        and generation.synchronizes
         and not one.matches(facts)  # else it is the trigger as well
     )
     if contexts:

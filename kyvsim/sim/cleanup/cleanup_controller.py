@@ -113,7 +113,7 @@ class _CleanupController:
         return any(one.status is RuleStatus.PASS for one in response.results)
 
     def _delete(self, policy: Policy, obj: Json) -> None:
-        propagation = str(policy.spec.get("deletionPropagationPolicy") or "Background")
+        propagation = policy.facts.propagation
         client = self._parts.client(CLEANUP, Purpose("", (policy.key,)))
         response = client.delete(object_key(obj), propagation)
         error = response.error
@@ -134,10 +134,8 @@ def _due(obj: Json) -> datetime | None:
 
 
 def _selectors(policy: Policy) -> Iterator[KindSelector]:
-    match = policy.spec.get("match") or {}
-    for one in (*(match.get("any") or ()), *(match.get("all") or ())):
-        for text in (one.get("resources") or {}).get("kinds") or ():
-            yield parse_kind_selector(text)
+    blocks = (one for rule in policy.rules for one in rule.facts.match)
+    return (parse_kind_selector(text) for one in blocks for text in one.kinds)
 
 
 def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:

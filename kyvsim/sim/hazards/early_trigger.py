@@ -28,7 +28,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
             and event.actor != "cluster"
             and text_field(metadata(obj), "uid") not in served
         ]
-        rules = [one for one in policy.rules if one.rule.generates and not _looks_back(policy, one)]
+        rules = [one for one in policy.rules if _looks_ahead_only(one)]
         for rule, (obj, event) in product(rules, early):
             if _wants(facts, policy, rule, obj):
                 yield _hazard(facts, f"{policy.policy.key}/{rule.rule.name}", event)
@@ -55,10 +55,10 @@ def _ready_at(facts: Facts, policy: CompiledPolicy) -> int:
     return 0
 
 
-def _looks_back(policy: CompiledPolicy, rule: CompiledRule) -> bool:
-    """Return whether a rule generates for what is there already."""
-    own = (rule.rule.data.get("generate") or {}).get("generateExisting")
-    return bool(policy.policy.spec.get("generateExisting") if own is None else own)
+def _looks_ahead_only(rule: CompiledRule) -> bool:
+    """Return whether a rule generates, and not for what is there already."""
+    generation = rule.rule.facts.generation
+    return generation is not None and not generation.looks_back
 
 
 def _wants(facts: Facts, policy: CompiledPolicy, rule: CompiledRule, obj: Json) -> bool:

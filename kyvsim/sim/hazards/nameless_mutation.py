@@ -1,16 +1,13 @@
 """KH009: a mutate rule reads a name that an object with generateName does not have yet."""
 
-import json
-import re
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import metadata, object_key, text_field
+from kyvsim.languages.classic.reading import reads_own_name
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.admission import Admission
-
-_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -33,7 +30,7 @@ def _reading(admission: Admission) -> Iterator[str]:
 
 def _rules(response: PolicyResponse) -> Iterator[str]:
     for result in response.results:
-        if _NAME.search(json.dumps(result.rule.data.get("mutate"))):
+        if reads_own_name(result.rule):
             yield f"{response.policy.key}/{result.rule.name}"
 
 

@@ -16,7 +16,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
-from kyvsim.sim.kyverno.match_conditions import ConditionError, conditions_of, is_asked
+from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.reviews import admission_request
 from kyvsim.sim.kyverno.users import ADMISSION
@@ -68,7 +68,7 @@ class AdmissionController:
             response = self._run(step, phase, request)
             if response is None or not response.results:
                 continue
-            if _failed(response) and _fails_closed(response.policy):
+            if _failed(response) and response.policy.facts.fails_closed:
                 return self._mutation_denied(review, request, response)
             if not _failed(response):
                 told.append(response)
@@ -124,11 +124,11 @@ class AdmissionController:
         webhooks: dict[str, list[PolicyResponse]] = {}
         for closed in (True, False):
             for response in responses:
-                if _fails_closed(response.policy) is closed:
+                if response.policy.facts.fails_closed is closed:
                     webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
         for webhook, asked in webhooks.items():
             enforced = [self._enforced(one, namespace) for one in asked]
-            closed = _fails_closed(asked[0].policy)
+            closed = asked[0].policy.facts.fails_closed
             if any(_blocks(one, closed=closed) for one in enforced):
                 return denial(webhook, blocked_message(request.subject, enforced))
         return None
@@ -148,7 +148,7 @@ class AdmissionController:
                 results=tuple(one for one in response.results if one not in enforced.results)
             )
             yield from warnings_of([enforced])
-            if response.policy.spec.get("emitWarning") is True:
+            if response.policy.facts.emits_warnings:
                 yield from warnings_of([audited])
 
     def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
@@ -161,7 +161,7 @@ class AdmissionController:
     ) -> Iterator[Step]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for step in self._cache.index.steps(stage, kind):
-            if step.policy.policy.spec.get("admission") is False:
+            if not step.policy.policy.facts.admission:
                 continue
             rules = tuple(filter(keep, step.rules))
             if rules and self._is_asked(step.policy.policy, request):
@@ -172,7 +172,7 @@ class AdmissionController:
         try:
             return is_asked(policy, request)
         except ConditionError:
-            if _fails_closed(policy):
+            if policy.facts.fails_closed:
                 raise
             return False
 
@@ -213,17 +213,10 @@ class AdmissionController:
 
 def _webhook(verb: str, policy: Policy) -> str:
     """Return the name of the webhook that a policy is asked through: with conditions, its own."""
-    shared = f"{verb}.kyverno.svc-{'fail' if _fails_closed(policy) else 'ignore'}"
-    if not conditions_of(policy):
+    shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
+    if not policy.facts.webhook_conditions:
         return shared
     return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
-
-
-def _fails_closed(policy: Policy) -> bool:
-    """Return whether an error of a policy denies a request."""
-    webhook = policy.spec.get("webhookConfiguration") or {}
-    chosen = webhook.get("failurePolicy") or policy.spec.get("failurePolicy") or "Fail"
-    return bool(chosen == "Fail")
 
 
 def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:

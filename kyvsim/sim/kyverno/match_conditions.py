@@ -12,7 +12,6 @@ from functools import lru_cache
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.rules.cel_request import request_value
@@ -22,20 +21,14 @@ class ConditionError(Exception):
     """Conditions that cannot be evaluated, none of which is false; the text is the API server's."""
 
 
-def conditions_of(policy: Policy) -> list[Json]:
-    """Return the conditions of a policy's own webhook; [] where it shares one with others."""
-    return (policy.spec.get("webhookConfiguration") or {}).get("matchConditions") or []
-
-
 def is_asked(policy: Policy, request: AdmissionRequest) -> bool:
     """Return whether the webhook of a policy is asked about a request; raise `ConditionError`."""
-    conditions = conditions_of(policy)
+    conditions = policy.facts.webhook_conditions
     if not conditions:
         return True
     values = [request.object, request.old_object, None, request_value(request), {}]
     faults: list[str] = []
-    for condition in conditions:
-        text = condition["expression"]
+    for text in conditions:
         try:
             if _program(text).evaluate(values) is False:
                 return False

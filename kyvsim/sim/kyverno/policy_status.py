@@ -6,11 +6,10 @@ Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/
 from collections.abc import Callable
 from types import MappingProxyType
 
-from kyvsim.compile.autogen import compute_rules
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.languages.classic.status import derived_rules
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
-from kyvsim.sim.kyverno.typed_rules import written_rule
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE, POLICY_CHANGED, POLICY_READY
 from kyvsim.sim.parts import Parts
@@ -18,7 +17,6 @@ from kyvsim.sim.server import Change
 
 _KINDS = frozenset(POLICY_KINDS)
 _ACTOR = "admission-controller"
-_DERIVED = "autogen-"
 _COUNTS = MappingProxyType(
     {
         "generate": "generate",
@@ -106,13 +104,13 @@ def _status(policy: Policy | None, before: Json, now: str) -> Json:
     condition = _condition(before, now, ready=policy is not None)
     if policy is None:
         return {**(before or {}), "conditions": [condition]}
-    rules = [rule for rule in compute_rules(policy).every if rule.name.startswith(_DERIVED)]
+    rules = derived_rules(policy)
     counts = {
         name: sum(rule.facts.section == section for rule in policy.rules)
         for name, section in _COUNTS.items()
     }
     return {
-        "autogen": {"rules": [written_rule(rule.data) for rule in rules]} if rules else {},
+        "autogen": {"rules": rules} if rules else {},
         "conditions": [condition],
         "rulecount": counts,
         "validatingadmissionpolicy": {"generated": False, "message": ""},

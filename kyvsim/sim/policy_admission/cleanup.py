@@ -1,77 +1,21 @@
-"""Cleanup policies: what is refused.
+"""Cleanup policies: what the controller may not do.
 
-Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/cleanup_policy_types.go.
+Source of the rules: upstream pkg/validation/cleanuppolicy.
 """
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
-
-from kyvsim.compile.checks.match_blocks import check_match_blocks
-from kyvsim.compile.checks.refusal import RuleUnderCheck
-from kyvsim.kube.cron import next_times
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import Json
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.facts import filters
+from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.users import CLEANUP
-from kyvsim.sim.policy_admission.exceptions import user_fields
 from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
-
-_LONGEST_NAME = 63
-_FIELDS = 5
-_FIELDS = 5
-_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
-_NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
-
-
-def cleanup_problems(policy: Policy) -> Iterator[str]:
-    """Yield what is wrong with a cleanup policy, each as `field: what: why`."""
-    if len(policy.name.encode()) > _LONGEST_NAME:
-        yield f"metadata.name: Too long: may not be more than {_LONGEST_NAME} bytes"
-    spec = policy.spec
-    for entry in spec.get("context") or ():
-        for field, title in _NOT_ALLOWED:
-            if entry.get(field) is not None:
-                yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
-    yield from _schedule_problem(spec.get("schedule", ""))
-    for block in ("match", "exclude"):
-        told = list(user_fields(spec, block))
-        yield from told or _block_problems(policy, block)
-
-
-def _schedule_problem(schedule: Json) -> Iterator[str]:
-    if not _is_schedule(str(schedule)):
-        why = "schedule spec in the cleanupPolicy is not in proper cron format"
-        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
-
-
-def _is_schedule(text: str) -> bool:
-    """Return whether a schedule has the five fields or the name that upstream's parser wants."""
-    if not text.startswith("@") and len(text.split()) != _FIELDS:
-        return False
-    try:
-        next_times(text, _ANY_TIME, 1)
-    except ValueError:
-        return False
-    return True
-
-
-def _block_problems(policy: Policy, block: str) -> Iterator[str]:
-    data = {block: policy.spec[block]} if policy.spec.get(block) else {}
-    kind = "Policy" if policy.namespace else "ClusterPolicy"
-    rule = RuleUnderCheck(policy._replace(kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
-    for found in check_match_blocks(rule):
-        yield found.message.replace("spec.rules[0].", "spec.", 1)
 
 
 def missing_cleanup_rights(policy: Policy, store: Store) -> str:
     """Return what the cleanup controller may not do that a policy needs, "" if it may all."""
     asked = [
         (kind, name)
-        for entry in filters(policy.spec, "match")
+        for rule in policy.rules
+        for entry in rule.facts.match
         for kind in entry.kinds
         for name in entry.resources.get("names") or [""]
     ]

@@ -5,7 +5,7 @@ Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/vali
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.match_blocks import check_match_blocks
+from kyvsim.compile.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.compile.checks.pod_security import exclusion_problems
 from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.objects import Json
@@ -23,7 +23,7 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     """Yield what is wrong with an exception, each as `field: what: why`."""
     block = {"match": exception.match}
     if spec.get("background") is not False:
-        yield from user_fields(block)
+        yield from user_fields(filters(block, "match"))
     holder = Policy(
         "ClusterPolicy", exception.name, "", {}, {}, (), exception.document, PolicyFacts("")
     )
@@ -39,11 +39,3 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     for index, control in enumerate(exception.pod_security):
         for text in exclusion_problems(control):
             yield f"spec.podSecurity[{index}].{text}"
-
-
-def user_fields(block: Json, name: str = "match") -> Iterator[str]:
-    """Yield the fields of a match or exclude block that look at the user."""
-    for entry in filters(block, name):
-        for field in ("roles", "clusterRoles", "subjects"):
-            if entry.data.get(field):
-                yield f"spec.{entry.text_path}.{field}: Forbidden: Usage of user info is forbidden"

@@ -12,11 +12,15 @@ from kyvsim.cel.types import BOOL
 from kyvsim.compile import checks
 from kyvsim.compile.checks.kinds import check_wildcard_kinds
 from kyvsim.compile.checks.refusal import Check, RuleUnderCheck, each_rule
-from kyvsim.compile.checks.rule_bodies import CEL_ONLY, check_derived_bodies
+from kyvsim.compile.checks.rule_bodies import check_derived_bodies
+from kyvsim.languages.classic import admission_remarks as remarks
+from kyvsim.languages.classic.generate_changes import (
+    STALE_TARGETS,
+    celled_generation,
+    changed_generation,
+)
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.policy_admission import remarks
-from kyvsim.sim.policy_admission.generate_changes import STALE_TARGETS, changed_generation
+from kyvsim.model.policy import Policy
 from kyvsim.sim.policy_admission.matched_kinds import cluster_wide_kinds, kind_problem
 from kyvsim.sim.policy_admission.permissions import missing_rights, unreported
 from kyvsim.sim.policy_admission.served_kinds import is_cluster_wide
@@ -66,7 +70,7 @@ def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
         subject = RuleUnderCheck(policy, rule, position)
         warnings += remarks.before_rights(rule)
         problem = _said(one for check in checks.BODY_CHECKS for one in check(subject))
-        problem = problem or _celled_generation(rule, position)
+        problem = problem or celled_generation(rule, position)
         problem = problem or missing_rights(rule, position, store)
         if problem:
             return problem
@@ -76,16 +80,6 @@ def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
             return problem
         warnings += remarks.after_rights(policy, rule)
     return _first(policy, (check_derived_bodies,))
-
-
-def _celled_generation(rule: Rule, position: int) -> str:
-    """Return why a generate rule has no CEL preconditions; the command line takes them.
-
-    upstream: pkg/policy/generate/validate.go
-    """
-    if not rule.generates or rule.data.get("celPreconditions") is None:
-        return ""
-    return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
 
 
 def _structure(policy: Policy, store: Store) -> str:
@@ -116,11 +110,10 @@ def combined(problems: Iterable[str]) -> str:
 
 def _match_conditions(policy: Policy) -> str:
     """Return what cannot be compiled of the conditions of a policy's webhook."""
-    webhook = policy.spec.get("webhookConfiguration") or {}
     faults = []
-    for condition in webhook.get("matchConditions") or ():
+    for expression in policy.facts.webhook_conditions:
         try:
-            compile_expression(condition["expression"], kubernetes_environment(), BOOL)
+            compile_expression(expression, kubernetes_environment(), BOOL)
         except CompileError as fault:
             faults.append(str(fault))
     return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""

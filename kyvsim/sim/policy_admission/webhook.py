@@ -9,10 +9,12 @@ from types import MappingProxyType
 
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.parts import Parts, Settings
-from kyvsim.sim.policy_admission.cleanup import cleanup_problems, missing_cleanup_rights
+from kyvsim.sim.policy_admission.cleanup import missing_cleanup_rights
+from kyvsim.sim.policy_admission.deprecation import deprecation
 from kyvsim.sim.policy_admission.exceptions import (
     DISABLED,
     NO_NAMESPACE,
@@ -21,7 +23,6 @@ from kyvsim.sim.policy_admission.exceptions import (
 )
 from kyvsim.sim.policy_admission.global_context import entry_problems
 from kyvsim.sim.policy_admission.policies import combined, policy_problem
-from kyvsim.sim.policy_admission.remarks import deprecation
 from kyvsim.sim.server import Review, Verdict
 from kyvsim.sim.server.request import ALLOWED, written
 

@@ -1,4 +1,4 @@
-"""What may change in a generate rule, so that objects it made are not forgotten.
+"""What may stand and change in a generate rule, so that objects it made are not forgotten.
 
 Source of the rules and texts: upstream pkg/validation/policy/generate.go.
 """
@@ -6,6 +6,7 @@ Source of the rules and texts: upstream pkg/validation/policy/generate.go.
 from collections.abc import Iterator
 
 from kyvsim.compile.checks.refusal import has
+from kyvsim.compile.checks.rule_bodies import CEL_ONLY
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
@@ -41,3 +42,13 @@ def _target(rule: Rule) -> Json:
 def _rest(rule: Rule, *, keeps_match: bool) -> Json:
     left_out = {"generate"} if keeps_match else {"generate", "match"}
     return {name: value for name, value in rule.data.items() if name not in left_out}
+
+
+def celled_generation(rule: Rule, position: int) -> str:
+    """Return why a generate rule has no CEL preconditions; the command line takes them.
+
+    upstream: pkg/policy/generate/validate.go
+    """
+    if not rule.generates or rule.data.get("celPreconditions") is None:
+        return ""
+    return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"

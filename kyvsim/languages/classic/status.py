@@ -6,7 +6,17 @@ api/kyverno/v1.
 
 from collections.abc import Mapping
 
+from kyvsim.compile.autogen import compute_rules
 from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
+
+_DERIVED = "autogen-"
+
+
+def derived_rules(policy: Policy) -> list[Json]:
+    """Return the rules that autogen derived, as a status has them."""
+    every = compute_rules(policy).every
+    return [written_rule(rule.data) for rule in every if rule.name.startswith(_DERIVED)]
 
 
 def written_rule(rule: Mapping[str, Json]) -> Json:

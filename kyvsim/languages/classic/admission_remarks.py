@@ -4,7 +4,6 @@ Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecation
 """
 
 from collections.abc import Iterator
-from types import MappingProxyType
 
 from kyvsim.compile.checks.refusal import has
 from kyvsim.conditions import operators
@@ -14,18 +13,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.rules.facts import filters
 
-_REPLACEMENTS = MappingProxyType(
-    {
-        "ClusterPolicy": "ValidatingPolicy, MutatingPolicy, GeneratingPolicy or"
-        " ImageValidatingPolicy",
-        "Policy": "NamespacedValidatingPolicy, NamespacedMutatingPolicy,"
-        " NamespacedGeneratingPolicy or NamespacedImageValidatingPolicy",
-        "ClusterCleanupPolicy": "DeletingPolicy",
-        "CleanupPolicy": "NamespacedDeletingPolicy",
-        "PolicyException": "PolicyException",
-    }
-)
-_GUIDE = "https://kyverno.io/docs/guides/migration-to-cel/"
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
 _OLD_ACTIONS = frozenset({"enforce", "audit"})
 _ON_PODS = (
@@ -40,17 +27,6 @@ _EXCLUDED = (
 )
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
 _EVERY_CONTROLLER = ("cronjob", "daemonset", "deployment", "job", "statefulset")
-
-
-def deprecation(kind: str) -> str:
-    """Return that a kind is on its way out, "" where it is not."""
-    replacement = _REPLACEMENTS.get(kind)
-    if replacement is None:
-        return ""
-    return (
-        f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
-        f" {replacement} (policies.kyverno.io), see {_GUIDE}"
-    )
 
 
 def old_actions(policy: Policy) -> Iterator[str]:
