@@ -10,7 +10,7 @@ from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.kube.discovery import crd_kinds
-from kyvsim.languages import compile_policies, idle_exceptions, unknown_resources
+from kyvsim.languages import compile_policies, derived_rules, idle_exceptions, unknown_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -80,6 +80,7 @@ def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
     return Given(
         policies=read.policies,
         resources=objects_of(read.resources),
+        derive=derived_rules,
         others=(*others, *read.definitions),
         exceptions=read.exceptions.rules,
         values=read.values,

@@ -14,7 +14,7 @@ from kyvsim.compile import CompileOptions
 from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.languages import OLDER_READERS, compile_policies
+from kyvsim.languages import OLDER_READERS, compile_policies, derived_rules
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
@@ -131,7 +131,7 @@ def read_test(
         user=user,
     )
     others = (*targets, *params, *cluster, *definitions)
-    given = Given(policies, objects_of(resources), others, exceptions.rules, values)
+    given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
     reader.said += of_run(given._replace(sound=_is_sound(reader)))
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost

@@ -11,7 +11,7 @@ from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import Environment, compile_template
 from kyvsim.kube.objects import Json
-from kyvsim.match import Predicate, compile_rule_match, kinds_of_block
+from kyvsim.match import Predicate, compile_rule_match
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
 from kyvsim.rules import rule_types_of
@@ -87,7 +87,7 @@ def _lower(
         matches=compile_rule_match(
             data.get("match"), data.get("exclude"), _namespace_of(policy), watch
         ),
-        kinds=kinds_of_block(data.get("match") or {}),
+        kinds=rule.facts.kinds,
         entries=compile_entries(data.get("context") or (), environment),
         preconditions=compile_conditions(preconditions, environment, watch.at("preconditions"))
         if preconditions is not None

@@ -13,7 +13,7 @@ from kyvsim.compile import (
 from kyvsim.languages import cel, classic, cleanup
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.reading import PolicyReader
 
 LANGUAGES: tuple[Language, ...] = (classic.LANGUAGE, cleanup.LANGUAGE, cel.LANGUAGE)
@@ -59,6 +59,11 @@ def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tup
         if found is not None:
             compiled.append(found)
     return index_policies(compiled), tuple(diagnostics)
+
+
+def derived_rules(policy: Policy) -> tuple[Rule, ...]:
+    """Return the rules of a policy with those that are derived from them."""
+    return language_of(policy).derive(policy)
 
 
 def needs_request(policy: Policy) -> bool:

@@ -116,6 +116,8 @@ class RuleFacts(NamedTuple):
     """The filters of its match block: any, all, then the legacy form."""
     exclude: tuple[Filter, ...] = ()
     """Those of its exclude block."""
+    kinds: frozenset[str] | None = None
+    """The kinds that it can match at all; None where that is open."""
     action: FailureAction = FailureAction()
     """What its failures do, where it says so itself."""
     image_actions: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kyvsim.kube.objects import Json
+from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import FailureAction, Filter, Override, PolicyFacts, RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.rules import rule_types_of
@@ -18,6 +19,7 @@ def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
         section=types[0].section if types else "",
         match=tuple(filters(rule, "match")),
         exclude=tuple(filters(rule, "exclude")),
+        kinds=kinds_of_block(rule.get("match") or {}),
         action=failure_action(rule.get("validate") or {}, "failureAction"),
         sees_background=rule.get("skipBackgroundRequests") is False,
     )

@@ -11,7 +11,6 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.checks.refusal import rules_under_check
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
@@ -102,11 +101,10 @@ def unknown_kinds(
 
 
 def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
-    subjects = (subject for policy in policies for subject in rules_under_check(policy))
-    for subject in subjects:
-        document, path = subject.policy.document, subject.rule.path
-        for block in ("match", "exclude"):
-            yield from _uses_in(document, path, filters(subject.data, block))
+    for policy in policies:
+        for rule in policy.rules:
+            blocks = (*rule.facts.match, *rule.facts.exclude)
+            yield from _uses_in(policy.document, rule.path, blocks)
 
 
 def _uses_of_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[_Use]:

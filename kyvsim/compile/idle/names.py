@@ -6,12 +6,11 @@ To be asked where every policy could be used: one that was refused is no slip of
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.autogen import compute_rules
 from kyvsim.compile.remark import warn
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import ExceptedRules, PolicyException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 from kyvsim.model.values import Values
 from kyvsim.model.wording import listed
@@ -25,11 +24,14 @@ class Names(NamedTuple):
     resources: frozenset[str]
 
 
-def names_of(policies: Iterable[Policy], resources: Iterable[str]) -> Names:
+def names_of(
+    policies: Iterable[Policy],
+    resources: Iterable[str],
+    derive: Callable[[Policy], Iterable[Rule]],
+) -> Names:
     """Return what exceptions and values of a run can name."""
     rules = {
-        one.key: frozenset(rule.name for rule in (*one.rules, *compute_rules(one).every))
-        for one in policies
+        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one))) for one in policies
     }
     return Names(rules, frozenset(resources))
 

@@ -3,7 +3,7 @@
 Part of it concerns policies beside what is given, and `lint` tells it too; the rest needs a run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.compile.idle.annotations import (
@@ -13,7 +13,6 @@ from kyvsim.compile.idle.annotations import (
 from kyvsim.compile.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
@@ -28,6 +27,8 @@ class Given(NamedTuple):
     policies: tuple[Policy, ...]
     resources: tuple[Json, ...]
     """What rules are to look at."""
+    derive: Callable[[Policy], Iterable[Rule]]
+    """Returns the rules of a policy with those that are derived from them."""
     others: tuple[Json, ...] = ()
     """Other objects and definitions that are there."""
     exceptions: tuple[PolicyException, ...] = ()
@@ -66,7 +67,7 @@ def of_run(given: Given) -> Iterator[Diagnostic]:
         )
 
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
-        names = names_of(given.policies, every)
+        names = names_of(given.policies, every, given.derive)
         yield from idle_exceptions(given.exceptions, names)
         yield from idle_values(given.values, names)
 
@@ -95,8 +96,7 @@ def _kinds(rules: Iterable[Rule]) -> str:
     """Return the kinds that rules can match at all."""
     found: set[str] = set()
     for rule in rules:
-        kinds = kinds_of_block(rule.data.get("match") or {})
-        if kinds is None:
+        if rule.facts.kinds is None:
             return "objects of any kind"
-        found |= kinds
+        found |= rule.facts.kinds
     return listed(found)

@@ -8,6 +8,7 @@ from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.cleanup.lower import compile_cleanup
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
@@ -22,7 +23,11 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
         schedule=str(spec.get("schedule") or ""),
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
     )
-    blocks = RuleFacts(match=tuple(filters(spec, "match")), exclude=tuple(filters(spec, "exclude")))
+    blocks = RuleFacts(
+        match=tuple(filters(spec, "match")),
+        exclude=tuple(filters(spec, "exclude")),
+        kinds=kinds_of_block(spec.get("match") or {}),
+    )
     return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
 
 
