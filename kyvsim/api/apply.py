@@ -8,7 +8,7 @@ from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.languages import compile_policies, derived_rules, idle_exceptions, unknown_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -63,7 +63,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
         idle += idle_exceptions(read.exceptions.policies, read.policies)
     return Application(
         policies=sound,
-        resource_count=len(read.resources),
+        resource_count=len(read.resources) + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
         diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
@@ -94,7 +94,8 @@ def _afterthoughts(
     """Return that no rule matched anything, unless an error about input says why."""
     if matched or not (given.resources or given.sound):
         return ()
-    paths = (str(getattr(one, "name", one)) for one in inputs.resources)
+    sources = (*inputs.resources, *(path for _, path in inputs.payloads))
+    paths = (str(getattr(one, "name", one)) for one in sources)
     return tuple(nothing_matched(given._replace(policies=sound), paths))
 
 
@@ -117,6 +118,8 @@ def _responses(
             again = creation_of(response.object, read.user, read.values)
             response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
+    for payload in read.payloads:
+        yield evaluate_payload(policies, payload, world._replace(arriving=None))
 
 
 def _second_run(

@@ -17,6 +17,7 @@ from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken
+from kyvsim.load.payloads import read_payloads
 from kyvsim.load.policy import load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
@@ -26,6 +27,7 @@ from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
+from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
@@ -55,6 +57,8 @@ class ApplyInputs(NamedTuple):
     exceptions_within_policies: bool = False
     check_idempotent: bool = False
     """Whether to run the mutate rules a second time."""
+    payloads: tuple[tuple[PayloadMode, str | Source], ...] = ()
+    """Files with what policies judge that is no object."""
     now: datetime | None = None
     """What counts as the current time; None for the machine's."""
     walking: Walking = USUAL
@@ -83,6 +87,7 @@ class ReadInputs(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether a file that every verdict depends on could not be used."""
+    payloads: tuple[Payload, ...] = ()
     definitions: tuple[Json, ...] = ()
     """What is given besides of custom resources."""
     left_out: tuple[Diagnostic, ...] = ()
@@ -115,8 +120,8 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     exceptions = keep(load_exceptions(written))
     asked += said[before:]
     targets = keep(load_resources(inputs.targets, stdin, definitions, walking=walking))
-    shared = tuple(one for one in resources if _is_shared_data(one.data))
-    resources = tuple(one for one in resources if not _is_shared_data(one.data))
+    payloads = keep(read_payloads(inputs.payloads))
+    shared, resources = _parted(resources)
     before = len(said)
     values = keep(_read_values(inputs, stdin))
     user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin))
@@ -134,9 +139,18 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         context,
         remarks,
         unusable,
+        payloads,
         tuple(definitions),
         left_out,
     )
+
+
+def _parted(
+    documents: tuple[Document, ...],
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Return data that rules share, and the others."""
+    shared = tuple(one for one in documents if _is_shared_data(one.data))
+    return shared, tuple(one for one in documents if not _is_shared_data(one.data))
 
 
 def _strictly(

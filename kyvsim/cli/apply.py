@@ -21,6 +21,7 @@ from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.course import Course
 from kyvsim.report.progress import waiting, with_progress
@@ -77,6 +78,7 @@ POLICY is a file, a folder or - for standard input.
 @list_option("-s", "--set", "set_values", help="Values as name=value.")
 @click.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
 @click.option("--context-file", default="", help="Context data for CEL policies.")
+@list_option("--json", "json_files", help="JSON or YAML files that policies of mode JSON judge.")
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
 @click.option(
     "--exceptions-with-resources",
@@ -190,6 +192,10 @@ def _apply(
     return ending.status
 
 
+def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
+    return tuple((PayloadMode.JSON, path) for path in options["json_files"])
+
+
 def _strict(application: Application) -> Application:
     """Return an application in which every warning is an error."""
     later = application.afterthoughts
@@ -209,7 +215,10 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
         raise click.UsageError("pass values with either --set or --values-file, not both", ctx)
     if not policies:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
-    if not resources:
+    if resources and options["json_files"]:
+        text = "pass either resources or payloads (--json), not both: run kyvsim once for each"
+        raise click.UsageError(text, ctx)
+    if not resources and not _payloads(options):
         raise click.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
         )
@@ -246,6 +255,7 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         exceptions_with_resources=options["exceptions_with_resources"],
         exceptions_within_policies=options["exceptions_within_policies"],
         check_idempotent=options["check_idempotent"],
+        payloads=_payloads(options),
         now=options["now"],
     )
 

@@ -35,9 +35,6 @@ _ONLINE = (
 """Flags of the reference that need a server: whether they are bare, and what to do without."""
 
 _LATER = (
-    (("--json",), False),
-    (("--http-payload",), False),
-    (("--envoy-payload",), False),
     (("--parameter-resource",), False),
     (("--generate-exceptions",), True),
     (("--generated-exception-ttl",), False),

@@ -1,6 +1,7 @@
 """Policies as the engine runs them: closures in place of expressions."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.conditions import ConditionsResult
@@ -8,6 +9,7 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, Predicate
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
 from kyvsim.rules.protocol import CompiledBody, Exclusion, Outcome
@@ -59,6 +61,8 @@ class CompiledRule(NamedTuple):
     """Compiles what its match block says alone; None where it excludes nothing."""
     unmatched: Outcome | None = None
     """What is said of objects that it does not match."""
+    payloads: Mapping[PayloadMode, CompiledBody] = MappingProxyType({})
+    """What it says of payloads, which are matched by nothing but what they are."""
 
     @property
     def phase(self) -> Phase:

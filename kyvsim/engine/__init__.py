@@ -3,6 +3,7 @@
 from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.requests import creation_of
 from kyvsim.engine.world import World
@@ -13,6 +14,7 @@ __all__ = [
     "check_rule",
     "creation_of",
     "evaluate",
+    "evaluate_payload",
     "old_facts",
     "open_background",
     "open_request",

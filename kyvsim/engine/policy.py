@@ -40,14 +40,14 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
         if outcome is None:
             continue
         if outcome.silent:
-            silent.append(_result(rule, outcome, given, results))
+            silent.append(result_of(rule, outcome, given.request.subject, results))
             continue
         if outcome.object is not None:
             subject = outcome.object
             given = _after_change(given, subject)
-        results.append(_result(rule, outcome, given, results))
+        results.append(result_of(rule, outcome, given.request.subject, results))
         for further in outcome.further:
-            results.append(_result(rule, further, given, results))
+            results.append(result_of(rule, further, given.request.subject, results))
         if policy.applies_one_rule and any(
             one.status in _APPLIED for one in (outcome, *outcome.further)
         ):
@@ -65,14 +65,15 @@ def _after_change(given: RuleInput, subject: Json) -> RuleInput:
     )
 
 
-def _result(
-    rule: CompiledRule, outcome: Outcome, given: RuleInput, earlier: list[RuleResult]
+def result_of(
+    rule: CompiledRule, outcome: Outcome, subject: Json, earlier: list[RuleResult]
 ) -> RuleResult:
+    """Return the result of a rule on an object, after those `earlier` of the same policy."""
     generated, note = outcome.generated, outcome.note
     if outcome.unchecked:
         note = "; ".join(filter(None, (note, _passed_over(outcome.unchecked))))
     if generated:
-        generated, overlaps = split_known(generated, given.request.subject, earlier)
+        generated, overlaps = split_known(generated, subject, earlier)
         note = "; ".join(filter(None, (note, *overlaps)))
     hindered = bool(note)
     if outcome.hints:

@@ -41,6 +41,8 @@ class AdmissionRequest(NamedTuple):
     """Group, version and kind that match blocks see when a values file maps a subresource."""
     details: Mapping[str, Json] | None = None
     """Further fields of `request` that only an API server knows, such as `uid` and `name`."""
+    is_payload: bool = False
+    """Whether there is no request at all, but a payload that policies judge by itself."""
 
     @property
     def subject(self) -> Json:

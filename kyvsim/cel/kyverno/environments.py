@@ -38,6 +38,7 @@ from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"
 _EXCEPTION = "libs.Exception"
+_OF_REQUESTS = frozenset({"oldObject", "request", "namespaceObject", "variables"})
 
 
 class PolicyEnvironment(NamedTuple):
@@ -53,6 +54,8 @@ class PolicyEnvironment(NamedTuple):
     lenient: bool = True
     """Whether `orValue` takes what is not optional."""
     generates: bool = False
+    bare_payloads: bool = False
+    """Whether mode JSON knows no variables that only a request gives, nor those of the policy."""
 
 
 KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
@@ -73,18 +76,22 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
                 ("attestations", map_of(STRING, STRING)),
             ),
             lenient=False,
+            bare_payloads=True,
         ),
     }
 )
 """By the kind of the policy, without `Namespaced` before it."""
 
 
-def kyverno_environment(kind: str, clock: Clock, entropy: Entropy) -> Environment:
+def kyverno_environment(
+    kind: str, clock: Clock, entropy: Entropy, mode: str = "Kubernetes"
+) -> Environment:
     """Return the environment of a kind, `ValidatingPolicy` or `NamespacedValidatingPolicy` say.
 
     Its variables are in no order that matters: give values by name, with `ordered`.
     """
     cluster_kind = kind.removeprefix("Namespaced")
+    bare = mode == "JSON" and KINDS[cluster_kind].bare_payloads
     namespaced = kind != cluster_kind
     own = KINDS[cluster_kind]
     found = environment(_libraries(own, namespaced=namespaced, clock=clock, entropy=entropy))
@@ -97,7 +104,10 @@ def kyverno_environment(kind: str, clock: Clock, entropy: Entropy) -> Environmen
     request = "kubernetes.AdmissionRequest"
     fields[request] = {**fields[request], "object": DYN, "oldObject": DYN}
     return found._replace(
-        variables=(*_variables(own), *found.variables),
+        variables=(
+            *(one for one in _variables(own) if not (bare and one[0] in _OF_REQUESTS)),
+            *found.variables,
+        ),
         fields=MappingProxyType(fields),
         checks_literals=own.stored,
         checks_mixtures=not own.mixes_types,

@@ -18,12 +18,14 @@ from kyvsim.languages.cel import (
 )
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
-from kyvsim.languages.cel.kind import CelKind, PolicyPart
-from kyvsim.languages.constraints import compile_constraints
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
+from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
+from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.rules.protocol import CompiledBody, Outcome, failed
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed
 
 KINDS: tuple[CelKind, ...] = (
     validating_policy.KIND,
@@ -39,8 +41,8 @@ def compile_cel_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
-    mode = (policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes"
-    if mode != "Kubernetes":
+    mode = mode_of(policy)
+    if mode in {"HTTP", "Envoy"} and policy.kind == "ValidatingPolicy":
         text = f"kyvsim does not evaluate policies of mode {mode} yet"
         place = policy.document.locate(("spec", "evaluation", "mode"))
         return None, (Diagnostic("KV151", Severity.ERROR, text, place),)
@@ -70,7 +72,9 @@ def _lower_part(
     kind: CelKind, policy: Policy, spec: Mapping[str, Json], options: CompileOptions
 ) -> tuple[CompiledRule, list[ExpressionProblem]]:
     system = options.environment
-    compiler = Compiler(kyverno_environment(policy.kind, system.clock, system.entropy))
+    compiler = Compiler(
+        kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
+    )
     part = PolicyPart(policy, spec, compiler, options)
     body = kind.compile(part)
     if not kind.weighs_exceptions:
@@ -83,6 +87,10 @@ def _lower_part(
         options.kinds,
         everything=kind.without_constraints,
     )
+    payloads = {PayloadMode.JSON: body} if kind.judges_json(part.mode) else {}
+    if part.mode == "JSON" and kind.json_objects:
+        constraints = Constraints(lambda _: True, None)
+        body = _as_payload(body)
     rule = CompiledRule(
         rule=policy.rules[0]._replace(name=policy.name if kind.names_rules else "", data=spec),
         stage=kind.stage,
@@ -96,8 +104,21 @@ def _lower_part(
         body=_cannot_match(constraints.fault) if constraints.fault else body,
         tolerates_violations=False,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
+        payloads=payloads,
     )
     return rule, compiler.problems
+
+
+def _as_payload(body: CompiledBody) -> CompiledBody:
+    """Return what judges an object as if it were a payload."""
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        request = evaluation.request
+        given = evaluation.object if evaluation.object is not None else request.subject
+        request = request._replace(operation=Operation.CREATE, object=given, is_payload=True)
+        return body(evaluation._replace(request=request, object=given))
+
+    return run
 
 
 def _cannot_match(fault: str) -> CompiledBody:

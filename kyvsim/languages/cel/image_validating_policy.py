@@ -95,7 +95,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
     compiler.env = compiler.env.with_library(
         image_verification(ImageFacts(references.take, attestations, given.get))
     )
-    extractors = _extractors(spec, compiler)
+    extractors = _extractors(spec, compiler, _POD_SPECS.values() if part.mode != "JSON" else ())
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     attestors = compile_attestors(spec.get("attestors") or (), (*_SPEC, "attestors"), compiler)
     wanted = spec.get("validationConfigurations") or {}
@@ -123,8 +123,9 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 
 def _extractors(
-    spec: Mapping[str, Json], compiler: Compiler
+    spec: Mapping[str, Json], compiler: Compiler, places: Iterable[str]
 ) -> Mapping[str, Mapping[str, Program]]:
+    """Return what finds images, `places` being where Pods may stand without being told."""
     own: dict[str, Program] = {}
     for index, entry in enumerate(spec.get("images") or ()):
         place = (*_SPEC, "images", index, "expression")
@@ -135,7 +136,7 @@ def _extractors(
         elif program is not None:
             own[entry["name"]] = program
     found: dict[str, Mapping[str, Program]] = {"": own}
-    for where in dict.fromkeys(_POD_SPECS.values()):
+    for where in dict.fromkeys(places):
         found[where] = {
             **{name: compiler.program(_images_in(where, name)) for name in _IMAGE_LISTS},
             **own,
@@ -157,6 +158,8 @@ def _images_in(where: str, name: str) -> str:
 
 def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
     """Return where the request's object has the specification of a Pod; "" where nowhere."""
+    if evaluation.request.is_payload:
+        return ""
     key = object_key(evaluation.request.subject)
     group, version = split_api_version(key.api_version)
     return _POD_SPECS.get((group, version, plural(group, key.kind, kinds)), "")
@@ -212,7 +215,7 @@ def _found(
     """Return the images that the policy takes, by the names of their lists."""
     everything = {
         name: native_texts(evaluate(program, values))
-        for name, program in policy.extractors[pod_spec].items()
+        for name, program in policy.extractors.get(pod_spec, policy.extractors[""]).items()
     }
     return {
         name: [image for image in images if policy.references.take(image)]
@@ -278,4 +281,5 @@ KIND = CelKind(
     variants=variants,
     weighs_exceptions=True,
     tells_faults=True,
+    judges_json=lambda mode: mode == "JSON",
 )

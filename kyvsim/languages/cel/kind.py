@@ -22,6 +22,16 @@ class PolicyPart(NamedTuple):
     """Compiles its expressions, and keeps what is wrong with them."""
     options: CompileOptions
 
+    @property
+    def mode(self) -> str:
+        """What the policy judges: the text of its `evaluation.mode`."""
+        return mode_of(self.policy)
+
+
+def mode_of(policy: Policy) -> str:
+    """Return what a policy judges: objects (`Kubernetes`), or payloads of some sort."""
+    return str((policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes")
+
 
 class CelKind(NamedTuple):
     """One kind, and its namespaced twin `Namespaced…`."""
@@ -41,6 +51,10 @@ class CelKind(NamedTuple):
     """Whether `failurePolicy: Ignore` makes conditions that cannot be evaluated count as unmet."""
     weighs_exceptions: bool = False
     """Whether what is compiled asks for exceptions itself; else a full one stands for it."""
+    judges_json: Callable[[str], bool] = lambda _mode: False
+    """Whether a policy of some mode judges JSON payloads."""
+    json_objects: bool = False
+    """Whether a policy of mode JSON judges every object too, as if it were a payload."""
     tells_faults: bool = False
     """Whether what cannot be compiled is an error of each object, besides being told."""
     unmatched: str = ""

@@ -96,4 +96,6 @@ KIND = CelKind(
     names_rules=False,
     fault="failed to load context",
     forgives_faults=True,
+    judges_json=lambda mode: mode == "JSON",
+    json_objects=True,
 )

@@ -36,7 +36,7 @@ class RequestValues:
         self._variables = variables
         self._sources: Mapping[str, _Source] = {
             **_SOURCES,
-            "request": lambda evaluation: request_value(evaluation.request, kinds),
+            "request": lambda evaluation: _request(evaluation, kinds),
             "resource": lambda evaluation: _resources(evaluation, namespace),
         }
         self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
@@ -52,7 +52,8 @@ class RequestValues:
             values[place] = source(evaluation)
         for name, value in own.items():
             values[places[name]] = value
-        values[places["variables"]] = LazyVariables(self._variables, values)
+        if "variables" in places:
+            values[places["variables"]] = LazyVariables(self._variables, values)
         return values
 
     def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
@@ -76,10 +77,17 @@ def _object(evaluation: Evaluation) -> Json:
 
 def _old_object(evaluation: Evaluation) -> Json:
     request = evaluation.request
+    if request.is_payload:
+        return None
     old = request.old_object
     if request.operation is Operation.UPDATE and old is None:
         old = request.object
     return {} if old is None else old
+
+
+def _request(evaluation: Evaluation, kinds: KindTable) -> Json:
+    request = evaluation.request
+    return None if request.is_payload else request_value(request, kinds)
 
 
 def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
@@ -99,7 +107,7 @@ def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
 def _namespace_object(evaluation: Evaluation) -> Json:
     """Return the Namespace of the request, as far as anything is known of it."""
     key = object_key(evaluation.request.subject)
-    if not key.namespace:
+    if not key.namespace or evaluation.request.is_payload:
         return None
     outside = evaluation.scope.outside
     given = outside.namespaces.get(key.namespace)
