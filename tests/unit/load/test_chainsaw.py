@@ -41,7 +41,7 @@ def test_steps_and_operations_keep_their_order_and_places(read):
     - script: {content: "true"}
 """)
     assert not problems
-    assert (test.name, test.namespace, test.template, test.skip) == ("it", "own", True, False)
+    assert (test.name, test.namespace, test.template, test.skip) == ("it", "own", None, False)
     assert (test.timeouts.apply, test.timeouts.check, test.timeouts.delete) == (60, 90, 120)
     (step,) = test.steps
     assert [one.kind for one in step.attempts] == ["create", "sleep"]
