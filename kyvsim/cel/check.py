@@ -132,6 +132,9 @@ class _Checker:
         if operand.kind == "map":
             return operand.parameters[1]
         if operand.kind == "struct":
+            written = self.env.struct_type(operand.name)
+            if written is not None:
+                return written.field(node.field)
             fields = self.env.fields.get(operand.name)
             if fields is None:
                 return self.report(node.at, f"unexpected failed resolution of '{operand.name}'")
@@ -249,7 +252,20 @@ class _Checker:
         return map_of(key or self.known.fresh(), value or self.known.fresh())
 
     def struct(self, node: StructLiteral) -> CelType:
-        return self.undeclared(node.at, node.type_name)
+        kind = self.env.struct_type(node.type_name)
+        if kind is None:
+            return self.undeclared(node.at, node.type_name)
+        for field in node.fields:
+            found = self.optional_part(field.value) if field.optional else self.visit(field.value)
+            asked = kind.field(field.name)
+            if not self.known.assignable((asked,), (found,)):
+                shown = self.known.resolve(found, free_is_dyn=True)
+                self.report(
+                    field.at,
+                    f"expected type of field '{field.name}' is '{show(asked)}' but provided type "
+                    f"is '{show(shown)}'",
+                )
+        return types.struct(node.type_name)
 
     def bind(self, node: Bind) -> CelType:
         value = self.visit(node.value)

@@ -1,6 +1,6 @@
 """The closures that expressions are mostly made of, each as direct as it can be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kyvsim.cel import access
@@ -184,11 +184,7 @@ def map_maker(entries: Sequence[tuple[Run, Run, bool]]) -> Run:
         for key, value, optional in entries:
             name, found = as_key(key(frame)), value(frame)
             if optional:
-                if found.__class__ is not Optional:
-                    raise CelError(
-                        f"cannot initialize optional entry '{show_value(name)}' from "
-                        f"non-optional value {show_value(found)}"
-                    )
+                found = _optional(name, found)
                 if not found.present:
                     made.pop(name, None)
                     continue
@@ -197,3 +193,33 @@ def map_maker(entries: Sequence[tuple[Run, Run, bool]]) -> Run:
         return made
 
     return run
+
+
+def struct_maker(
+    make: Callable[[dict[str, Any]], Any], fields: Sequence[tuple[str, Run, bool]]
+) -> Run:
+    """Return a typed object of what the closures give; optional fields may be missing."""
+
+    def run(frame: list[Any]) -> Any:
+        made: dict[str, Any] = {}
+        for name, value, optional in fields:
+            found = value(frame)
+            if optional:
+                found = _optional(name, found)
+                if not found.present:
+                    made.pop(name, None)
+                    continue
+                found = found.value
+            made[name] = found
+        return make(made)
+
+    return run
+
+
+def _optional(name: Any, found: Any) -> Optional:
+    if isinstance(found, Optional):
+        return found
+    raise CelError(
+        f"cannot initialize optional entry '{show_value(name)}' from non-optional value "
+        f"{show_value(found)}"
+    )

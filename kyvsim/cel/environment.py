@@ -35,6 +35,15 @@ class Function(NamedTuple):
     """What it says of arguments that it does not take; "" for their types."""
 
 
+class StructType(NamedTuple):
+    """A type whose values an expression can write, as `Type{field: value}`."""
+
+    field: Callable[[str], CelType]
+    """Gives the type of a field by its name."""
+    make: Callable[[dict[str, Any]], Any]
+    """Makes a value of its fields; may raise CelError."""
+
+
 class Library(NamedTuple):
     """Functions that belong together."""
 
@@ -46,6 +55,8 @@ class Library(NamedTuple):
     """The classes of its own values."""
     variables: tuple[tuple[str, CelType], ...] = ()
     """The names whose values its functions are called on."""
+    struct_of: Callable[[str], StructType | None] | None = None
+    """Finds the types that it lets expressions write, by their names."""
 
 
 class Environment(NamedTuple):
@@ -62,6 +73,8 @@ class Environment(NamedTuple):
     """Whether durations, times, patterns and formats that are constants are looked at."""
     checks_mixtures: bool = True
     """Whether the parts of a list or map literal have to be of one type."""
+    structs: tuple[Callable[[str], StructType | None], ...] = ()
+    """What finds the types that can be written, by their names."""
     folds: bool = True
     """Whether conversions of constants are done, and fail, before anything is evaluated."""
 
@@ -77,6 +90,11 @@ class Environment(NamedTuple):
     def with_fields(self, type_name: str, fields: Mapping[str, CelType]) -> "Environment":
         """Return the environment with one typed object more, or with other fields for it."""
         return self._replace(fields=MappingProxyType({**self.fields, type_name: fields}))
+
+    def struct_type(self, name: str) -> StructType | None:
+        """Return the type that an expression writes by a name, or None where it can write none."""
+        found = (struct_of(name) for struct_of in self.structs)
+        return next((one for one in found if one is not None), None)
 
 
 def environment(libraries: tuple[Library, ...]) -> Environment:
@@ -95,5 +113,10 @@ def environment(libraries: tuple[Library, ...]) -> Environment:
     macros = frozenset(library.macros for library in libraries if library.macros)
     variables = tuple(one for library in libraries for one in library.variables)
     return Environment(
-        variables, MappingProxyType(functions), macros, MappingProxyType(classes), {}
+        variables=variables,
+        functions=MappingProxyType(functions),
+        macros=macros,
+        classes=MappingProxyType(classes),
+        fields={},
+        structs=tuple(one.struct_of for one in libraries if one.struct_of is not None),
     )

@@ -20,6 +20,7 @@ from kyvsim.cel.closures import (
     map_maker,
     path,
     selected,
+    struct_maker,
 )
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
@@ -35,6 +36,7 @@ from kyvsim.cel.nodes import (
     MapLiteral,
     Node,
     Select,
+    StructLiteral,
     children,
 )
 from kyvsim.cel.types import CelType
@@ -224,6 +226,13 @@ class _Lowering:
                 return constant(run([0]))
         return Code(run)
 
+    def struct(self, node: StructLiteral) -> Code:
+        kind = self.env.struct_type(node.type_name)
+        if kind is None:
+            raise CelError(f"unknown type '{node.type_name}'")
+        fields = [(field.name, self.run(field.value), field.optional) for field in node.fields]
+        return Code(struct_maker(kind.make, fields))
+
     def bind(self, node: Bind) -> Code:
         value = self.run(node.value)
         (slot,), outer = self.enter((node.variable,))
@@ -273,6 +282,8 @@ def cost(node: Node) -> int:
         return inner + (node.function not in {"_&&_", "_||_", "_?_:_"})
     if isinstance(node, ListLiteral):
         return inner + 10
+    if isinstance(node, StructLiteral):
+        return inner + 40
     return inner + 30 if isinstance(node, MapLiteral) else inner
 
 
@@ -301,6 +312,7 @@ _LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], Code]] = MappingPro
         Call: _Lowering.call,
         ListLiteral: _Lowering.list_literal,
         MapLiteral: _Lowering.map_literal,
+        StructLiteral: _Lowering.struct,
         Bind: _Lowering.bind,
         Loop: _Lowering.loop,
     }

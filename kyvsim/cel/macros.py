@@ -20,6 +20,7 @@ from kyvsim.cel.nodes import (
     MapLiteral,
     Node,
     Select,
+    StructField,
     StructLiteral,
     dotted_name,
 )
@@ -84,7 +85,7 @@ class NodeFactory:
         """Return a map literal."""
         return MapLiteral(self._id(), at, entries)
 
-    def struct(self, at: int, name: str, fields: tuple[tuple[str, Node], ...]) -> StructLiteral:
+    def struct(self, at: int, name: str, fields: tuple[StructField, ...]) -> StructLiteral:
         """Return the construction of a typed object."""
         return StructLiteral(self._id(), at, name, fields)
 

@@ -66,13 +66,22 @@ class MapLiteral(NamedTuple):
     entries: tuple[Entry, ...]
 
 
+class StructField(NamedTuple):
+    """`field: value` or `?field: value` of a typed object; `at` is the place of the colon."""
+
+    at: int
+    name: str
+    value: "Node"
+    optional: bool
+
+
 class StructLiteral(NamedTuple):
     """`Type{field: value}`."""
 
     id: int
     at: int
     type_name: str
-    fields: tuple[tuple[str, "Node"], ...]
+    fields: tuple[StructField, ...]
 
 
 class Loop(NamedTuple):
@@ -116,7 +125,7 @@ def children(node: Node) -> tuple[Node, ...]:
     if isinstance(node, MapLiteral):
         return tuple(part for entry in node.entries for part in (entry.key, entry.value))
     if isinstance(node, StructLiteral):
-        return tuple(value for _, value in node.fields)
+        return tuple(field.value for field in node.fields)
     if isinstance(node, Loop):
         return tuple(part for part in (node.source, node.test, node.result) if part is not None)
     if isinstance(node, Bind):

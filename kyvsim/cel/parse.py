@@ -11,7 +11,7 @@ from kyvsim.cel import literals
 from kyvsim.cel.cursor import Cursor, FirstFaultError
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.macros import MacroError, NodeFactory, expand
-from kyvsim.cel.nodes import Entry, ListLiteral, MapLiteral, Node, dotted_name
+from kyvsim.cel.nodes import Entry, ListLiteral, MapLiteral, Node, StructField, dotted_name
 from kyvsim.cel.nodes import StructLiteral as Struct
 from kyvsim.cel.tokens import tokenize
 
@@ -320,13 +320,15 @@ class _Parser:
 
     def struct(self, name: str) -> Struct:
         at = self.cursor.take().at
-        fields: list[tuple[str, Node]] = []
+        fields: list[StructField] = []
         while self.cursor.peek() != "}":
-            if self.cursor.peek() == "?":
+            optional = self.cursor.peek() == "?"
+            if optional:
                 self.cursor.take()
             field = self.field(optional=True)
+            colon = self.cursor.here.at
             self.cursor.expect(":")
-            fields.append((field, self.expression()))
+            fields.append(StructField(colon, field, self.expression(), optional))
             if self.cursor.peek() != ",":
                 break
             self.cursor.take()

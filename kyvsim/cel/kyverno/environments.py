@@ -32,6 +32,7 @@ from kyvsim.cel.kyverno.users import SERVICE_ACCOUNT, SERVICE_ACCOUNT_FIELDS
 from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
 from kyvsim.cel.libraries.authorizer import AUTHORIZATION
 from kyvsim.cel.libraries.lists import TWO_VARIABLES
+from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.model.ports import Clock, Entropy
@@ -61,11 +62,13 @@ class PolicyEnvironment(NamedTuple):
 KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
     {
         "ValidatingPolicy": PolicyEnvironment(stored=True),
-        "MutatingPolicy": PolicyEnvironment(stored=True),
+        "MutatingPolicy": PolicyEnvironment(
+            stored=True, libraries=(USERS, CERTIFICATES, OBJECTS, ESCAPES)
+        ),
         "GeneratingPolicy": PolicyEnvironment(
             stored=False, libraries=(CERTIFICATES,), mixes_types=True, generates=True
         ),
-        "DeletingPolicy": PolicyEnvironment(stored=False, libraries=(CERTIFICATES,)),
+        "DeletingPolicy": PolicyEnvironment(stored=False, libraries=(CERTIFICATES, OBJECTS)),
         "ImageValidatingPolicy": PolicyEnvironment(
             stored=True,
             libraries=(USERS, UNKNOWN),
