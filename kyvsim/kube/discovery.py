@@ -20,6 +20,8 @@ class KindFacts(NamedTuple):
     namespaced: bool
     versions: tuple[str, ...] = ()
     """Those that are served; () where they are not known."""
+    schemas: Mapping[str, Json] = MappingProxyType({})
+    """The schemas of given definitions, by version."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -174,7 +176,9 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
         kind = text_field(names, "kind")
         if kind:
             namespaced = text_field(spec, "scope") != "Cluster"
-            facts = KindFacts(text_field(names, "plural"), namespaced, _versions_of(spec))
+            facts = KindFacts(
+                text_field(names, "plural"), namespaced, _versions_of(spec), _schemas_of(spec)
+            )
             table[text_field(spec, "group"), kind] = facts
     return MappingProxyType(table)
 
@@ -191,3 +195,17 @@ def _versions_of(spec: Json) -> tuple[str, ...]:
         if one.__class__ is dict and one.get("served") is not False
     )
     return tuple(filter(None, served))
+
+
+def _schemas_of(spec: Json) -> Mapping[str, Json]:
+    """Return the schemas of a definition by version; one for all of them stands beside them."""
+    shared = spec.get("validation")
+    listed = spec.get("versions")
+    found = {}
+    for one in listed if listed.__class__ is list else ({"name": spec.get("version")},):
+        if one.__class__ is dict:
+            holder = one.get("schema") or shared
+            schema = holder.get("openAPIV3Schema") if holder.__class__ is dict else None
+            if schema.__class__ is dict:
+                found[text_field(one, "name")] = schema
+    return found

@@ -9,6 +9,10 @@ class PatchError(Exception):
         self.message = message
 
 
+class FailedTestError(PatchError):
+    """A `test` of a JSON patch that finds something else."""
+
+
 class UnreadableObjectError(Exception):
     """A patched document that is no Kubernetes object any more.
 

@@ -25,6 +25,8 @@ class Operation(NamedTuple):
     path: Pointer
     source: Pointer | None
     value: Json
+    has_value: bool = True
+    """Whether a value is given; otherwise it is a null."""
 
 
 def parse_json_patch(text: str) -> list[Json]:

@@ -1,8 +1,8 @@
-"""JSON patches (RFC 6902): negative indices, lenient `remove`, an `add` that makes its path.
+"""JSON patches (RFC 6902) with negative indices, by the rules of Kyverno or of the API server.
 
 upstream: `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
 github.com/evanphx/json-patch/v5 with SupportNegativeIndices, AllowMissingPathOnRemove and
-EnsurePathExistsOnAdd.
+EnsurePathExistsOnAdd; gopkg.in/evanphx/json-patch.v4.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +10,13 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.patch.create_path import create_path
-from kyvsim.patch.errors import PatchError
+from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.json_operations import Operation, prepare_operations, read_patch_text
 from kyvsim.patch.json_pointer import (
+    KYVERNO,
     Document,
     MissingKeyError,
+    PatchRules,
     Place,
     Pointer,
     existing_index,
@@ -32,29 +34,34 @@ def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
 
     `document` itself comes back when nothing changes. Raises PatchError.
     """
-    return _apply(document, prepare_operations(operations))
+    return apply_operations(document, prepare_operations(operations), KYVERNO)
 
 
 def compile_json_patch(text: str) -> Callable[[Json], Json]:
     """Return a function that applies the patch of a text to a document; raises as parsing does."""
     operations = prepare_operations(read_patch_text(text))
-    return lambda document: _apply(document, operations)
+    return lambda document: apply_operations(document, operations, KYVERNO)
 
 
-def _apply(root: Json, operations: Sequence[Operation]) -> Json:
-    document = Document(root, root)
+def apply_operations(root: Json, operations: Sequence[Operation], rules: PatchRules) -> Json:
+    """Return a document with operations applied in order; raises PatchError."""
+    document = Document(root, root, rules)
     for operation in operations:
-        document = _APPLY[operation.name](document, operation)
+        apply = _APPLY.get(operation.name)
+        if apply is None:
+            raise PatchError(f"Unexpected kind: {operation.name}")
+        document = apply(document, operation)
     return root if same(document.root, root) else document.root
 
 
 def _add(document: Document, operation: Operation) -> Document:
     path, value = operation.path, operation.value
-    if not path.text:
+    if not path.text and document.rules.names_itself:
         if value.__class__ is not dict and value.__class__ is not list:
             raise PatchError("invalid value, expected object")
-        return Document(value, value)
-    document = create_path(document, path)
+        return document._replace(root=value, itself=value)
+    if document.rules.creates_path:
+        document = create_path(document, path)
     place = find_place(document, path)
     if place is None:
         said = f'add operation does not apply: doc is missing path: "{path.text}": missing value'
@@ -72,7 +79,10 @@ def _add_at(document: Document, place: Place, value: Json, context: str) -> Docu
 def _remove(document: Document, operation: Operation) -> Document:
     place = find_place(document, operation.path)
     if place is None:
-        return document
+        if document.rules.forgives_removal:
+            return document
+        said = "remove operation does not apply: doc is missing path"
+        raise PatchError(f'{said}: "{operation.path.text}": missing value')
     try:
         return _without(document, place)
     except PatchError as error:
@@ -81,15 +91,20 @@ def _remove(document: Document, operation: Operation) -> Document:
 
 
 def _without(document: Document, place: Place) -> Document:
-    """Return the document without the value at a place; nothing there is no error."""
+    """Return the document without the value at a place."""
     container, key, _ = place
     at: str | int = key
+    forgives = document.rules.forgives_removal
     if container.__class__ is list:
         at = parse_index(key)
         if not -len(container) <= at < len(container):
-            return document
+            if forgives:
+                return document
+            at = existing_index(container, key)
     elif key not in container:
-        return document
+        if forgives:
+            return document
+        raise PatchError(f"Unable to remove nonexistent key: {key}: missing value")
     new = container.copy()
     del new[at]
     return with_container(document, place, new)
@@ -100,7 +115,7 @@ def _replace(document: Document, operation: Operation) -> Document:
     if not path.text:
         if value.__class__ is not dict and value.__class__ is not list:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
-        return Document(value, None)
+        return document._replace(root=value, itself=None)
     place = find_place(document, path)
     said = "replace operation does not apply: doc is missing"
     if place is None:
@@ -118,7 +133,7 @@ def _replace(document: Document, operation: Operation) -> Document:
 
 
 def _move(document: Document, operation: Operation) -> Document:
-    source = operation.source or operation.path
+    source = _source(operation)
     if not source.text:
         raise PatchError("unable to move entire document to another path: invalid state detected")
     place = _source_place(document, source, "move operation", source.text)
@@ -131,13 +146,21 @@ def _move(document: Document, operation: Operation) -> Document:
 
 
 def _copy(document: Document, operation: Operation) -> Document:
-    source = operation.source or operation.path
-    place = _source_place(document, source, "copy operation", f'"{source.text}"')
+    source = _source(operation)
+    shown = f'"{source.text}"' if document.rules.names_itself else source.text
+    place = _source_place(document, source, "copy operation", shown)
     try:
         value = value_at(document, place)
     except PatchError as error:
         raise PatchError(f"error in copy for from: '{source.text}': {error}") from error
     return _put_down(document, operation, value, "error while adding value during copy")
+
+
+def _source(operation: Operation) -> Pointer:
+    if operation.source is None:
+        what = f"{operation.name} operation failed to decode from"
+        raise PatchError(f"{what}: operation, missing from field: missing value")
+    return operation.source
 
 
 def _source_place(document: Document, source: Pointer, what: str, shown: str) -> Place:
@@ -173,9 +196,16 @@ def _test(document: Document, operation: Operation) -> Document:
             found = None
         except PatchError as error:
             raise PatchError(f"error in test for path: '{path.text}': {error}") from error
-    if not same(found, operation.value):
-        raise PatchError(f"testing value {path.text} failed: test failed")
+    if not _is_expected(document, found, operation):
+        raise FailedTestError(f"testing value {path.text} failed: test failed")
     return document
+
+
+def _is_expected(document: Document, found: Json, operation: Operation) -> bool:
+    """Return whether a `test` finds what it wants; the API server's finds no null there is."""
+    if document.rules.reads_missing and found is None:
+        return not operation.has_value
+    return operation.has_value and same(found, operation.value)
 
 
 _APPLY: Mapping[str, Callable[[Document, Operation], Document]] = MappingProxyType(

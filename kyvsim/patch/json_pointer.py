@@ -27,12 +27,36 @@ class Pointer(NamedTuple):
     """The last part, decoded."""
 
 
+class PatchRules(NamedTuple):
+    """What JSON patches make of what is not there."""
+
+    creates_path: bool
+    """Whether `add` makes what is missing on the way to its place."""
+    forgives_removal: bool
+    """Whether `remove` passes over what is not there."""
+    reads_missing: bool
+    """Whether a missing field of a map reads as null, which `replace` can set."""
+    names_itself: bool
+    """Whether an empty part of a path names the document at the root; otherwise a field."""
+
+
+KYVERNO = PatchRules(
+    creates_path=True, forgives_removal=True, reads_missing=False, names_itself=True
+)
+"""Those of mutate rules. upstream: github.com/evanphx/json-patch/v5 with options"""
+KUBERNETES = PatchRules(
+    creates_path=False, forgives_removal=False, reads_missing=True, names_itself=False
+)
+"""Those of the API server's policies. upstream: gopkg.in/evanphx/json-patch.v4"""
+
+
 class Document(NamedTuple):
     """A document while operations change it."""
 
     root: Json
     itself: Json
     """What an empty part of a path names at the root: the document as it was at first."""
+    rules: PatchRules = KYVERNO
 
 
 class Place(NamedTuple):
@@ -62,16 +86,17 @@ def decode_step(step: str) -> str:
 
 def find_place(document: Document, pointer: Pointer) -> Place | None:
     """Return the place a pointer names, or None where the way to it is missing."""
+    whole = document.rules.names_itself
     if not pointer.steps:
-        return None if pointer.text else Place(document.root, "", ())
+        return None if pointer.text or not whole else Place(document.root, "", ())
     node = document.root
     trail: tuple[str | int, ...] = ()
     lost = False
     for part in pointer.parents:
-        if part == "" and node is document.root:
+        if whole and part == "" and node is document.root:
             node, lost = document.itself, True
             continue
-        key = concrete_key(node, part)
+        key = concrete_key(node, part, empty=not whole)
         node = None if key is None else node[key]
         if key is None or (node.__class__ is not dict and node.__class__ is not list):
             return None
@@ -79,10 +104,13 @@ def find_place(document: Document, pointer: Pointer) -> Place | None:
     return Place(node, pointer.key, None if lost else trail)
 
 
-def concrete_key(node: Json, part: str) -> str | int | None:
-    """Return the key or index that exists in a map or list under this part, or None."""
+def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | None:
+    """Return the key or index that exists in a map or list under this part, or None.
+
+    `empty` says whether an empty text is a key.
+    """
     if node.__class__ is dict:
-        return part if part and part in node else None
+        return part if (part or empty) and part in node else None
     try:
         return existing_index(node, part)
     except PatchError:
@@ -92,11 +120,13 @@ def concrete_key(node: Json, part: str) -> str | int | None:
 def value_at(document: Document, place: Place) -> Json:
     """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
     container, key, _ = place
-    if key == "":
+    if key == "" and document.rules.names_itself:
         return document.itself if container is document.root else None
     if container.__class__ is list:
         return container[existing_index(container, key)]
     if key not in container:
+        if document.rules.reads_missing:
+            return None
         raise MissingKeyError(f"unable to get nonexistent key: {key}: missing value")
     return container[key]
 
@@ -129,7 +159,7 @@ def with_container(document: Document, place: Place, new: Json) -> Document:
         above = node.copy()
         above[key] = new
         new = above
-    return Document(new, document.itself)
+    return document._replace(root=new)
 
 
 def with_value(place: Place, value: Json) -> Json:

@@ -1,0 +1,77 @@
+"""The types of structured merges are those of the schemas that they are made from."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "kyvsim" / "patch" / "merge_types.json"
+MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
+SCHEMAS = (
+    MODULES
+    / "sigs.k8s.io/kubectl-validate@v0.0.5-0.20260105161640-a97ccfaca20b"
+    / "pkg/openapiclient/builtins/1.32"
+)
+
+
+@pytest.fixture
+def make(script):
+    return script("make_merge_types").make
+
+
+def test_the_table_is_what_the_script_makes(make):
+    if not SCHEMAS.exists():
+        pytest.skip("the schemas of Kubernetes are not here")
+    assert make(SCHEMAS) == TABLE.read_text("utf-8")
+
+
+def test_what_the_script_makes_of_a_document(make, tmp_path):
+    schemas = {
+        "meta.v1.ObjectMeta": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "Part": {
+            "type": "object",
+            "properties": {"id": {"type": "string", "default": ""}, "n": {"type": "integer"}},
+        },
+        "Thing": {
+            "type": "object",
+            "x-kubernetes-group-version-kind": [
+                {"group": "example.com", "version": "v1", "kind": "Thing"}
+            ],
+            "properties": {
+                "metadata": {
+                    "allOf": [{"$ref": "#/x/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]
+                },
+                "parts": {
+                    "type": "array",
+                    "items": {"$ref": "#/components/schemas/Part"},
+                    "x-kubernetes-patch-strategy": "merge",
+                    "x-kubernetes-patch-merge-key": "id",
+                },
+                "free": {"type": "object"},
+                "whole": {"type": "array", "items": {"type": "boolean"}},
+            },
+        },
+    }
+    meta = schemas.pop("meta.v1.ObjectMeta")
+    schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"] = meta
+    folder = tmp_path / "apis" / "example.com"
+    folder.mkdir(parents=True)
+    (folder / "v1.json").write_text(json.dumps({"components": {"schemas": schemas}}))
+    assert json.loads(make(tmp_path)) == {
+        "kinds": {"example.com/v1": {"Thing": 0}},
+        "metadata": 1,
+        "types": [
+            {
+                "p": {
+                    "free": {"e": "+"},
+                    "metadata": 1,
+                    "parts": {"m": 2, "k": ["id"], "d": {"id": ""}},
+                    "whole": {"a": "b"},
+                }
+            },
+            {"p": {"name": "s"}},
+            {"p": {"id": "s", "n": "n"}},
+        ],
+    }
