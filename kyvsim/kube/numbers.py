@@ -18,6 +18,13 @@ def with_floats(value: Json) -> Json:
     return _with_numbers(value, int, float)
 
 
+def with_floats_where_exact(value: Json) -> Json:
+    """Return `value` with every int a float that is the same number; others stay as they are."""
+    return _with_numbers(
+        value, int, lambda number: float(number) if abs(number) <= _EXACT else number
+    )
+
+
 def with_whole_numbers(value: Json) -> Json:
     """Return `value` with whole floats as ints; parts without any are shared, not copied.
 

@@ -13,7 +13,12 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
 _GROUP = "policies.kyverno.io"
-_EVALUATED = ("ValidatingPolicy", "GeneratingPolicy", "ImageValidatingPolicy")
+_EVALUATED = (
+    "ValidatingPolicy",
+    "MutatingPolicy",
+    "GeneratingPolicy",
+    "ImageValidatingPolicy",
+)
 _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 

@@ -7,9 +7,9 @@ Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 
@@ -36,7 +36,17 @@ class Variant(NamedTuple):
     spec: Mapping[str, Json]
 
 
-def variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
+Rewrite: TypeAlias = Callable[[Mapping[str, Json], str], Mapping[str, Json]]
+"""Gives a specification as it is for controllers, by the way to the template of their Pods."""
+
+
+def rewrite_texts(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]:
+    """Return a specification with the way to the template in all of its texts."""
+    changed: Mapping[str, Json] = _replaced({**spec, "matchConstraints": None}, template)
+    return changed
+
+
+def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iterator[Variant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
     constraints = spec.get("matchConstraints") or {}
     if not _is_about_pods(constraints):
@@ -47,7 +57,6 @@ def variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
         resources = [one for one in wanted if (one == "cronjobs") is (name == "cronjobs")]
         if not resources or not rule.get("operations"):
             continue
-        changed: Json = _replaced({**spec, "matchConstraints": None}, template)
         matching: dict[str, Json] = {
             "resourceRules": [
                 {
@@ -61,7 +70,7 @@ def variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
         }
         if constraints.get("namespaceSelector"):
             matching["namespaceSelector"] = constraints["namespaceSelector"]
-        yield Variant(name, {**changed, "matchConstraints": matching})
+        yield Variant(name, {**rewrite(spec, template), "matchConstraints": matching})
 
 
 def _controllers(spec: Mapping[str, Json]) -> list[str]:

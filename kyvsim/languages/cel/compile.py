@@ -14,6 +14,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import (
     generating_policy,
     image_validating_policy,
+    mutating_policy,
     validating_policy,
 )
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
@@ -29,6 +30,7 @@ from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed
 
 KINDS: tuple[CelKind, ...] = (
     validating_policy.KIND,
+    mutating_policy.KIND,
     generating_policy.KIND,
     image_validating_policy.KIND,
 )

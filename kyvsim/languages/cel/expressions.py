@@ -54,7 +54,7 @@ class Compiler:
         try:
             return self.program(text, wanted)
         except CompileError as error:
-            message = error.listing or f"output is expected to be of type {wanted}"
+            message = error.listing or f"output is expected to be of type {wanted.name}"
             self.problems.append(ExpressionProblem(path, text, message, shown))
             return None
 

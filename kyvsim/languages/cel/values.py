@@ -56,6 +56,10 @@ class RequestValues:
             values[places["variables"]] = LazyVariables(self._variables, values)
         return values
 
+    def place(self, name: str) -> int:
+        """Return where among the values that of a variable stands."""
+        return (self._plan or self._planned())[2][name]
+
     def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
         """Return the values that never change, what makes the others, and where each belongs."""
         reads, env = self._compiler.reads, self._compiler.env

@@ -1,0 +1,125 @@
+"""MutatingPolicy and NamespacedMutatingPolicy of `policies.kyverno.io`.
+
+Mutations are done in order, each on what the one before left; if one of them fails, the object
+stays as it was. A policy has one result, whose rule has no name, or `evaluation` for an error.
+
+Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from kyvsim.cel import Program
+from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.types import list_of
+from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
+from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.expressions import EvaluationError, all_hold, annotation_texts, evaluate
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.mutation_variants import variants
+from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.model.result import Stage
+from kyvsim.patch.schema_types import type_finder
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
+
+_SPEC = ("spec",)
+Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+"""Gives the object as a mutation leaves it; raises EvaluationError or MutationError."""
+
+
+class MutatingPolicy(NamedTuple):
+    """A policy, or one of its variants, as programs."""
+
+    values: RequestValues
+    conditions: tuple[Program, ...]
+    mutations: tuple[Mutation, ...]
+    annotations: Mapping[str, Program]
+
+
+def _compile(part: PolicyPart) -> CompiledBody:
+    spec, compiler = part.spec, part.compiler
+    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    mutations = [
+        mutation
+        for index, entry in enumerate(spec.get("mutations") or ())
+        if (mutation := _mutation(part, entry, index)) is not None
+    ]
+    annotations = compiler.annotations(
+        spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
+    )
+    values = RequestValues(part, variables)
+    return _body(MutatingPolicy(values, conditions, tuple(mutations), annotations))
+
+
+def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
+    place = (*_SPEC, "mutations", index)
+    if entry.get("patchType") == "JSONPatch":
+        written = entry.get("jsonPatch")
+        if written is None:
+            return None
+        program = part.compiler.compile(
+            written["expression"], (*place, "jsonPatch", "expression"), list_of(JSON_PATCH)
+        )
+        return program and _json_patch(program)
+    written = entry.get("applyConfiguration")
+    if written is None:
+        return None
+    program = part.compiler.compile(
+        written["expression"], (*place, "applyConfiguration", "expression"), OBJECT
+    )
+    return program and _merge(part, program)
+
+
+def _json_patch(program: Program) -> Mutation:
+    return lambda values, obj: patch_object(evaluate(program, values), obj)
+
+
+def _merge(part: PolicyPart, program: Program) -> Mutation:
+    find_type = type_finder(part.options.kinds)
+    replaces = bool((part.spec.get("evaluation") or {}).get("useServerSideApply"))
+
+    def run(values: Sequence[Any], obj: Json) -> Json:
+        value = evaluate(program, values)
+        return merge_object(value, obj, find_type, replaces=replaces)
+
+    return run
+
+
+def _body(policy: MutatingPolicy) -> CompiledBody:
+    def run(evaluation: Evaluation) -> Outcome:
+        values = policy.values.of(evaluation)
+        try:
+            if not all_hold(policy.conditions, values):
+                return skipped("skip")
+            return _mutated(policy, values, {} if evaluation.object is None else evaluation.object)
+        except (EvaluationError, MutationError) as error:
+            return KIND.unevaluated(error)
+
+    return run
+
+
+def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
+    """Return the pass of a policy with the object that it leaves.
+
+    Numbers of the object are doubles until something is done to it; after that whole ones are
+    ints, for the expressions that follow.
+    """
+    place = policy.values.place("object")
+    patched = with_whole_numbers(obj)
+    for mutation in policy.mutations:
+        values[place] = patched = mutation(values, patched)
+    done = passed("success")._replace(properties=annotation_texts(policy.annotations, values, '"'))
+    after = with_floats_where_exact(patched)
+    return done if after == obj else done._replace(object=after)
+
+
+KIND = CelKind(
+    "MutatingPolicy",
+    Stage.CEL_MUTATE,
+    _compile,
+    variants=variants,
+    names_rules=False,
+    without_constraints=True,
+)

@@ -1,0 +1,218 @@
+"""What the values of mutation expressions do to objects: objects to merge in, JSON patches.
+
+Source of the rules: upstream k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch,
+pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.native import native_text
+from kyvsim.cel.libraries.mutation import JsonPatchOperation, ObjectValue, type_mismatches
+from kyvsim.cel.text import show_seconds, show_timestamp, show_value
+from kyvsim.cel.types import CelType
+from kyvsim.cel.values import (
+    Duration,
+    JoinedList,
+    MadeList,
+    MadeMap,
+    Optional,
+    Timestamp,
+    UInt,
+    type_name,
+)
+from kyvsim.kube.go_text import quote, to_json
+from kyvsim.kube.numbers import with_whole_numbers
+from kyvsim.kube.objects import Json
+from kyvsim.patch.errors import FailedTestError, PatchError
+from kyvsim.patch.go_values import Foreign
+from kyvsim.patch.json_operations import Operation
+from kyvsim.patch.json_patch import apply_operations
+from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
+from kyvsim.patch.merge_types import FindType
+from kyvsim.patch.structured_merge import apply_structured_merge
+
+_TOO_LARGE = 2**53
+"""From here on JSON has no number for an int, and upstream makes it a text."""
+_PLAIN = frozenset({str, bool, int, float, dict, list})
+_NULL = Foreign("structpb.NullValue", "NULL_VALUE", "0")
+
+
+class MutationError(Exception):
+    """An object that cannot be changed as an expression wants; the text is upstream's."""
+
+
+def merge_object(value: ObjectValue, obj: Json, find_type: FindType, *, replaces: bool) -> Json:
+    """Return an object with another merged in that an expression gave; raises MutationError."""
+    _check_types(value)
+    try:
+        return apply_structured_merge(obj, _fields(value), find_type, replaces=replaces)
+    except PatchError as error:
+        raise MutationError(f"error applying patch: {error}") from None
+
+
+def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
+    """Return an object changed by a JSON patch that an expression gave; raises MutationError.
+
+    Where a `test` of the patch fails, the object stays as it is.
+    """
+    prepared = [_operation(one) for one in operations]
+    try:
+        patched = apply_operations(obj, prepared, KUBERNETES)
+    except FailedTestError:
+        return obj
+    except PatchError as error:
+        raise MutationError(f"JSON Patch: {error}") from None
+    if patched.__class__ is not dict or not patched.get("kind"):
+        shown = to_json(patched)
+        raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{shown}'")
+    return with_whole_numbers(patched)
+
+
+def _check_types(value: ObjectValue) -> None:
+    found = list(type_mismatches(value, value.type_name))
+    if found:
+        raise MutationError("type mismatch: " + "\n".join(found))
+
+
+def _fields(value: dict[str, Any]) -> dict[str, Json]:
+    return {name: _field(one) for name, one in value.items()}
+
+
+def _field(value: Any) -> Json:
+    """Return the value of a field: lists and maps are converted as deep as upstream does."""
+    if value.__class__ is MadeList:
+        return [_element(one) for one in value]
+    if value.__class__ is MadeMap:
+        found: dict[str, Json] = {}
+        for key, one in value.items():
+            if key.__class__ is not str:
+                return Foreign("*types.Err", "map key is not string", "map key is not string")
+            found[key] = _element(one)
+        return found
+    return _element(value)
+
+
+def _element(value: Any) -> Json:
+    """Return what a list or map that was made by an expression holds."""
+    kind = value.__class__
+    if isinstance(value, ObjectValue):
+        return _fields(value)
+    if kind is Optional:
+        return _element(value.value) if value.present else _NULL
+    if kind in _PLAIN:
+        return value
+    if kind is JoinedList:
+        return [_element(one) for one in value]
+    return _NULL if value is None else _foreign(value)
+
+
+def _foreign(value: Any) -> Foreign:
+    """Return a value that no document has, as Go prints it."""
+    kind = value.__class__
+    if kind is MadeMap:
+        shown = " ".join(f"{show_value(key)}:{show_value(one)}" for key, one in value.items())
+        inner = ", ".join(f"{_literal(key)}:{_literal(one)}" for key, one in value.items())
+        return Foreign("map[ref.Val]ref.Val", f"map[{shown}]", f"map[ref.Val]ref.Val{{{inner}}}")
+    if kind is MadeList:
+        shown = " ".join(map(show_value, value))
+        inner = ", ".join(map(_literal, value))
+        return Foreign("[]ref.Val", f"[{shown}]", f"[]ref.Val{{{inner}}}")
+    if kind is UInt:
+        return Foreign("uint64", str(int(value)), hex(value))
+    if kind is bytes:
+        shown = " ".join(map(str, value))
+        return Foreign("[]uint8", f"[{shown}]", f"[]uint8{{{', '.join(map(hex, value))}}}")
+    if kind is Duration:
+        return Foreign("time.Duration", show_value(value), str(value.nanoseconds))
+    if kind is Timestamp:
+        shown = show_timestamp(value).replace("T", " ").replace("Z", " +0000 UTC")
+        return Foreign("time.Time", shown, shown)
+    return Foreign(type_name(value), show_value(value), show_value(value))
+
+
+def _literal(value: Any) -> str:
+    return quote(value) if value.__class__ is str else show_value(value)
+
+
+def _operation(written: JsonPatchOperation) -> Operation:
+    """Return an operation as patches take it; raises MutationError."""
+    source = written["from"]
+    return Operation(
+        name=_readable(written["op"]) or "unknown",
+        path=parse_pointer(written["path"]),
+        source=parse_pointer(source) if source else None,
+        value=_json(written["value"]) if "value" in written else None,
+        has_value="value" in written,
+    )
+
+
+def _readable(text: str) -> str | None:
+    """Return a text that upstream writes by Go's rules and reads as JSON, if that can be."""
+    try:
+        return str(json.loads(quote(text)))
+    except ValueError:
+        return None
+
+
+def _json(value: Any) -> Json:
+    if isinstance(value, ObjectValue):
+        _check_types(value)
+    try:
+        return _of_object(_fields(value)) if isinstance(value, ObjectValue) else _plain(value)
+    except CelError as error:
+        raise MutationError(
+            f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {error}"
+        ) from None
+
+
+def _of_object(value: Json) -> Json:
+    """Return the fields of a written object as JSON has them: all numbers are doubles."""
+    kind = value.__class__
+    if isinstance(value, Foreign):
+        if value.go_type == "uint64":
+            return float(value.shown)
+        raise CelError(f"proto:\u00a0invalid type: {value.go_type}")
+    if kind is dict:
+        return {name: _of_object(one) for name, one in value.items()}
+    if kind is list:
+        return [_of_object(one) for one in value]
+    return float(value) if kind is int else value
+
+
+def _plain(value: Any) -> Json:
+    """Return a value as JSON has it; raises CelError for what has no place there."""
+    kind = value.__class__
+    if isinstance(value, ObjectValue):
+        raise CelError("an object of a named type stands inside a list or map")
+    if isinstance(value, dict):
+        return {native_text(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if kind is Optional:
+        return _plain(value.value) if value.present else None
+    if kind in {int, UInt}:
+        return float(value) if abs(value) < _TOO_LARGE else str(int(value))
+    if kind in {str, bool, float, type(None)}:
+        return value
+    write = _WRITTEN.get(kind)
+    if write is not None:
+        return write(value)
+    if kind is CelType:
+        raise CelError("type conversion not supported for 'type'")
+    name = type_name(value).rpartition(".")[2]
+    raise CelError(f"type conversion error from '{name}' to '*structpb.Value'")
+
+
+_WRITTEN: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {
+        bytes: lambda value: base64.b64encode(value).decode(),
+        Timestamp: show_timestamp,
+        Duration: show_seconds,
+    }
+)
+"""How JSON writes what it has no type for."""

@@ -1,0 +1,254 @@
+"""MutatingPolicies over objects, as `apply` evaluates them."""
+
+import json
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+
+CONFIG = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: shop, labels: {app: web}}
+data: {a: "1"}
+"""
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+"""
+
+
+def policy(*mutations, more="", resource='"", v1, configmaps', kind="MutatingPolicy", name="p"):
+    group, version, plural = resource.split(", ")
+    parts = "".join(f"  - {one}\n" for one in mutations)
+    inside = ", namespace: shop" if "Namespaced" in kind else ""
+    return f"""
+apiVersion: policies.kyverno.io/v1
+kind: {kind}
+metadata: {{name: {name}{inside}}}
+spec:
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [{group}]
+      apiVersions: [{version}]
+      operations: [CREATE]
+      resources: [{plural}]
+{more}
+  mutations:
+{parts}"""
+
+
+def merge(text):
+    return (
+        f"{{patchType: ApplyConfiguration, applyConfiguration: {{expression: {json.dumps(text)}}}}}"
+    )
+
+
+def patch(text):
+    return f"{{patchType: JSONPatch, jsonPatch: {{expression: {json.dumps(text)}}}}}"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what gives (rule, status, message) of the results, the object, the diagnostics."""
+
+    def call(policies, resource=CONFIG):
+        written = tmp_path / "policy.yaml"
+        written.write_text(policies)
+        given = tmp_path / "resource.yaml"
+        given.write_text(resource)
+        found = open_application(ApplyInputs(policies=(str(written),), resources=(str(given),)))
+        (response,) = found.responses
+        rows = [
+            (result.rule.name, result.status.value, result.message)
+            for answer in response.responses
+            for result in answer.results
+        ]
+        return rows, response.object, found.diagnostics
+
+    return call
+
+
+LABEL = 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'
+PASS = [("", "pass", "success")]
+
+
+def test_mutations_are_done_in_order_each_on_what_the_last_left(run):
+    second = 'Object{data: {"b": object.metadata.labels.x + object.data.a}}'
+    rows, obj, _ = run(policy(merge(LABEL), merge(second)))
+    assert rows == PASS
+    assert obj["metadata"]["labels"] == {"app": "web", "x": "y"}
+    assert obj["data"] == {"a": "1", "b": "y1"}
+
+
+def test_an_error_leaves_the_object_as_it_was(run):
+    rows, obj, _ = run(policy(merge(LABEL), patch('[JSONPatch{op: "remove", path: "/zzz"}]')))
+    said = "error in remove for path: '/zzz': Unable to remove nonexistent key: zzz: missing value"
+    assert rows == [
+        ("evaluation", "error", f"failed to evaluate policy: JSON Patch: {said}"),
+    ]
+    assert obj["metadata"]["labels"] == {"app": "web"}
+
+
+def test_a_test_of_a_patch_that_fails_drops_the_patch(run):
+    text = (
+        '[JSONPatch{op: "add", path: "/data/b", value: "2"}, '
+        'JSONPatch{op: "test", path: "/data/a", value: "9"}]'
+    )
+    rows, obj, _ = run(policy(patch(text)))
+    assert rows == PASS
+    assert obj["data"] == {"a": "1"}
+
+
+def test_numbers_are_doubles_before_the_first_mutation_and_ints_after_it(run):
+    kind = "string(type(object.spec.replicas) == int)"
+    first, second = (
+        merge(f'Object{{metadata: Object.metadata{{annotations: {{"{name}": {kind}}}}}}}')
+        for name in ("first", "second")
+    )
+    rows, obj, _ = run(
+        policy(first, second, resource="apps, v1, deployments"),
+        DEPLOYMENT,
+    )
+    assert rows == PASS
+    assert obj["metadata"]["annotations"] == {"first": "false", "second": "true"}
+
+
+CONDITIONS = [
+    ('variables.v == "1"', PASS),
+    ("false", [("", "skip", "skip")]),
+    (
+        "object.zzz == 1",
+        [("evaluation", "error", "failed to evaluate policy: no such key: zzz")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("condition", "rows"), CONDITIONS)
+def test_conditions_know_the_variables(run, condition, rows):
+    more = (
+        "  variables: [{name: v, expression: object.data.a}]\n"
+        f"  matchConditions: [{{name: c, expression: {condition!r}}}]"
+    )
+    assert run(policy(merge(LABEL), more=more))[0] == rows
+
+
+def test_without_constraints_everything_matches(run):
+    text = policy(merge(LABEL))
+    start, end = text.index("  matchConstraints"), text.index("  mutations")
+    rows, obj, _ = run(text[:start] + text[end:])
+    assert rows == PASS
+    assert obj["metadata"]["labels"]["x"] == "y"
+
+
+def test_a_namespaced_policy_is_about_its_namespace(run):
+    text = policy(merge(LABEL), kind="NamespacedMutatingPolicy")
+    assert run(text)[0] == PASS
+    assert run(text, CONFIG.replace("shop", "other"))[0] == []
+
+
+def test_policies_feed_each_other(run):
+    second = 'Object{data: {"b": object.metadata.labels.x}}'
+    rows, obj, _ = run(policy(merge(LABEL)) + "\n---" + policy(merge(second), name="q"))
+    assert rows == PASS * 2
+    assert obj["data"]["b"] == "y"
+
+
+def test_a_policy_on_pods_changes_the_templates_of_their_controllers(run):
+    text = 'Object{spec: Object.spec{containers: [Object.spec.containers{name: "web", tty: true}]}}'
+    rows, obj, _ = run(policy(merge(text), resource='"", v1, pods'), DEPLOYMENT)
+    assert rows == PASS
+    assert obj["spec"]["template"]["spec"]["containers"] == [
+        {"name": "web", "image": "nginx", "tty": True}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mutation", "message"),
+    [
+        (merge("Object.spec{}"), "output is expected to be of type Object"),
+        (patch("[]"), "output is expected to be of type list"),
+        (merge("Objekt{}"), "1:7: undeclared reference to 'Objekt' (in container '')"),
+    ],
+)
+def test_what_does_not_compile_is_told(run, mutation, message):
+    rows, _, diagnostics = run(policy(mutation))
+    assert rows == []
+    assert [(one.code, message in one.message) for one in diagnostics][:1] == [("KV150", True)]
+
+
+SAME_AS_REFERENCE = [
+    ("Object{data: null}", ".data: expected map, got &{NULL_VALUE}"),
+    (
+        'Object{metadata: Object.metadata{labels: {"a": null}}}',
+        ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:0}",
+    ),
+    (
+        'Object{metadata: Object.metadata{labels: {"a": [1]}}}',
+        ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:[]ref.Val{1}}",
+    ),
+    (
+        'Object{metadata: {"labels": dyn({"a": "b"})}}',
+        ".metadata.labels: expected map, got &{map[a:b]}",
+    ),
+    (
+        'Object{metadata: Object.metadata{ownerReferences: [{"uid": "x"}]}}',
+        (
+            ".metadata.ownerReferences: element 0: associative list with keys may not have non-map "
+            "elements"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SAME_AS_REFERENCE)
+def test_values_that_no_document_has_are_refused(run, text, message):
+    rows, _, _ = run(policy(merge(text)))
+    head = "failed to evaluate policy: error applying patch: failed to convert patch object to "
+    assert rows == [("evaluation", "error", f"{head}typed object: {message}")]
+
+
+VALUES = [
+    ("9007199254740993", "9007199254740993"),
+    ("5u", 5.0),
+    ("b'abc'", "YWJj"),
+    ("duration('1m')", "60s"),
+    ("Object{a: 5u, b: 'x'}", {"a": 5.0, "b": "x"}),
+    ("optional.of(1)", 1.0),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES)
+def test_values_in_patches_are_those_of_json(run, text, value):
+    rows, obj, _ = run(policy(patch(f'[JSONPatch{{op: "add", path: "/x", value: {text}}}]')))
+    assert rows == PASS
+    assert obj["x"] == value
+
+
+REFUSED = [
+    ("{1: 2}", "unsupported type conversion from 'int' to string"),
+    ("type(1)", "type conversion not supported for 'type'"),
+    ("quantity('1')", "type conversion error from 'Quantity' to '*structpb.Value'"),
+    ("Object{a: duration('1m')}", "proto:\u00a0invalid type: time.Duration"),
+    ("[Object{}]", "an object of a named type stands inside a list or map"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_values_that_json_has_not_are_errors(run, text, message):
+    rows, _, _ = run(policy(patch(f'[JSONPatch{{op: "add", path: "/x", value: {text}}}]')))
+    said = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+    assert rows == [("evaluation", "error", f"failed to evaluate policy: {said}: {message}")]
+
+
+def test_a_patch_leaves_an_object_of_some_kind(run):
+    rows, _, _ = run(policy(patch('[JSONPatch{op: "replace", path: "", value: {"a": "b"}}]')))
+    said = "Internal error occurred: Object 'Kind' is missing in '{\"a\":\"b\"}'"
+    assert rows == [("evaluation", "error", f"failed to evaluate policy: {said}")]
