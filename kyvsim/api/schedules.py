@@ -1,4 +1,4 @@
-"""When cleanup policies are due next."""
+"""When policies that delete are due next."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ _SHOWN = 3
 
 
 def schedules_of(policies: Iterable[Policy], now: datetime) -> tuple[Schedule, ...]:
-    """Return the schedules of the cleanup policies among `policies`, as seen at `now`."""
+    """Return the schedules of the policies that delete among `policies`, as seen at `now`."""
     return tuple(_schedule(policy, now) for policy in policies if policy.facts.schedule is not None)
 
 
@@ -20,5 +20,7 @@ def _schedule(policy: Policy, now: datetime) -> Schedule:
     try:
         due = tuple(next_times(text, now, _SHOWN))
     except ValueError as error:
-        return Schedule(policy.key, text, problem=f"kyvsim can't read the schedule: {error}")
-    return Schedule(policy.key, text, due, "" if due else "it is never due again")
+        return Schedule(
+            policy.kind, policy.key, text, problem=f"kyvsim can't read the schedule: {error}"
+        )
+    return Schedule(policy.kind, policy.key, text, due, "" if due else "it is never due again")

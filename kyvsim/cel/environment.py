@@ -78,6 +78,9 @@ class Environment(NamedTuple):
     folds: bool = True
     """Whether conversions of constants are done, and fail, before anything is evaluated."""
 
+    unbound: frozenset[str] = frozenset()
+    """Variables that expressions may name and that have no value."""
+
     def with_variables(self, *variables: tuple[str, CelType]) -> "Environment":
         """Return the environment with more variables."""
         return self._replace(variables=(*self.variables, *variables))

@@ -118,7 +118,10 @@ class _Lowering:
         if slot in self.lazy:
             return Code(self.lazy[slot])
         if slot <= len(self.env.variables):
-            self.reads.add(self.env.variables[slot - 1][0])
+            known = self.env.variables[slot - 1][0]
+            if known in self.env.unbound:
+                return Code(_unbound(known))
+            self.reads.add(known)
         return Code(lambda frame: frame[slot], slot=slot)
 
     def select(self, node: Select) -> Code:
@@ -285,6 +288,13 @@ def cost(node: Node) -> int:
     if isinstance(node, StructLiteral):
         return inner + 40
     return inner + 30 if isinstance(node, MapLiteral) else inner
+
+
+def _unbound(name: str) -> Run:
+    def run(_: list[Any]) -> Any:
+        raise CelError(f"no such attribute(s): {name}")
+
+    return run
 
 
 def _type_value(name: str) -> CelType:

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 
 class Schedule(NamedTuple):
-    """The schedule of a cleanup policy, and when it is due next."""
+    """The schedule of a policy that deletes, and when it is due next."""
 
+    kind: str
+    """The policy's kind."""
     policy: str
     """The policy's key."""
     text: str

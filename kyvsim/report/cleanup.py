@@ -1,4 +1,4 @@
-"""What cleanup policies would delete and when they are due, gathered while responses stream by."""
+"""What policies would delete and when they are due, gathered while responses stream by."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -11,30 +11,29 @@ from kyvsim.report.subject import identity, short_title
 
 
 class Deletions:
-    """The objects that cleanup policies would delete, by policy."""
+    """The objects that policies would delete, by policy."""
 
     __slots__ = ("_found",)
 
     def __init__(self) -> None:
-        self._found: dict[str, list[Json]] = {}
+        self._found: dict[tuple[str, str], list[Json]] = {}
 
     def add(self, response: EngineResponse) -> None:
         """Take in a response."""
         for answer in response.responses:
             if answer.phase is Phase.DELETE:
                 matched = [one for one in answer.results if one.status is RuleStatus.PASS]
-                self._found.setdefault(answer.policy.key, []).extend(
-                    response.trigger for _ in matched
-                )
+                place = answer.policy.kind, answer.policy.key
+                self._found.setdefault(place, []).extend(response.trigger for _ in matched)
 
-    def of(self, policy: str) -> list[Json]:
+    def of(self, schedule: Schedule) -> list[Json]:
         """Return the objects that a policy would delete, in input order."""
-        return self._found.get(policy, [])
+        return self._found.get((schedule.kind, schedule.policy), [])
 
     def entries(self, schedules: Iterable[Schedule]) -> Iterator[Json]:
         """Yield them as the JSON document shows them."""
         for schedule in schedules:
-            for obj in self.of(schedule.policy):
+            for obj in self.of(schedule):
                 yield {"policy": schedule.policy, "object": identity(obj)}
 
 
@@ -51,11 +50,11 @@ def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
 def cleanup_lines(
     schedules: Iterable[Schedule], deletions: Deletions, paint: Paint
 ) -> Iterator[str]:
-    """Yield the text view's block about each cleanup policy."""
+    """Yield the text view's block about each policy that deletes."""
     for schedule in schedules:
-        found = deletions.of(schedule.policy)
+        found = deletions.of(schedule)
         what = "would delete" if found else "would delete nothing"
-        head = f"Cleanup policy {schedule.policy} ({schedule.text}) {what}"
+        head = f"{_title(schedule)} ({schedule.text}) {what}"
         yield paint("title", safe_line(head)) + "\n"
         for obj in found:
             yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
@@ -65,6 +64,11 @@ def cleanup_lines(
             times = ", ".join(map(_time, schedule.due))
             yield f"  {paint('dim', 'due')}  {times}\n"
         yield "\n"
+
+
+def _title(schedule: Schedule) -> str:
+    what = "Cleanup policy" if schedule.kind.endswith("CleanupPolicy") else "Deleting policy"
+    return f"{what} {schedule.policy}"
 
 
 def _time(time: datetime) -> str:

@@ -57,6 +57,8 @@ class PolicyEnvironment(NamedTuple):
     generates: bool = False
     bare_payloads: bool = False
     """Whether mode JSON knows no variables that only a request gives, nor those of the policy."""
+    unbound: frozenset[str] = frozenset()
+    """The variables that have no value."""
 
 
 KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
@@ -68,7 +70,12 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
         "GeneratingPolicy": PolicyEnvironment(
             stored=False, libraries=(CERTIFICATES,), mixes_types=True, generates=True
         ),
-        "DeletingPolicy": PolicyEnvironment(stored=False, libraries=(CERTIFICATES, OBJECTS)),
+        "DeletingPolicy": PolicyEnvironment(
+            stored=False,
+            libraries=(CERTIFICATES, OBJECTS),
+            exceptions=False,
+            unbound=frozenset({"request", "oldObject"}),
+        ),
         "ImageValidatingPolicy": PolicyEnvironment(
             stored=True,
             libraries=(USERS, UNKNOWN),
@@ -115,6 +122,7 @@ def kyverno_environment(
         checks_literals=own.stored,
         checks_mixtures=not own.mixes_types,
         folds=own.stored,
+        unbound=own.unbound,
     )
 
 

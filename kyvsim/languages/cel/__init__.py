@@ -4,11 +4,10 @@ Everything but their names is loaded when a policy of them is compiled.
 """
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.kube.objects import Json
-from kyvsim.languages.cel.facts import rule_facts
+from kyvsim.kube.objects import Json, metadata
+from kyvsim.languages.cel.facts import policy_facts, rule_facts
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
@@ -17,13 +16,17 @@ _EVALUATED = (
     "ValidatingPolicy",
     "MutatingPolicy",
     "GeneratingPolicy",
+    "DeletingPolicy",
     "ImageValidatingPolicy",
 )
 _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
-    return whole_policy(data, document, PolicyFacts(f"{_GROUP}/v1"), rule_facts(data["spec"])), ()
+    kind, spec = data["kind"], data["spec"]
+    name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
+    facts = policy_facts(kind, spec)
+    return whole_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
 
 
 def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:

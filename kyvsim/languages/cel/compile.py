@@ -12,6 +12,7 @@ from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import (
+    deleting_policy,
     generating_policy,
     image_validating_policy,
     mutating_policy,
@@ -32,6 +33,7 @@ KINDS: tuple[CelKind, ...] = (
     validating_policy.KIND,
     mutating_policy.KIND,
     generating_policy.KIND,
+    deleting_policy.KIND,
     image_validating_policy.KIND,
 )
 _BY_NAME: Mapping[str, CelKind] = MappingProxyType(
@@ -84,7 +86,7 @@ def _lower_part(
         if exceptions is not None:
             body = with_exceptions(body, exceptions, kind.unevaluated)
     constraints = compile_constraints(
-        spec.get("matchConstraints"),
+        _for_any_operation(spec) if kind.any_operation else spec.get("matchConstraints"),
         policy.namespace,
         options.kinds,
         everything=kind.without_constraints,
@@ -103,8 +105,9 @@ def _lower_part(
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=_cannot_match(constraints.fault) if constraints.fault else body,
+        body=_cannot_match(kind, constraints.fault) if constraints.fault else body,
         tolerates_violations=False,
+        later=kind.later,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
         payloads=payloads,
     )
@@ -123,9 +126,19 @@ def _as_payload(body: CompiledBody) -> CompiledBody:
     return run
 
 
-def _cannot_match(fault: str) -> CompiledBody:
-    message = f"failed to execute matching: {fault}"
-    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name="match")
+def _for_any_operation(spec: Mapping[str, Json]) -> Json:
+    """Return constraints whose rules match whatever is done with an object."""
+    written = spec.get("matchConstraints") or {}
+    rules = written.get("resourceRules")
+    if not rules:
+        return written
+    return {**written, "resourceRules": [{**rule, "operations": ["*"]} for rule in rules]}
+
+
+def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
+    message = f"{kind.match_fault}{fault}"
+    name = "" if kind.names_rules else "match"
+    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name=name)
 
 
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:

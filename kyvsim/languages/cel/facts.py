@@ -3,9 +3,23 @@
 from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.facts import RuleFacts
+from kyvsim.model.facts import PolicyFacts, RuleFacts
 
+_API_VERSION = "policies.kyverno.io/v1"
 _UPKEEP = ("synchronize", "orphanDownstreamOnPolicyDelete")
+_OF_POLICY = "useServerSideApply"
+
+
+def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
+    """Return the facts of a policy as a whole."""
+    return PolicyFacts(
+        _API_VERSION,
+        admission=_switch(spec, "admission") is not False,
+        background=_switch(spec, "background") is not False,
+        fails_closed=spec.get("failurePolicy") != "Ignore",
+        schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
+        propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
+    )
 
 
 def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
@@ -15,6 +29,11 @@ def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
     """
     if spec.get("generate").__class__ is not list:
         return RuleFacts()
-    evaluation = spec.get("evaluation") or {}
-    said = {name: (evaluation.get(name) or {}).get("enabled") for name in _UPKEEP}
+    said = {name: _switch(spec, name) for name in _UPKEEP}
+    said[_OF_POLICY] = spec.get(_OF_POLICY)
     return RuleFacts(upkeep={name: value for name, value in said.items() if value is not None})
+
+
+def _switch(spec: Mapping[str, Json], name: str) -> Json:
+    """Return whether something is switched on under `evaluation`; None where nothing is said."""
+    return ((spec.get("evaluation") or {}).get(name) or {}).get("enabled")

@@ -159,4 +159,4 @@ def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | No
     )
 
 
-KIND = CelKind("GeneratingPolicy", Stage.CEL_GENERATE, _compile)
+KIND = CelKind("GeneratingPolicy", Stage.CEL_GENERATE, _compile, later=True)

@@ -57,6 +57,12 @@ class CelKind(NamedTuple):
     """Whether a policy of mode JSON judges every object too, as if it were a payload."""
     tells_faults: bool = False
     """Whether what cannot be compiled is an error of each object, besides being told."""
+    later: bool = False
+    """Whether it acts when the request's object is in the cluster already."""
+    any_operation: bool = False
+    """Whether `operations` of resource rules count for nothing."""
+    match_fault: str = "failed to execute matching: "
+    """How what is said begins where the constraints cannot be read."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""
 

@@ -109,14 +109,19 @@ def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
-    """Return the Namespace of the request, as far as anything is known of it."""
-    key = object_key(evaluation.request.subject)
-    if not key.namespace or evaluation.request.is_payload:
+    """Return the Namespace of the request's object; None for one that lies in none."""
+    namespace = object_key(evaluation.request.subject).namespace
+    if not namespace or evaluation.request.is_payload:
         return None
+    return namespace_object(evaluation, namespace)
+
+
+def namespace_object(evaluation: Evaluation, name: str) -> Json:
+    """Return a Namespace, as far as anything is known of it."""
     outside = evaluation.scope.outside
-    given = outside.namespaces.get(key.namespace)
+    given = outside.namespaces.get(name)
     if given is None and outside.answers_calls:
-        given = outside.cluster.get("v1", "Namespace", "", key.namespace)
+        given = outside.cluster.get("v1", "Namespace", "", name)
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 

@@ -38,7 +38,7 @@ KNOWN = [
     ("'a'.matches('[')", {"GeneratingPolicy", "DeletingPolicy"}),
     ("request.object.a", EVERY),
     ("request.nothing", set()),
-    ("exceptions.allowedImages", EVERY - {"ImageValidatingPolicy"}),
+    ("exceptions.allowedImages", EVERY - {"ImageValidatingPolicy", "DeletingPolicy"}),
     ("images.containers", {"ImageValidatingPolicy"}),
     ("params", set()),
     ("variables.undeclared", set()),

@@ -170,3 +170,10 @@ def test_what_does_not_compile_is_told_with_its_line(run):
     (problem,) = said
     assert problem.code == "KV150"
     assert 'line 1: invalid placeholder expression "1 +": ERROR: <input>:1:4:' in problem.message
+
+
+def test_what_becomes_of_the_objects_later_is_told(run, tmp_path):
+    spec = "  evaluation: {synchronize: {enabled: true}}\n  generate: [{expression: 'true'}]"
+    run(spec)
+    found = open_application(ApplyInputs(policies=(str(tmp_path / "policy.yaml"),)))
+    assert found.policies[0].rules[0].facts.upkeep == {"synchronize": True}

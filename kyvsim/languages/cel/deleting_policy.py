@@ -1,0 +1,95 @@
+"""DeletingPolicy and NamespacedDeletingPolicy of `policies.kyverno.io`.
+
+At the times of its schedule a policy deletes the objects that match and for which all conditions
+hold. It looks at objects as they are: there is no request, and operations count for nothing.
+
+Source of the rules: upstream pkg/cel/policies/dpol (compiler/policy.go, engine/engine.go), and
+cmd/cli/kubectl-kyverno/commands/apply/command.go for the results.
+"""
+
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.cel import Program
+from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
+from kyvsim.languages.cel.expressions import EvaluationError, all_hold
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.values import RequestValues, namespace_object
+from kyvsim.model.request import Operation
+from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
+
+_ANSWERS = MappingProxyType(
+    {
+        what: (passed(f"{what} matched"), failed(f"{what} did not match"))
+        for what in ("resource", "json")
+    }
+)
+"""What is said of objects, and of payloads: where they would go, and where they would not."""
+
+
+class DeletingPolicy(NamedTuple):
+    """A policy as programs."""
+
+    values: RequestValues
+    conditions: tuple[Program, ...]
+    exceptions: CompiledExceptions | None
+
+    def judge(self, evaluation: Evaluation) -> Outcome:
+        """Return whether the object would be deleted."""
+        evaluation = _at_rest(evaluation)
+        goes, stays = _ANSWERS["json" if evaluation.request.is_payload else "resource"]
+        values = self.values.of(evaluation, **_own(evaluation))
+        try:
+            if self.exceptions is not None:
+                matched = self.exceptions.matching(evaluation)
+                if matched.counting:
+                    keys = tuple(one.key for one in matched.counting)
+                    kept = f"kept on account of the policy exception {', '.join(keys)}"
+                    return stays._replace(note="; ".join(filter(None, (kept, matched.note))))
+            outcome = goes if all_hold(self.conditions, values) else stays
+        except EvaluationError as error:
+            return Outcome(RuleStatus.ERROR, str(error))
+        return outcome if self.exceptions is None else noted(outcome, matched) or outcome
+
+
+def _at_rest(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation of an object that is there, whatever request brought it."""
+    request = evaluation.request
+    if request.is_payload:
+        return evaluation
+    subject = request.subject
+    request = request._replace(operation=Operation.CREATE, object=subject, old_object=None)
+    return evaluation._replace(request=request, object=subject)
+
+
+def _own(evaluation: Evaluation) -> dict[str, Json]:
+    """Return what differs from other kinds: a Namespace is its own."""
+    subject = evaluation.request.subject
+    key = object_key(subject)
+    if evaluation.request.is_payload or (key.api_version, key.kind) != ("v1", "Namespace"):
+        return {}
+    known = namespace_object(evaluation, key.name)
+    alone = {"metadata": {"name": key.name, "labels": labels(subject)}, "spec": {}, "status": {}}
+    return {"namespaceObject": known or alone}
+
+
+def _compile(part: PolicyPart) -> CompiledBody:
+    spec, compiler = part.spec, part.compiler
+    variables = compiler.variables(spec.get("variables") or (), ("spec", "variables"))
+    conditions = compiler.conditions(spec.get("conditions") or (), ("spec", "conditions"))
+    exceptions = compile_exceptions(part, ignorable=False, variables=variables)
+    return DeletingPolicy(RequestValues(part, variables), conditions, exceptions).judge
+
+
+KIND = CelKind(
+    "DeletingPolicy",
+    Stage.CEL_DELETE,
+    _compile,
+    weighs_exceptions=True,
+    judges_json=lambda _mode: True,
+    later=True,
+    any_operation=True,
+    match_fault="",
+)
