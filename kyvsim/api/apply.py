@@ -109,6 +109,7 @@ def _responses(
         read.values,
         context=GivenObjects(read.context.resources) if read.context.resources else None,
         images=read.context.images,
+        targets=objects_of(read.targets),
     )
     for document in read.resources:
         world = world._replace(arriving=document.data)

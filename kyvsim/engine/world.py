@@ -1,6 +1,6 @@
 """What one evaluation knows besides policies and request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,6 +31,8 @@ class World(NamedTuple):
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
     """Who asks, where `cluster` is an API server's; None where objects are just given."""
+    targets: Sequence[Json] = ()
+    """The objects given as existing ones that policies in CEL may change for a trigger."""
 
     @property
     def outside(self) -> Outside:
@@ -43,6 +45,7 @@ class World(NamedTuple):
             context=self.context,
             images=self.images,
             namespaces=self.values.namespaces if self.values else MappingProxyType({}),
+            targets=self.targets,
             sources=self.sources,
             account=self.account,
         )

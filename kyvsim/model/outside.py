@@ -1,6 +1,6 @@
 """What context entries and rules can ask besides the request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ class Outside(NamedTuple):
     """What a context file tells of images, by their references."""
     namespaces: Mapping[str, Json] = MappingProxyType({})
     """The Namespaces that a values file gives, by name."""
+    targets: Sequence[Json] = ()
+    """The objects given as existing ones that policies in CEL may change for a trigger."""
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""

@@ -129,7 +129,9 @@ def observe(
         sources = _sources_of(obj, inputs)
         for operation in runs:
             values = _with_operation(inputs.values, operation)
-            world = World(cluster, values, inputs.in_cluster, sources, arriving=obj)
+            world = World(
+                cluster, values, inputs.in_cluster, sources, arriving=obj, targets=inputs.targets
+            )
             request = creation_of(obj, inputs.user, None if inputs.in_cluster else values)
             if begin:
                 begin(object_key(obj), operation)

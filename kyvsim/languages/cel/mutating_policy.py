@@ -13,13 +13,15 @@ from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold, annotation_texts, evaluate
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
 from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.model.result import Stage
+from kyvsim.model.result import PatchedTarget, Stage
+from kyvsim.patch.nodes import same
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
@@ -35,6 +37,8 @@ class MutatingPolicy(NamedTuple):
     conditions: tuple[Program, ...]
     mutations: tuple[Mutation, ...]
     annotations: Mapping[str, Program]
+    targets: Targets | None
+    """What finds the existing objects that it changes, too; None where there are none."""
 
 
 def _compile(part: PolicyPart) -> CompiledBody:
@@ -49,8 +53,9 @@ def _compile(part: PolicyPart) -> CompiledBody:
     annotations = compiler.annotations(
         spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
     )
+    targets = compile_targets(part)
     values = RequestValues(part, variables)
-    return _body(MutatingPolicy(values, conditions, tuple(mutations), annotations))
+    return _body(MutatingPolicy(values, conditions, tuple(mutations), annotations, targets))
 
 
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
@@ -93,15 +98,29 @@ def _body(policy: MutatingPolicy) -> CompiledBody:
         try:
             if not all_hold(policy.conditions, values):
                 return skipped("skip")
-            return _mutated(policy, values, {} if evaluation.object is None else evaluation.object)
-        except (EvaluationError, MutationError) as error:
+        except EvaluationError as error:
             return KIND.unevaluated(error)
+        outcome = _outcome(policy, values, evaluation.object)
+        if policy.targets is None:
+            return outcome
+        return _with_targets(policy, policy.targets, evaluation, outcome)
 
     return run
 
 
-def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
-    """Return the pass of a policy with the object that it leaves.
+def _outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
+    """Return the result for the trigger, with the object that the policy leaves."""
+    try:
+        after = _mutated(policy, values, {} if obj is None else obj)
+        properties = annotation_texts(policy.annotations, values, '"')
+    except (EvaluationError, MutationError) as error:
+        return KIND.unevaluated(error)
+    done = passed("success")._replace(properties=properties)
+    return done if same(after, obj) else done._replace(object=after)
+
+
+def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
+    """Return an object as the mutations leave it; raises EvaluationError or MutationError.
 
     Numbers of the object are doubles until something is done to it; after that whole ones are
     ints, for the expressions that follow.
@@ -110,9 +129,39 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
     patched = with_whole_numbers(obj)
     for mutation in policy.mutations:
         values[place] = patched = mutation(values, patched)
-    done = passed("success")._replace(properties=annotation_texts(policy.annotations, values, '"'))
-    after = with_floats_where_exact(patched)
-    return done if after == obj else done._replace(object=after)
+    return with_floats_where_exact(patched)
+
+
+def _with_targets(
+    policy: MutatingPolicy, targets: Targets, evaluation: Evaluation, outcome: Outcome
+) -> Outcome:
+    """Return the result for the trigger with the existing objects that were changed for it.
+
+    One that cannot be changed is a further result.
+    """
+    changed: list[PatchedTarget] = []
+    faults: list[Outcome] = []
+    try:
+        found = list(targets.find(policy.values, evaluation))
+    except EvaluationError as error:
+        return outcome._replace(further=(KIND.unevaluated(error),))
+    for target in found:
+        seen = evaluation._replace(object=target)
+        values = policy.values.of(seen, object=target, oldObject=None, namespaceObject=None)
+        try:
+            if targets.take(values):
+                after = _mutated(policy, values, target)
+                changed.append(PatchedTarget(after, not same(after, target), target))
+        except (EvaluationError, MutationError) as error:
+            faults.append(_on(target, KIND.unevaluated(error)))
+    return outcome._replace(targets=tuple(changed), further=tuple(faults))
+
+
+def _on(target: Json, outcome: Outcome) -> Outcome:
+    """Return an outcome that says which existing object it is about."""
+    key = object_key(target)
+    place = "/".join(filter(None, (key.namespace, key.kind, key.name)))
+    return outcome._replace(note=f"on the existing object `{place}`")
 
 
 KIND = CelKind(

@@ -252,3 +252,101 @@ def test_a_patch_leaves_an_object_of_some_kind(run):
     rows, _, _ = run(policy(patch('[JSONPatch{op: "replace", path: "", value: {"a": "b"}}]')))
     said = "Internal error occurred: Object 'Kind' is missing in '{\"a\":\"b\"}'"
     assert rows == [("evaluation", "error", f"failed to evaluate policy: {said}")]
+
+
+TARGET = """
+apiVersion: v1
+kind: Secret
+metadata: {name: %s, namespace: %s, labels: {kind: "%s"}}
+type: Opaque
+"""
+EXISTING = "  evaluation: {mutateExisting: {enabled: true}}\n"
+SECRETS = """
+  targetMatchConstraints:
+    objectSelector: {matchLabels: {kind: good}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [DELETE], resources: [secrets]}
+"""
+BY_EXPRESSION = """
+  targetMatchConstraints:
+    expression: resource.get("v1", "secrets", object.metadata.namespace, "a")
+"""
+
+
+@pytest.fixture
+def on_targets(tmp_path):
+    """Return what gives the rows of a policy, and the targets with whether they changed."""
+
+    def call(policies):
+        files = {
+            "policy": policies,
+            "resource": CONFIG,
+            "targets": "---".join(
+                TARGET % one
+                for one in (("a", "shop", "good"), ("b", "shop", "bad"), ("c", "other", "good"))
+            ),
+        }
+        for name, text in files.items():
+            (tmp_path / name).with_suffix(".yaml").write_text(text)
+        paths = [(str(tmp_path / f"{name}.yaml"),) for name in files]
+        (response,) = open_application(ApplyInputs(*paths)).responses
+        results = [result for one in response.responses for result in one.results]
+        rows = [(one.rule.name, one.status.value, one.message) for one in results]
+        return rows, [
+            (found.object["metadata"]["name"], found.changed)
+            for one in results
+            for found in one.targets
+        ]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("", []),
+        (EXISTING + SECRETS, [("a", True), ("c", True)]),
+        (EXISTING, []),
+        (EXISTING + BY_EXPRESSION, [("a", True)]),
+        (
+            EXISTING
+            + SECRETS
+            + "  targetMatchConditions: [{name: c, expression: object.metadata.name == 'c'}]",
+            [("c", True)],
+        ),
+        (
+            EXISTING + SECRETS + "  matchConditions: [{name: c, expression: 'false'}]",
+            [],
+        ),
+    ],
+)
+def test_existing_objects_are_changed_for_a_trigger(on_targets, more, found):
+    assert on_targets(policy(merge(LABEL), more=more))[1] == found
+
+
+def test_a_namespaced_policy_changes_existing_objects_of_its_namespace(on_targets):
+    text = policy(merge(LABEL), more=EXISTING + SECRETS, kind="NamespacedMutatingPolicy")
+    assert on_targets(text)[1] == [("a", True)]
+
+
+def test_existing_objects_are_changed_even_if_the_trigger_cannot_be(on_targets):
+    only_secrets = merge('Object{stringData: {"x": "y"}}')
+    rows, found = on_targets(policy(only_secrets, more=EXISTING + SECRETS))
+    assert found == [("a", True), ("c", True)]
+    assert [row[1] for row in rows] == ["error"]
+
+
+def test_an_existing_object_that_cannot_be_changed_is_a_result_of_its_own(on_targets):
+    only_config = merge(
+        'Object{data: {"x": "y"}, immutable: object.kind == "Secret" ? dyn(1) : true}'
+    )
+    rows, found = on_targets(policy(only_config, more=EXISTING + SECRETS))
+    assert found == []
+    assert [row[:2] for row in rows] == [("", "pass"), *[("evaluation", "error")] * 2]
+
+
+def test_targets_that_cannot_be_looked_for_are_an_error(on_targets):
+    more = EXISTING + BY_EXPRESSION.replace("object.metadata.namespace", "object.zzz")
+    rows, found = on_targets(policy(merge(LABEL), more=more))
+    said = "failed to evaluate policy: failed to discover CEL targets: no such key: zzz"
+    assert (found, rows) == ([], [*PASS, ("evaluation", "error", said)])

@@ -1,0 +1,87 @@
+"""The existing objects that a MutatingPolicy changes on behalf of a trigger.
+
+They are found by an expression, or chosen by constraints, their own or else those of triggers,
+whatever the operation, among the objects given as targets. Each has conditions of its own.
+
+Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go
+(discoverCELTargets, targetMatchPredicate), pkg/cel/policies/mpol/compiler/policy.go.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.cel import Program
+from kyvsim.cel.types import ANY, STRING, map_of
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
+from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.constraints import Constraints, compile_constraints
+from kyvsim.match import match_facts
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.rules.protocol import Evaluation
+
+_SPEC = ("spec",)
+_FOUND = map_of(STRING, ANY)
+
+
+class Targets(NamedTuple):
+    """What finds the existing objects of a policy."""
+
+    expression: Program | None
+    chosen: Constraints
+    conditions: tuple[Program, ...]
+
+    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
+        """Yield them in their order; raises EvaluationError."""
+        if self.expression is None:
+            for obj in evaluation.scope.outside.targets:
+                if self._chooses(obj, evaluation):
+                    yield obj
+            return
+        try:
+            found = evaluate(self.expression, values.of(evaluation))
+        except EvaluationError as error:
+            raise EvaluationError(f"failed to discover CEL targets: {error}") from None
+        if isinstance(found, dict):
+            listed = found.get("items")
+            some = listed if isinstance(listed, list) else [found]
+            yield from (obj for obj in some if isinstance(obj, dict) and obj.get("kind"))
+
+    def take(self, values: list[Json]) -> bool:
+        """Return whether the conditions of targets hold; raises EvaluationError."""
+        return all_hold(self.conditions, values)
+
+    def _chooses(self, obj: Json, evaluation: Evaluation) -> bool:
+        namespace = object_key(obj).namespace
+        labels = evaluation.scope.outside.cluster.namespace_labels(namespace)
+        request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
+        facts = match_facts(request, obj, labels)
+        return facts is not None and self.chosen.matches(facts)
+
+
+def compile_targets(part: PolicyPart) -> Targets | None:
+    """Return what finds the targets of a policy, None where it changes no existing objects."""
+    spec, compiler = part.spec, part.compiler
+    written: Mapping[str, Json] = spec.get("targetMatchConstraints") or {}
+    text = written.get("expression") or ""
+    place = (*_SPEC, "targetMatchConstraints", "expression")
+    expression = compiler.compile(text, place, _FOUND) if text else None
+    conditions = compiler.conditions(
+        spec.get("targetMatchConditions") or (), (*_SPEC, "targetMatchConditions")
+    )
+    evaluation = spec.get("evaluation") or {}
+    if not (evaluation.get("mutateExisting") or {}).get("enabled"):
+        return None
+    own = written if written.get("resourceRules") else spec.get("matchConstraints")
+    chosen = compile_constraints(
+        _for_any_operation(own), part.policy.namespace, part.options.kinds, everything=True
+    )
+    return Targets(expression, chosen, conditions)
+
+
+def _for_any_operation(constraints: Json) -> Json:
+    if not constraints:
+        return constraints
+    rules = [{**rule, "operations": ["*"]} for rule in constraints.get("resourceRules") or ()]
+    return {**constraints, "resourceRules": rules}
