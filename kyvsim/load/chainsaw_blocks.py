@@ -12,10 +12,11 @@ from typing import NamedTuple
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.policy import sniff
-from kyvsim.load.structure import Schema, check, diagnostics, load_schemas
+from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
+from kyvsim.schema.node import Node
 
 GROUP = "chainsaw.kyverno.io/"
 TEST = f"{GROUP}v1alpha1/Test"
@@ -55,7 +56,7 @@ class Reading(NamedTuple):
 
 
 @cache
-def chainsaw_schemas() -> Mapping[str, Schema]:
+def chainsaw_schemas() -> Mapping[str, Node]:
     """Return the schemas of chainsaw's kinds, by apiVersion/kind; read on first use."""
     return load_schemas("chainsaw.json")
 

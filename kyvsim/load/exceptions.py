@@ -10,13 +10,7 @@ from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, labels, metadata, text_field
-from kyvsim.load.policy import (
-    EXCEPTION_KINDS,
-    RULE_EXCEPTION_KINDS,
-    cel_schemas,
-    policy_schemas,
-    sniff,
-)
+from kyvsim.load.policy import EXCEPTION_KINDS, RULE_EXCEPTION_KINDS, sniff
 from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import (
@@ -27,6 +21,7 @@ from kyvsim.model.exception import (
     PolicyRef,
 )
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import written_schema
 
 _PRIORITY = "polex.kyverno.io/priority"
 
@@ -54,8 +49,7 @@ def load_exceptions(
             remarks.append(_unsupported(document, name))
             continue
         for_rules = name in RULE_EXCEPTION_KINDS
-        schemas = policy_schemas() if for_rules else cel_schemas()
-        data, problems = check(schemas[name], document.data)
+        data, problems = check(written_schema(name), document.data)
         remarks.extend(diagnostics(document, problems))
         if problems:
             continue

@@ -3,46 +3,45 @@
 from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
-from kyvsim.load.structure import Schema, SchemaRef
+from kyvsim.schema.node import Node, SchemaRef
 
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 _KEPT = ("type", "description", "enum", "minLength", "maxLength", "minimum", "required")
 
 
-def json_schema(schema: Schema, title: str) -> Json:
-    """Return a schema as JSON Schema (draft 07); shared ones become definitions by their title."""
-    names = tuple(one["title"] for one in schema.shared)
-    shared = {one["title"]: _converted(one, names) for one in schema.shared}
+def json_schema(schema: Node, title: str) -> Json:
+    """Return a schema as JSON Schema (draft 07), with the definitions that it refers to."""
+    known = schema.definitions.table
     return {
         "$schema": _DIALECT,
         "title": title,
-        **_converted(schema.root, names),
-        "definitions": shared,
+        **_converted(schema.words, known),
+        "definitions": {name: _converted(words, known) for name, words in known.items()},
     }
 
 
-def _converted(ref: SchemaRef, names: tuple[str, ...]) -> Json:
-    if isinstance(ref, int):
-        return {"$ref": f"#/definitions/{names[ref]}"}
+def _converted(ref: SchemaRef, known: Mapping[str, Json]) -> Json:
+    if isinstance(ref, str):
+        return {"$ref": f"#/definitions/{ref}"} if ref in known else {"type": ref}
     found = {name: ref[name] for name in _KEPT if name in ref}
-    if "pattern" in ref:
-        found["pattern"] = f"^({ref['pattern']})$"
+    if "form" in ref:
+        found["pattern"] = f"^({ref['form']})$"
     if "either" in ref:
-        found["anyOf"] = [_converted(one, names) for one in ref["either"]]
+        found["anyOf"] = [_converted(one, known) for one in ref["either"]]
     if "items" in ref:
-        found["items"] = _converted(ref["items"], names)
+        found["items"] = _converted(ref["items"], known)
     if ref.get("type") == "object":
-        found |= _members(ref, names)
+        found |= _members(ref, known)
     return found
 
 
-def _members(ref: Mapping[str, Json], names: tuple[str, ...]) -> Json:
+def _members(ref: Mapping[str, Json], known: Mapping[str, Json]) -> Json:
     properties = ref.get("properties") or {}
     found: dict[str, Json] = {}
     if properties:
-        found["properties"] = {name: _converted(one, names) for name, one in properties.items()}
-    if "open" not in ref:
+        found["properties"] = {name: _converted(one, known) for name, one in properties.items()}
+    if "x-kubernetes-preserve-unknown-fields" not in ref:
         found["additionalProperties"] = False
     if "oneOf" in ref:
-        found["oneOf"] = [{"required": [name]} for name in ref["oneOf"]]
+        found["oneOf"] = ref["oneOf"]
     return found

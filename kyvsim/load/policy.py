@@ -5,15 +5,15 @@ KV018 a kind of policy that is known and not evaluated, KV019 an exception among
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.recognise import way_out
-from kyvsim.load.structure import Schema, check, diagnostics, load_schemas, suggestion
+from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.reading import PolicyReader
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import is_written, written_schema
 
 RULE_EXCEPTION_KINDS = frozenset(
     f"kyverno.io/{version}/PolicyException" for version in ("v2", "v2beta1")
@@ -23,18 +23,6 @@ CEL_EXCEPTION_KINDS = frozenset(
 )
 EXCEPTION_KINDS = RULE_EXCEPTION_KINDS | CEL_EXCEPTION_KINDS
 _OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
-
-
-@cache
-def cel_schemas() -> Mapping[str, Schema]:
-    """Return the schemas of the CEL kinds, which most runs have no use for."""
-    return load_schemas("cel.json")
-
-
-@cache
-def policy_schemas() -> Mapping[str, Schema]:
-    """Return the schemas of Kyverno's own kinds, by apiVersion/kind; read on first use."""
-    return load_schemas("kyverno.json")
 
 
 def load_policies(
@@ -86,8 +74,7 @@ def _load_policy(
     read = readers.get(name)
     if read is None:
         return None, (_unsupported(document, name, readers),)
-    schema = policy_schemas().get(name) or cel_schemas()[name]
-    data, problems = check(schema, document.data)
+    data, problems = check(written_schema(name), document.data)
     if problems:
         return None, diagnostics(document, problems)
     return read(data, document)
@@ -106,7 +93,7 @@ def _unsupported(document: Document, name: str, known: Iterable[str]) -> Diagnos
         missing = "kind" if api_version else "apiVersion"
         text = f"policy type not supported: no `{missing}`{way_out(document)}"
         return _error("KV010", text, document)
-    if group in _OTHER_POLICY_GROUPS or name in policy_schemas():
+    if group in _OTHER_POLICY_GROUPS or is_written(name):
         return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
     hint = suggestion(name, known) or way_out(document)
     text = f"policy type not supported: {kind} ({api_version}){hint}"

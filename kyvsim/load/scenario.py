@@ -15,14 +15,7 @@ from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
-from kyvsim.load.structure import (
-    Schema,
-    check,
-    diagnostics,
-    load_schemas,
-    not_one_of,
-    suggestion,
-)
+from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
@@ -37,6 +30,7 @@ from kyvsim.model.scenario import (
     Verb,
 )
 from kyvsim.model.source import Document, Path
+from kyvsim.schema.node import Node
 
 SCENARIO = "kyvsim/v1/Scenario"
 _WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
@@ -51,7 +45,7 @@ class _Reading(NamedTuple):
 
 
 @cache
-def scenario_schemas() -> Mapping[str, Schema]:
+def scenario_schemas() -> Mapping[str, Node]:
     """Return the schemas of scenario files, by apiVersion/kind; read on first use."""
     return load_schemas("scenario.json")
 

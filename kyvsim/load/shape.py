@@ -1,26 +1,51 @@
-"""The whole shape of a document: what `apply` checks, and the rest of its CRD."""
+"""The whole shape of a document: all that Kyverno's definitions say of its kind."""
 
-from kyvsim.load.crd import crd_problems, has_crd
-from kyvsim.load.policy import policy_schemas, sniff
-from kyvsim.load.structure import check, diagnostics
+import re
+from collections.abc import Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.load.policy import sniff
+from kyvsim.load.structure import Problem, diagnostics, not_one_of, show_path, worded
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import is_written, written_schema
+from kyvsim.schema.findings import duplicates, findings_as_written
+from kyvsim.schema.node import Node
+from kyvsim.schema.rules import BrokenRule, broken_rules
+from kyvsim.schema.shape import completed
+
+_EITHER = re.compile(
+    r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
+    r"\(!has\(self\.\1\) && has\(self\.\2\)\)"
+)
+"""The rule that exactly one of two fields is given."""
 
 
 def has_known_shape(document: Document) -> bool:
     """Return whether the document is of a kind with a CRD, evaluated by kyvsim or not."""
-    return document.data.__class__ is dict and has_crd(sniff(document.data))
+    return is_written(sniff(document.data))
 
 
 def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
     """Return where a document of a known kind does not fit; each place is told once."""
-    name = sniff(document.data)
-    schema = policy_schemas().get(name)
-    problems = check(schema, document.data)[1] if schema else ()
-    told = {(problem.code, problem.path) for problem in problems}
-    further = {
-        (problem.code, problem.path, problem.message): problem
-        for problem in crd_problems(name, document.data)
-        if (problem.code, problem.path) not in told
-    }
-    return diagnostics(document, (*problems, *further.values()))
+    problems = _problems(document.data, written_schema(sniff(document.data)))
+    return diagnostics(document, dict.fromkeys(problems))
+
+
+def _problems(data: Json, schema: Node) -> Iterator[Problem]:
+    filled = completed(data, schema)
+    found = findings_as_written(filled, schema)
+    yield from map(worded, found)
+    of_wrong_type = {one.path for one in found if one.word == "type"}
+    for finding in duplicates(filled, schema):
+        if finding.path not in of_wrong_type:
+            yield worded(finding)
+    for broken in broken_rules(filled, None, schema):
+        yield _worded_rule(broken)
+
+
+def _worded_rule(broken: BrokenRule) -> Problem:
+    either = _EITHER.fullmatch(broken.rule)
+    if either:
+        return not_one_of(broken.path, either.groups())
+    return Problem("KV017", broken.path, f"`{show_path(broken.path)}`: {broken.message}")

@@ -141,9 +141,9 @@ def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:
 
 def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     """Return the document with the fields of it and of its rows spelled as they are known."""
-    known = cli_schemas()["Test"].root
+    known = cli_schemas()["Test"]
     data = document.data
-    if data.__class__ is not dict or isinstance(known, int):
+    if data.__class__ is not dict:
         return document, ()
     told: list[Diagnostic] = []
 
@@ -161,10 +161,10 @@ def _in_known_spelling(document: Document) -> tuple[Document, tuple[Diagnostic, 
             found[name] = value
         return found
 
-    data = respelled(data, known["properties"], ())
+    data = respelled(data, known.properties, ())
     rows = data.get("results")
     if rows.__class__ is list:
-        names = known["properties"]["results"]["items"]["properties"]
+        names = known.properties["results"]["items"]["properties"]
         new = [respelled(row, names, ("results", index)) for index, row in enumerate(rows)]
         data = {**data, "results": new}
     return document._replace(data=data), tuple(told)

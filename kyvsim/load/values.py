@@ -11,14 +11,15 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.mocks import load_mocks
 from kyvsim.load.recognise import way_out, what_it_is
-from kyvsim.load.structure import Schema, check, diagnostics, load_schemas
+from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
+from kyvsim.schema.node import Node
 
 
 @cache
-def cli_schemas() -> Mapping[str, Schema]:
+def cli_schemas() -> Mapping[str, Node]:
     """Return the schemas of the files that the command line reads, by kind; read on first use."""
     return load_schemas("cli.json")
 

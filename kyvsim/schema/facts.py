@@ -1,0 +1,67 @@
+"""What is known of a version of Kyverno: its kinds, and the schemas of each in each version.
+
+The facts are package data, `kyverno-VERSION.json`, read on first use. They are made from Kyverno's
+CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json
+from kyvsim.kube.package_data import read_table
+from kyvsim.schema.node import Definitions, Node
+from kyvsim.schema.object_meta import OBJECT_META
+
+KYVERNO = "1.19.0"
+"""The version whose facts are read."""
+_WRITTEN_GROUPS = ("kyverno.io", "policies.kyverno.io")
+_NOT_WRITTEN = frozenset({"UpdateRequest"})
+
+
+@lru_cache(maxsize=1)
+def kyverno_facts() -> Json:
+    """Return the facts as their file has them: `kinds` by group and name, and `definitions`."""
+    return read_table(__file__, f"kyverno-{KYVERNO}.json")
+
+
+@lru_cache(maxsize=1)
+def _definitions() -> Definitions:
+    return Definitions(kyverno_facts()["definitions"])
+
+
+def _versions(group: str, kind: str) -> Mapping[str, Json]:
+    """Return what is known of each version of a kind, nothing for a kind of others."""
+    facts: Mapping[str, Mapping[str, Json]] = kyverno_facts()["kinds"].get(group, {}).get(kind, {})
+    return facts.get("versions", {})
+
+
+def is_written(name: str) -> bool:
+    """Return whether an apiVersion/kind is one of Kyverno's that users write."""
+    api_version, _, kind = name.rpartition("/")
+    group, version = split_api_version(api_version)
+    is_one = group in _WRITTEN_GROUPS and kind not in _NOT_WRITTEN
+    return is_one and version in _versions(group, kind)
+
+
+@lru_cache(maxsize=64)
+def kyverno_schema(api_version: str, kind: str) -> Node | None:
+    """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
+    group, version = split_api_version(api_version)
+    facts = _versions(group, kind).get(version)
+    return None if facts is None else _definitions().node(facts["schema"])
+
+
+@lru_cache(maxsize=64)
+def written_schema(name: str) -> Node:
+    """Return the schema of an apiVersion/kind as users write it: with metadata, and with a name.
+
+    Definitions leave metadata to the API server, which checks it in the same way for all kinds.
+    """
+    api_version, _, kind = name.rpartition("/")
+    schema = kyverno_schema(api_version, kind)
+    if schema is None:
+        raise KeyError(name)
+    required = sorted({*schema.words.get("required", ()), "metadata"})
+    properties = {**schema.properties, "metadata": OBJECT_META}
+    return schema.definitions.node({**schema.words, "required": required, "properties": properties})

@@ -1,0 +1,235 @@
+"""Where data does not fit a schema, found as an API server finds it; the words are the caller's.
+
+Source of the rules: k8s.io/kube-openapi pkg/validation/validate, and listtype validation of
+k8s.io/apiextensions-apiserver pkg/apiserver/schema.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+from kyvsim.schema.formats import has_format
+from kyvsim.schema.node import Node
+
+
+class Finding(NamedTuple):
+    """A word of a schema that a value breaks.
+
+    The words are Kubernetes', and `unknown` for a field that no schema describes, `duplicate` for
+    an item that repeats an earlier one.
+    """
+
+    word: str
+    path: Path
+    value: Json
+    limit: Json = None
+    """What stands in the schema, or the names that were possible."""
+    fitting: int = 0
+    """Of the schemas of a combination, those that fit."""
+    inner: tuple["Finding", ...] = ()
+    """What keeps the parts of a combination from fitting."""
+
+
+class _Walk(NamedTuple):
+    as_written: bool
+    found: list[Finding]
+
+
+def findings(data: Json, schema: Node) -> list[Finding]:
+    """Return all that does not fit, in the order in which an API server tells it.
+
+    Fields that the schema does not know are not among it: they are pruned before.
+    """
+    walk = _Walk(as_written=False, found=[])
+    _visit(walk, schema, data, ())
+    return walk.found
+
+
+def findings_as_written(data: Json, schema: Node) -> list[Finding]:
+    """Return what does not fit in the order of the text, each mapping's own after its parts'.
+
+    Of a value whose type is wrong no more is said, and of a text or number the first bound that
+    it breaks. Unknown fields are told with the others.
+    """
+    walk = _Walk(as_written=True, found=[])
+    _visit(walk, schema, data, ())
+    return walk.found
+
+
+def duplicates(data: Json, schema: Node) -> Iterator[Finding]:
+    """Yield the items of lists that repeat an earlier one, where that is not allowed."""
+    yield from _duplicates(schema, data, ())
+
+
+def _visit(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
+    kind = data.__class__
+    if schema.choices:
+        schema = schema.meant_for(data)
+    fits = kind in schema.classes or (data is None and schema.nullable) or schema.takes(data)
+    if not fits:
+        walk.found.append(Finding("type", path, data, schema.types))
+    if walk.as_written and (data is None or not fits):
+        return
+    combined = schema.combined and data is not None
+    if combined and not walk.as_written:
+        _combine(walk, schema, data, path)
+    words = schema.words
+    if kind is str or kind is int or kind is float:
+        told = _bounds(words, data, path, as_written=walk.as_written)
+        walk.found.extend(islice(told, 1 if walk.as_written else None))
+    elif kind is list:
+        _visit_list(walk, schema, data, path)
+    if "enum" in words and data not in words["enum"]:
+        walk.found.append(Finding("enum", path, data, words["enum"]))
+    if kind is dict:
+        _visit_mapping(walk, schema, data, path)
+    if combined and walk.as_written:
+        _combine(walk, schema, data, path)
+
+
+def _combine(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
+    """Find what `anyOf`, `oneOf`, `allOf` and `not` object to."""
+    for word, parts in schema.combined.items():
+        tries = [_tried(one, data, path) for one in parts]
+        fitting = sum(not one for one in tries)
+        if _IS_BROKEN[word](fitting, len(tries)):
+            told = tries if word == "allOf" else () if fitting else tries[:1]
+            inner = tuple(finding for one in told for finding in one)
+            walk.found.append(Finding(word, path, data, schema.words[word], fitting, inner))
+
+
+_IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
+    {
+        "anyOf": lambda fitting, _: fitting == 0,
+        "oneOf": lambda fitting, _: fitting != 1,
+        "allOf": lambda fitting, parts: fitting < parts,
+        "not": lambda fitting, _: fitting == 1,
+    }
+)
+"""Whether a combination is broken, by how many of its schemas fit and how many there are."""
+
+
+def _tried(schema: Node, data: Json, path: Path) -> list[Finding]:
+    """Return what one schema of a combination objects to; those know only of what they name."""
+    walk = _Walk(as_written=False, found=[])
+    _visit(walk, schema, data, path)
+    return walk.found
+
+
+def _bounds(
+    words: Mapping[str, Json], data: Json, path: Path, *, as_written: bool
+) -> Iterator[Finding]:
+    if data.__class__ is str:
+        yield from _text_bounds(words, data, path)
+        return
+    yield from _number_bounds(words, data, path)
+    # A number that Go's type cannot hold is refused before an API server looks at schemas.
+    if as_written and "format" in words and not has_format(words["format"], data):
+        yield Finding("format", path, data, words["format"])
+
+
+def _text_bounds(words: Mapping[str, Json], data: str, path: Path) -> Iterator[Finding]:
+    size = len(data)
+    if size > words.get("maxLength", size):
+        yield Finding("maxLength", path, data, words["maxLength"])
+    if size < words.get("minLength", 0):
+        yield Finding("minLength", path, data, words["minLength"])
+    if "form" in words and not _form(words["form"]).fullmatch(data):
+        yield Finding("pattern", path, data, words["form"])
+    if "pattern" in words and not _is_found(words["pattern"], data):
+        yield Finding("pattern", path, data, words["pattern"])
+    if "format" in words and not has_format(words["format"], data):
+        yield Finding("format", path, data, words["format"])
+
+
+def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterator[Finding]:
+    least, most = words.get("minimum"), words.get("maximum")
+    if least is not None:
+        if words.get("exclusiveMinimum") and data <= least:
+            yield Finding("exclusiveMinimum", path, data, least)
+        elif data < least:
+            yield Finding("minimum", path, data, least)
+    if most is not None:
+        if words.get("exclusiveMaximum") and data >= most:
+            yield Finding("exclusiveMaximum", path, data, most)
+        elif data > most:
+            yield Finding("maximum", path, data, most)
+
+
+def _visit_list(walk: _Walk, schema: Node, data: list[Json], path: Path) -> None:
+    items = schema.items
+    if items is not None:
+        for index, item in enumerate(data):
+            if item.__class__ not in items.settled:
+                _visit(walk, items, item, (*path, index))
+    size = len(data)
+    for word, is_broken in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
+        limit = schema.words.get(word)
+        if limit is not None and is_broken(size, limit):
+            walk.found.append(Finding(word, path, data, limit))
+
+
+def _visit_mapping(walk: _Walk, schema: Node, data: dict[str, Json], path: Path) -> None:
+    words = schema.words
+    if len(data) < words.get("minProperties", 0):
+        walk.found.append(Finding("minProperties", path, data, words["minProperties"]))
+    for name in data if walk.as_written else _in_order(schema, data) if schema.describes else ():
+        child = schema.child(name)
+        if child is not None:
+            if schema.keys is not None and _tried(schema.keys, name, path):
+                walk.found.append(Finding("propertyNames", (*path, name), data))
+            if data[name].__class__ not in child.settled:
+                _visit(walk, child, data[name], (*path, name))
+        elif walk.as_written and not schema.keeps(name):
+            walk.found.append(Finding("unknown", (*path, name), data, tuple(schema.properties)))
+    for name in words.get("required") or ():
+        if name not in data:
+            walk.found.append(Finding("required", path, data, name))
+
+
+def _in_order(schema: Node, data: Iterable[str]) -> list[str]:
+    """Return the names of fields in the order of an API server, further ones before properties."""
+    return sorted(data, key=lambda name: (name in schema.properties, name))
+
+
+def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
+    if data.__class__ is dict:
+        for name in sorted(data):
+            child = schema.child(name)
+            if child is not None:
+                yield from _duplicates(child, data[name], (*path, name))
+    elif data.__class__ is list:
+        seen: list[Json] = []
+        sort = schema.words.get("x-kubernetes-list-type")
+        for index, item in enumerate(data):
+            own = _identity(schema, item) if sort == "map" else item
+            if sort in {"map", "set"} and own in seen:
+                yield Finding("duplicate", (*path, index), own)
+            seen.append(own)
+            if schema.items is not None:
+                yield from _duplicates(schema.items, item, (*path, index))
+
+
+def _identity(schema: Node, item: Json) -> Json:
+    """Return what tells an item of a keyed list from others."""
+    names = schema.words.get("x-kubernetes-list-map-keys") or ()
+    return {name: item[name] for name in names if name in item} if item.__class__ is dict else item
+
+
+@lru_cache(maxsize=64)
+def _form(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _is_found(pattern: str, text: str) -> bool:
+    from kyvsim.kube.regexes import RegexError, compile_regex  # noqa: PLC0415 — for few fields
+
+    try:
+        return bool(compile_regex(pattern).search(text))
+    except RegexError:
+        return True

@@ -1,0 +1,172 @@
+"""Structural schemas, made ready to be walked: each part when it is first asked for.
+
+They are written in Kubernetes' words (`type`, `properties`, `items`, `additionalProperties`,
+`default`, `x-kubernetes-…`), with a few more for files that our commands read: `either`, schemas
+of which that of the fitting type counts; `form`, an expression that the whole of a text fits; and
+`propertyNames`, a schema of keys. In place of a schema may stand a name: of a definition, or of a
+plain type.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kyvsim.kube.objects import Json
+
+SchemaRef: TypeAlias = str | Mapping[str, Json]
+"""A schema as it is written, or a name for it."""
+NO_DEFINITIONS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
+_NO_PROPERTIES: Mapping[str, Json] = MappingProxyType({})
+_LISTS = ("anyOf", "oneOf", "allOf")
+_ABOUT_TYPES = frozenset({"type", "nullable", "default", "description"})
+_OF_EMBEDDED_OBJECTS = frozenset({"apiVersion", "kind", "metadata"})
+
+
+class Definitions:
+    """Schemas by name, each made ready once."""
+
+    def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
+        self.table = table
+        self._nodes: dict[str, Node] = {}
+
+    def node(self, ref: SchemaRef) -> "Node":
+        """Return the schema that a reference means; what is no name of a definition is a type."""
+        if not isinstance(ref, str):
+            return Node(ref, self)
+        found = self._nodes.get(ref)
+        if found is None:
+            found = self._nodes[ref] = Node(self.table.get(ref) or {"type": ref}, self)
+        return found
+
+
+class Node:
+    """A structural schema, and the way to those inside it. Nobody changes it."""
+
+    def __init__(self, words: Mapping[str, Json], definitions: Definitions) -> None:
+        self.words = words
+        self.properties: Mapping[str, Json] = words.get("properties") or _NO_PROPERTIES
+        self.nullable: bool = bool(words.get("nullable"))
+        self.default: Json = words.get("default")
+        self.definitions = definitions
+        self._children: dict[str, Node] = {}
+
+    def child(self, name: str) -> "Node | None":
+        """Return the schema of a field, None for one that this schema does not describe."""
+        found = self._children.get(name)
+        if found is not None:
+            return found
+        ref = self.properties.get(name)
+        if ref is None:
+            return self.further
+        found = self._children[name] = self.definitions.node(ref)
+        return found
+
+    def keeps(self, name: str) -> bool:
+        """Return whether a field that this schema does not describe is kept as it is."""
+        words = self.words
+        if words.get("x-kubernetes-preserve-unknown-fields"):
+            return True
+        if words.get("additionalProperties") is True:
+            return True
+        embedded = words.get("x-kubernetes-embedded-resource")
+        return bool(embedded) and name in _OF_EMBEDDED_OBJECTS
+
+    def meant_for(self, data: Json) -> "Node":
+        """Return the schema that counts for a value: of several, that of the fitting type."""
+        if not self.choices:
+            return self
+        return next((one for one in self.choices if one.takes(data)), self)
+
+    def takes(self, data: Json) -> bool:
+        """Return whether a value has a type that this schema allows; null is not asked about."""
+        if data.__class__ in self.classes:
+            return True
+        return data.__class__ is float and "integer" in self.types and data.is_integer()
+
+    @cached_property
+    def settled(self) -> frozenset[type]:
+        """The types of values of which there is no more to ask once their type is known.
+
+        Most fields take any text, or any boolean: these are not looked at further.
+        """
+        if self.choices or self.words.keys() - _ABOUT_TYPES:
+            return frozenset()
+        return self.classes - {dict, list, type(None)}
+
+    @cached_property
+    def classes(self) -> frozenset[type]:
+        """The types of loaded data that values may have."""
+        wanted = {"integer", *self.types} if "number" in self.types else set(self.types)
+        return frozenset(one for one, name in TYPE_NAMES.items() if not wanted or name in wanted)
+
+    @cached_property
+    def combined(self) -> "Mapping[str, tuple[Node, ...]]":
+        """The schemas of `anyOf`, `oneOf`, `allOf` and `not`, by these words."""
+        refs = {word: self.words[word] for word in _LISTS if self.words.get(word)}
+        if self.words.get("not") is not None:
+            refs["not"] = (self.words["not"],)
+        return {word: tuple(map(self.definitions.node, some)) for word, some in refs.items()}
+
+    @cached_property
+    def describes(self) -> bool:
+        """Whether something is said of fields."""
+        return bool(self.properties) or self.further is not None
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The types that a value may have, () for any."""
+        if self.choices:
+            return tuple(name for one in self.choices for name in one.types)
+        if self.words.get("x-kubernetes-int-or-string"):
+            return ("integer", "string")
+        own = self.words.get("type")
+        return (own,) if own else ()
+
+    @cached_property
+    def choices(self) -> "tuple[Node, ...]":
+        """The schemas of which one counts, () where it is this one."""
+        return tuple(map(self.definitions.node, self.words.get("either") or ()))
+
+    @cached_property
+    def items(self) -> "Node | None":
+        """The schema of the items of a list."""
+        ref = self.words.get("items")
+        return None if ref is None else self.definitions.node(ref)
+
+    @cached_property
+    def further(self) -> "Node | None":
+        """The schema of fields that are none of the properties."""
+        ref = self.words.get("additionalProperties")
+        return None if ref is None or isinstance(ref, bool) else self.definitions.node(ref)
+
+    @cached_property
+    def keys(self) -> "Node | None":
+        """The schema of the names of fields."""
+        ref = self.words.get("propertyNames")
+        return None if ref is None else self.definitions.node(ref)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Json]:
+        """What fields have that are not given."""
+        found = {}
+        for name, ref in self.properties.items():
+            given = self.definitions.node(ref).default if isinstance(ref, str) else None
+            given = ref.get("default") if isinstance(ref, Mapping) else given
+            if given is not None:
+                found[name] = given
+        return found
+
+
+TYPE_NAMES: Mapping[type, str] = MappingProxyType(
+    {
+        dict: "object",
+        list: "array",
+        str: "string",
+        bool: "boolean",
+        int: "integer",
+        float: "number",
+        type(None): "null",
+    }
+)
+"""What schemas call the types of loaded data."""

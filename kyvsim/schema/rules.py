@@ -1,0 +1,75 @@
+"""The CEL rules of a schema (`x-kubernetes-validations`) that an object breaks.
+
+Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.model.source import Path
+from kyvsim.schema.node import Node
+
+if TYPE_CHECKING:
+    from kyvsim.cel import Program
+
+_RULES = "x-kubernetes-validations"
+
+
+class BrokenRule(NamedTuple):
+    """A rule that does not hold."""
+
+    path: Path
+    type_name: str
+    """What the schema calls the type of the value."""
+    rule: str
+    message: str
+
+
+def broken_rules(obj: Json, old: Json, schema: Node) -> Iterator[BrokenRule]:
+    """Yield what the rules of a schema object to; `old` is None for a new object."""
+    yield from _broken(schema, obj, old, ())
+
+
+def _broken(schema: Node, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
+    if data is None:
+        return
+    for rule in schema.words.get(_RULES) or ():
+        message = _objection(rule, data, old)
+        if message:
+            type_name = schema.words.get("type", "object")
+            yield BrokenRule(path, type_name, text_field(rule, "rule"), message)
+    if data.__class__ is dict:
+        before = old if old.__class__ is dict else {}
+        for name in sorted(data):
+            child = schema.child(name)
+            if child is not None:
+                yield from _broken(child, data[name], before.get(name), (*path, name))
+    elif data.__class__ is list and schema.items is not None:
+        for index, item in enumerate(data):
+            yield from _broken(schema.items, item, None, (*path, index))
+
+
+def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
+    """Return what a rule says of a value, "" where it holds or has nothing to compare with."""
+    from kyvsim.cel import BudgetError, CelError, CompileError  # noqa: PLC0415 — rules are rare
+
+    text, message = text_field(rule, "rule"), text_field(rule, "message")
+    if "oldSelf" in text and old is None:
+        return ""
+    try:
+        holds = _program(text).evaluate((data, old))
+    except (CelError, BudgetError, CompileError) as fault:
+        return f"rule evaluation error: {fault}: evaluating rule: {message}"
+    return "" if holds is True else message.strip() or f"failed rule: {text.strip()}"
+
+
+@lru_cache(maxsize=64)
+def _program(text: str) -> "Program":
+    from kyvsim.cel import compile_expression, environment  # noqa: PLC0415 — rules are rare
+    from kyvsim.cel.libraries import KUBERNETES  # noqa: PLC0415 — rules are rare
+    from kyvsim.cel.types import DYN  # noqa: PLC0415 — rules are rare
+
+    known = environment(KUBERNETES).with_variables(("self", DYN), ("oldSelf", DYN))
+    return compile_expression(text, known)

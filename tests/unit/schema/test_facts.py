@@ -1,0 +1,40 @@
+import pytest
+
+from kyvsim.schema.facts import is_written, kyverno_schema, written_schema
+
+
+def test_versions_of_one_shape_share_their_schema():
+    one = kyverno_schema("kyverno.io/v1", "ClusterPolicy")
+    assert one is not None
+    assert one is kyverno_schema("kyverno.io/v1", "Policy")
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [("kyverno.io/v9", "Policy"), ("kyverno.io/v1", "Police"), ("v1", "Pod"), ("", "")],
+)
+def test_other_kinds_have_no_schema(api_version, kind):
+    assert kyverno_schema(api_version, kind) is None
+    assert not is_written(f"{api_version}/{kind}")
+
+
+def test_who_writes_a_policy_gives_it_a_name():
+    schema = written_schema("kyverno.io/v1/ClusterPolicy")
+    assert schema.words["required"] == ["metadata", "spec"]
+    assert schema.child("metadata").words["required"] == ["name"]
+    own = kyverno_schema("kyverno.io/v1", "ClusterPolicy")
+    assert schema.child("spec").words is own.child("spec").words
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("kyverno.io/v2beta1/CleanupPolicy", True),
+        ("policies.kyverno.io/v1/NamespacedMutatingPolicy", True),
+        ("policies.kyverno.io/v1alpha1/NamespacedMutatingPolicy", False),
+        ("kyverno.io/v2/UpdateRequest", False),
+        ("wgpolicyk8s.io/v1alpha2/PolicyReport", False),
+    ],
+)
+def test_kinds_that_users_write(name, is_one):
+    assert is_written(name) is is_one

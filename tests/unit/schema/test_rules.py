@@ -1,0 +1,29 @@
+import pytest
+
+from kyvsim.schema.node import Definitions
+from kyvsim.schema.rules import broken_rules
+
+
+def of(*rules):
+    spec = {"type": "object", "x-kubernetes-validations": list(rules)}
+    return Definitions().node({"type": "object", "properties": {"spec": spec}})
+
+
+def told(spec, before, *rules):
+    old = {"spec": before} if before is not None else None
+    return [(one.path, one.message) for one in broken_rules({"spec": spec}, old, of(*rules))]
+
+
+@pytest.mark.parametrize(("old", "times"), [(None, 0), ({"a": 2}, 1), ({"a": 0}, 0)])
+def test_rules_see_the_object_before(old, times):
+    rule = {"rule": "self.a >= oldSelf.a", "message": "only upwards"}
+    assert told({"a": 1}, old, rule) == [(("spec",), "only upwards")] * times
+
+
+def test_a_rule_without_a_message_is_told_itself():
+    assert told({"a": 1}, None, {"rule": "self.a > 1"}) == [(("spec",), "failed rule: self.a > 1")]
+
+
+def test_a_rule_without_an_answer_is_broken():
+    ((_, message),) = told({}, None, {"rule": "self.a > 1", "message": "more"})
+    assert message.startswith("rule evaluation error: ")
