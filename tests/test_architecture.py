@@ -13,9 +13,13 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from itertools import islice
 from pathlib import Path
 
 import pytest
+
+from kyvsim.api.apply import open_application
+from kyvsim.api.inputs import ApplyInputs
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kyvsim"
@@ -291,6 +295,39 @@ def test_caches_are_bounded(path):
         assert not unbounded, node.name
         assert name == "lru_cache" or not takes_arguments, node.name
         assert bool(sizes) or not takes_arguments, node.name
+
+
+FIXED_ROOMS = ("expr", "conditions", "match", "pattern", "context", "compile")
+MENAGERIE = ROOT / "fixtures/menagerie"
+
+
+def test_nothing_fixed_is_parsed_again():
+    """Objects like those that came before them are evaluated with what was compiled for those."""
+    resources = str(MENAGERIE / "resources.yaml")
+    inputs = ApplyInputs(
+        (str(MENAGERIE / "policies.yaml"),),
+        (resources, resources),
+        values_file=str(MENAGERIE / "values.yaml"),
+    )
+    application = open_application(inputs)
+    responses = iter(application.responses)
+    half = application.resource_count // 2
+    parsed = set()
+
+    def see(frame, event, _):
+        code = frame.f_code
+        place, _, file = code.co_filename.rpartition("/kyvsim/")
+        reads = code.co_name.startswith(("compile_", "_compile", "parse", "lower"))
+        if event == "call" and reads and place and file.startswith(FIXED_ROOMS):
+            parsed.add(f"{file}: {code.co_name}")
+
+    assert len([*islice(responses, half)]) == half > 3
+    sys.setprofile(see)
+    try:
+        assert len([*responses]) == half
+    finally:
+        sys.setprofile(None)
+    assert not parsed
 
 
 def test_the_order_of_stages_is_written_once():

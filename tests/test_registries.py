@@ -1,6 +1,7 @@
 """What lies in a plugin folder is registered, has a key of its own, a docstring and a test."""
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -9,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.cel.environment import Library
+from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
+from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.cli.apply_formats import DOCUMENTS
 from kyvsim.cli.main import COMMANDS, module_of
 from kyvsim.compile.advice import ADVICE
 from kyvsim.compile.checks import CHECKS
@@ -18,12 +23,17 @@ from kyvsim.context.loaders import LOADERS
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
+from kyvsim.languages import LANGUAGES
 from kyvsim.rules import RULE_TYPES
 from kyvsim.rules.protocol import RuleType
+from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kyvsim"
 UNIT = ROOT / "tests/unit"
+
+
+GOLDEN_COMMANDS = [path.read_text() for path in (ROOT / "tests/golden/apply").glob("*/cmd")]
 
 
 def modules(folder):
@@ -194,7 +204,95 @@ def test_every_format_can_be_chosen():
         if any(function in vars(module) for function in ("render", "render_json"))
     ]
     assert formats
-    assert not [name for name in formats if f"{name}.render" not in text]
+    chosen = {*DOCUMENTS.values(), *re.findall(r"\b(\w+)\.render", text)}
+    assert not [name for name in formats if name not in chosen]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_document_of_apply_is_tested(name):
+    assert callable(importlib.import_module(f"kyvsim.report.{DOCUMENTS[name]}").render)
+    unit = (UNIT / "cli/test_apply.py").read_text(encoding="utf-8")
+    golden = [line for line in GOLDEN_COMMANDS if f"--output-format {name}" in line]
+    assert golden or f'"--output-format", "{name}"' in unit
+
+
+def test_every_hazard_is_registered():
+    asked = {find.__module__.rpartition(".")[2] for find in HAZARDS}
+    offered = {name for name, module in modules("sim/hazards").items() if "find" in vars(module)}
+    assert offered == asked
+    assert not only_once(HAZARDS)
+
+
+@pytest.mark.parametrize("find", HAZARDS, ids=lambda find: find.__module__.rpartition(".")[2])
+def test_hazards_have_codes_of_their_own_that_are_described_and_tested(find):
+    def codes(path):
+        return set(re.findall(r'"(KH\d{3})"', path.read_text(encoding="utf-8")))
+
+    own = Path(inspect.getfile(find))
+    others = [path for path in own.parent.glob("*.py") if path != own]
+    assert codes(own)
+    assert not [path.name for path in others if codes(own) & codes(path)]
+    described = (ROOT / "docs/hazards.md").read_text(encoding="utf-8")
+    assert not [code for code in codes(own) if code not in described]
+    tests = [*(UNIT / "sim").rglob("*.py"), *(ROOT / "tests/golden").rglob("stdout")]
+    told = "".join(path.read_text(encoding="utf-8") for path in tests)
+    assert not [code for code in codes(own) if code not in told]
+
+
+def test_every_language_is_registered():
+    """A folder of `languages` has a LANGUAGE, which is listed; no two have a kind in common."""
+    folders = [path.parent.name for path in (PACKAGE / "languages").glob("*/__init__.py")]
+    found = [importlib.import_module(f"kyvsim.languages.{name}").LANGUAGE for name in folders]
+    assert sorted(found, key=id) == sorted(LANGUAGES, key=id)
+    assert not only_once(kind.rpartition("/")[2] for one in LANGUAGES for kind in kinds_of(one))
+
+
+def kinds_of(language):
+    """Return the kinds of a language, each of them in one of its versions."""
+    return {kind.rpartition("/")[2]: kind for kind in sorted(language.kinds)}.values()
+
+
+CEL_FOLDERS = ("cel/libraries", "cel/kyverno")
+
+
+@functools.cache
+def names_in_cel():
+    """Return the names of the functions that expressions of some kind of policy may call."""
+    kinds = (f"{scope}{kind}" for kind in CEL_KINDS for scope in ("", "Namespaced"))
+    return {name for kind in kinds for name in kyverno_environment(kind, None, None).functions}
+
+
+@pytest.mark.parametrize("folder", CEL_FOLDERS)
+def test_every_library_of_cel_is_registered(folder):
+    for name, module in modules(folder).items():
+        offered = {one.name for library in values(module, Library) for one in library.functions}
+        assert not offered - names_in_cel(), name
+
+
+@functools.cache
+def words():
+    """Return how often each word occurs in the package."""
+    texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    return Counter(word for text in texts for word in re.findall(r"\w+", text))
+
+
+@pytest.mark.parametrize("folder", CEL_FOLDERS)
+def test_every_function_of_a_library_is_part_of_it(folder):
+    """A function in a library's file that nothing names was written and forgotten."""
+    for name, module in modules(folder).items():
+        own = [one for one in vars(module).values() if inspect.isfunction(one)]
+        defined = [one.__name__ for one in own if one.__module__ == module.__name__]
+        assert not [one for one in defined if words()[one] < 2], name
+
+
+def test_every_function_in_cel_is_called_by_a_test():
+    places = (UNIT / "cel", UNIT / "languages", ROOT / "tests/differential")
+    files = (path for place in places for path in place.rglob("*"))
+    texts = "".join(
+        path.read_text(encoding="utf-8") for path in files if path.suffix in {".py", ".jsonl"}
+    ).lower()  # some have two spellings
+    plain = {name for name in names_in_cel() if re.fullmatch(r"[\w.]+", name)}
+    assert not {name for name in plain if f"{name.rpartition('.')[2].lower()}(" not in texts}
 
 
 def test_every_command_is_listed():
@@ -204,7 +302,6 @@ def test_every_command_is_listed():
         assert importlib.import_module(f"kyvsim.cli.{name}").command.help
 
 
-GOLDEN_COMMANDS = [path.read_text() for path in (ROOT / "tests/golden/apply").glob("*/cmd")]
 FORMATS = ("--table", "--output-format json", "--policy-report", "--stdin", "--diff")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kyvsim.api import Application, ApplyInputs, open_application
-from kyvsim.cli.apply_formats import DATA_FORMATS, check_formats, is_for_people, render
+from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
@@ -106,7 +106,7 @@ POLICY is a file, a folder or - for standard input.
 )
 @click.option(
     "--output-format",
-    type=click.Choice(DATA_FORMATS, case_sensitive=False),
+    type=click.Choice(tuple(DOCUMENTS), case_sensitive=False),
     help="One document with everything; with --policy-report the report's format.",
 )
 @click.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")

@@ -3,8 +3,10 @@
 A format for programs is loaded when it is chosen.
 """
 
+import importlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 import click
 
@@ -14,7 +16,11 @@ from kyvsim.report.run import Look, Run
 from kyvsim.report.style import safe_text
 from kyvsim.report.summary import Tally
 
-DATA_FORMATS = ("yaml", "json")
+DOCUMENTS: Mapping[str, str] = MappingProxyType({"yaml": "yaml_document", "json": "json_document"})
+"""The formats of `--output-format`; each is `render` in a module of `kyvsim.report`, loaded when it
+is chosen."""
+_REPORTS = ("yaml", "json")
+"""Those in which there are policy reports."""
 _VIEWS = (
     ("policy_report", "--policy-report"),
     ("table", "--table"),
@@ -29,6 +35,9 @@ def check_formats(options: Mapping[str, Any], ctx: click.Context) -> None:
     data = options["output_format"]
     if data and not options["policy_report"]:
         chosen.append(f"--output-format {data}")
+    if data and options["policy_report"] and data not in _REPORTS:
+        text = f"--policy-report is printed as {' or '.join(_REPORTS)}, not as {data}"
+        raise click.UsageError(text, ctx)
     if len(chosen) > 1:
         text = f"{' and '.join(chosen)} are formats of their own: standard output holds one of them"
         raise click.UsageError(text, ctx)
@@ -72,13 +81,8 @@ def _document(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[st
 
         write = policy_report.render_json if data == "json" else policy_report.render_yaml
         return write(run, tally)
-    if data == "json":
-        from kyvsim.report import json_document  # noqa: PLC0415 — for this format only
-
-        return json_document.render(run, tally)
-    from kyvsim.report import yaml_document  # noqa: PLC0415 — for this format only
-
-    return yaml_document.render(run, tally)
+    write = importlib.import_module(f"kyvsim.report.{DOCUMENTS[data]}").render
+    return cast("Iterator[str]", write(run, tally))
 
 
 def _say_all(lines: str) -> None:

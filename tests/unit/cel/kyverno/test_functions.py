@@ -187,6 +187,7 @@ TABLES = {
         ("gzip.compress(1)", "error: unsupported type conversion from 'int' to string"),
     ],
     "images": [
+        (f"image('aa@sha256:{HEX}').digest()", f"sha256:{HEX}"),
         ("image('nginx').repository() + ':' + image('nginx').tag()", "library/nginx:latest"),
         ("image('a/b').registry()", "index.docker.io"),
         ("image('localhost:5000/xx').registry()", "localhost:5000"),
@@ -232,6 +233,7 @@ TABLES = {
             "resource.Post('v1', 'pods', 'a', {'a': dyn(1)})",
             "error: internal error: not implemented",
         ),
+        ("resource.ToGVR('v1', 'Pod')", "error: internal error: not implemented"),
     ],
     "global context": [
         ("globalContext.Get('known')", {"x": 1}),

@@ -9,6 +9,7 @@ from kyvsim.cel.types import DYN
 
 TABLES = {
     "strings": [
+        ("'abc'.endsWith('bc') && !'abc'.endsWith('ab')", True),
         ("'abc'.charAt(1) + 'abc'.charAt(3)", "b"),
         ("'abc'.charAt(4)", "error: index out of range: 4"),
         ("'tacocat'.indexOf('c', 3)", 4),
@@ -83,6 +84,7 @@ TABLES = {
         ),
     ],
     "networks": [
+        ("ip('0.0.0.0').isUnspecified() && !ip('::1').isUnspecified()", True),
         ("ip('::1').isLoopback() && ip('::1').family() == 6", True),
         ("string(ip('2001:DB8::0:1'))", "2001:db8::1"),
         ("ip.isCanonical('::0001')", False),
@@ -126,6 +128,8 @@ TABLES = {
         ("semver('1.2')", "error: No Major.Minor.Patch elements found"),
     ],
     "formats": [
+        ("format.dns1035LabelPrefix().validate('a-').hasValue()", False),
+        ("format.dns1123SubdomainPrefix().validate('A').hasValue()", True),
         ("format.dns1123Label().validate('a-b').hasValue()", False),
         ("format.dns1123Label().validate('a.b').value()", ["must not contain dots"]),
         ("format.named('nope').hasValue()", False),
@@ -135,6 +139,7 @@ TABLES = {
         ("format.labelValue().validate('').hasValue()", False),
     ],
     "times": [
+        ("timestamp('2023-07-14T10:30:45.123Z').getSeconds() + duration('65s').getSeconds()", 110),
         ("timestamp('2023-07-14T10:30:45.123Z').getMonth()", 6),
         ("timestamp('2023-07-14T10:30:45.123Z').getDayOfYear()", 194),
         ("timestamp('2023-07-14T10:30:45.123Z').getDayOfWeek()", 5),
@@ -156,6 +161,10 @@ TABLES = {
         ("optional.of(1) == optional.of(1)", True),
     ],
     "authorizer": [
+        (
+            "authorizer.group('').resource('p').subresource('s').labelSelector('a=b').fieldSelector('a=b').check('list').allowed()",
+            False,
+        ),
         ("authorizer.group('').resource('pods').name('x').check('get').allowed()", False),
         ("authorizer.requestResource.check('get').errored()", False),
         ("authorizer.path(' ')", "error: path must not be empty"),

@@ -228,14 +228,14 @@ def test_images_that_are_to_be_verified_are_not(run):
         "  attestors: [{name: k, cosign: {key: {data: x}}}]\n  validations: "
         "[{expression: 'verifyImageSignatures(\"nginx:1\", [attestors.k]) > 0'}]"
     )
-    (row,), _ = run(spec.replace(TRUE, signed), context=CONTEXT)
-    assert row[1:] == (
-        "error",
-        (
-            "failed to evaluate policy: signatures of `nginx:1` cannot be verified without its "
-            "registry"
-        ),
+    attested = f"  attestations: [{{name: a, intoto: {{type: sbom}}}}]\n{signed}".replace(
+        'verifyImageSignatures("nginx:1"',
+        'verifyAttestationSignatures("nginx:1", attestations.a',
     )
+    why = "signatures of `nginx:1` cannot be verified without its registry"
+    for asking in (signed, attested):
+        (row,), _ = run(spec.replace(TRUE, asking), context=CONTEXT)
+        assert row[1:] == ("error", f"failed to evaluate policy: {why}")
 
 
 def test_controllers_are_looked_into(run):
