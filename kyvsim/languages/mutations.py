@@ -26,7 +26,6 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.go_values import Foreign
@@ -70,7 +69,7 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
     if patched.__class__ is not dict or not patched.get("kind"):
         shown = to_json(patched)
         raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{shown}'")
-    return with_whole_numbers(patched)
+    return patched
 
 
 def _check_types(value: ObjectValue) -> None:

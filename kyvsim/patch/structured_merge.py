@@ -10,6 +10,7 @@ k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.merge_types import FindType, ListType, NoTypesError, Type, TypeRef, resolve
@@ -40,7 +41,9 @@ def apply_structured_merge(
                 "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
                 + ", ".join(atomic)
             )
-    _check("original", misfits(found, obj, duplicates=True))
+    wrong = misfits(found, obj, duplicates=True)
+    if wrong:
+        _check("original", misfits(found, with_whole_numbers(obj), duplicates=True))
     return _merged(found, obj, patch)
 
 
@@ -112,8 +115,8 @@ def _merged_elements(kind: ListType, old: list[Json], new: list[Json]) -> Iterat
     before the elements of the patch that follow the same shared ones. Elements of the object
     that have one name are replaced by the patch's.
     """
-    names = [element_name(kind, one).identity for one in old]
-    theirs = {element_name(kind, one).identity: one for one in new}
+    names = [element_name(kind, one) for one in old]
+    theirs = {element_name(kind, one): one for one in new}
     ours: dict[Hashable, Json] = {}
     for name, one in zip(names, old, strict=True):
         ours[name] = None if name in ours else one

@@ -18,7 +18,6 @@ from kyvsim.patch.merge_types import (
     UNTYPED,
     ListType,
     MapType,
-    Type,
     TypeRef,
     resolve,
 )
@@ -42,13 +41,6 @@ class Misfit(NamedTuple):
         return Misfit(part + self.path, self.message)
 
 
-class ElementName(NamedTuple):
-    """What tells an element of a list from the others."""
-
-    identity: Hashable
-    shown: str
-
-
 class NamelessError(ValueError):
     """An element that a list with names cannot have."""
 
@@ -57,23 +49,13 @@ def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Misf
     """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
     kind = resolve(ref)
     found = value.__class__
-    if kind.mapping is not None and (found is dict or _is_first(kind, "mapping", found)):
+    if found in _SCALARS and kind.scalar:
+        return [] if found in _FITTING[kind.scalar] else _in_scalar(kind.scalar, value)
+    if kind.mapping is not None and (found is dict or not (found is list and kind.sequence)):
         return list(_in_map(kind.mapping, value, duplicates=duplicates))
-    if kind.scalar and (found in _SCALARS or _is_first(kind, "scalar", found)):
-        return _in_scalar(kind.scalar, value)
-    if kind.sequence is not None:
+    if kind.sequence is not None and (found is list or not kind.scalar):
         return list(_in_list(kind.sequence, value, duplicates=duplicates))
     return _in_scalar(kind.scalar, value)
-
-
-def _is_first(kind: Type, name: str, found: type) -> bool:
-    """Return whether a type is what a value is measured by that is none of what it may be.
-
-    Maps come first, then scalars, then lists.
-    """
-    if found is dict or (found is list and kind.sequence) or (found in _SCALARS and kind.scalar):
-        return False
-    return name == "mapping" or kind.mapping is None
 
 
 def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[Misfit]:
@@ -99,17 +81,17 @@ def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[Misfi
         return
     met: set[Hashable] = set()
     for index, element in enumerate(value):
-        try:
-            name = element_name(kind, element) if kind.keys is not None else None
-        except NamelessError as error:
-            yield Misfit("", f"element {index}: {error}")
-            return
-        if name is not None:
-            if name.identity in met and not duplicates:
-                yield Misfit("", f"duplicate entries for key {name.shown}")
-            met.add(name.identity)
-        part = f"[{index}]" if name is None else name.shown
+        if kind.keys is not None:
+            try:
+                name = element_name(kind, element)
+            except NamelessError as error:
+                yield Misfit("", f"element {index}: {error}")
+                return
+            if name in met and not duplicates:
+                yield Misfit("", f"duplicate entries for key {_shown_name(kind, element)}")
+            met.add(name)
         for one in misfits(kind.element, element, duplicates=duplicates):
+            part = f"[{index}]" if kind.keys is None else _shown_name(kind, element)
             yield one.below(part)
 
 
@@ -139,35 +121,47 @@ _WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
 )
 
 
-def element_name(kind: ListType, element: Json) -> ElementName:
-    """Return what names an element of a set or of a list with keys; raises NamelessError."""
+def element_name(kind: ListType, element: Json) -> Hashable:
+    """Return what tells an element of a set, or of a list with keys, from the others.
+
+    Raises NamelessError.
+    """
     if kind.keys:
-        return _name_by_keys(kind, element)
+        return tuple((key, _identity(one)) for key, one in _keys(kind, element))
     if element.__class__ is dict:
         raise NamelessError("associative list without keys has an element that's a map type")
     if element.__class__ is list:
         raise NamelessError("not supported: associative list with lists as elements")
     if element is None:
         raise NamelessError("associative list without keys has an element that's an explicit null")
-    return ElementName(_identity(element), f"[={_key_text(element)}]")
+    return _identity(element)
 
 
-def _name_by_keys(kind: ListType, element: Json) -> ElementName:
+def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
     if element is None:
         raise NamelessError("associative list with keys may not have a null element")
     if element.__class__ is not dict:
         raise NamelessError("associative list with keys may not have non-map elements")
-    keys = kind.keys or ()
-    given = {key: element[key] if key in element else kind.defaults.get(key) for key in keys}
-    found = {key: given[key] for key in sorted(keys) if key in element or given[key] is not None}
+    found = []
+    for key in kind.keys or ():
+        if key in element:
+            found.append((key, element[key]))
+        elif kind.defaults.get(key) is not None:
+            found.append((key, kind.defaults[key]))
     if not found:
-        names = " ".join(map(quote, keys))
+        names = " ".join(map(quote, kind.keys or ()))
         raise NamelessError(
             f"associative list with keys has an element that omits all key fields [{names}] "
             "(and doesn't have default values for any key fields)"
         )
-    text = ",".join(f"{key}={_key_text(value)}" for key, value in found.items())
-    return ElementName(tuple((key, _identity(one)) for key, one in found.items()), f"[{text}]")
+    return found
+
+
+def _shown_name(kind: ListType, element: Json) -> str:
+    if not kind.keys:
+        return f"[={_key_text(element)}]"
+    parts = sorted(_keys(kind, element), key=lambda part: part[0])
+    return f"[{','.join(f'{key}={_key_text(one)}' for key, one in parts)}]"
 
 
 def _identity(value: Json) -> Hashable:

@@ -37,6 +37,8 @@ class MutatingPolicy(NamedTuple):
     conditions: tuple[Program, ...]
     mutations: tuple[Mutation, ...]
     annotations: Mapping[str, Program]
+    looks_again: bool
+    """Whether an expression looks at the object after a mutation."""
     targets: Targets | None
     """What finds the existing objects that it changes, too; None where there are none."""
 
@@ -55,7 +57,15 @@ def _compile(part: PolicyPart) -> CompiledBody:
     )
     targets = compile_targets(part)
     values = RequestValues(part, variables)
-    return _body(MutatingPolicy(values, conditions, tuple(mutations), annotations, targets))
+    policy = MutatingPolicy(
+        values=values,
+        conditions=conditions,
+        mutations=tuple(mutations),
+        annotations=annotations,
+        looks_again=len(mutations) > 1 or bool(annotations),
+        targets=targets,
+    )
+    return _body(policy)
 
 
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
@@ -126,9 +136,11 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
     ints, for the expressions that follow.
     """
     place = policy.values.place("object")
-    patched = with_whole_numbers(obj)
+    patched = obj
     for mutation in policy.mutations:
-        values[place] = patched = mutation(values, patched)
+        patched = mutation(values, patched)
+        if policy.looks_again:
+            values[place] = patched = with_whole_numbers(patched)
     return with_floats_where_exact(patched)
 
 
