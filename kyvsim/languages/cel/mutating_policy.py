@@ -14,7 +14,13 @@ from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages.cel.expressions import EvaluationError, all_hold, annotation_texts, evaluate
+from kyvsim.languages.cel.expressions import (
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    annotation_texts,
+    evaluate,
+)
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
 from kyvsim.languages.cel.mutation_variants import variants
@@ -26,6 +32,12 @@ from kyvsim.patch.schema_types import type_finder
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
+_CONDITIONS = (*_SPEC, "matchConditions")
+_NO_VARIABLES = (
+    "variables cannot be referenced in matchConditions when "
+    "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
+    "evaluates match conditions before variables, so inline the expression instead"
+)
 Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
 """Gives the object as a mutation leaves it; raises EvaluationError or MutationError."""
 
@@ -46,7 +58,9 @@ class MutatingPolicy(NamedTuple):
 def _compile(part: PolicyPart) -> CompiledBody:
     spec, compiler = part.spec, part.compiler
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
-    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    conditions = compiler.conditions(spec.get("matchConditions") or (), _CONDITIONS)
+    if ((spec.get("autogen") or {}).get("mutatingAdmissionPolicy") or {}).get("enabled"):
+        _refuse_variables(part, conditions)
     mutations = [
         mutation
         for index, entry in enumerate(spec.get("mutations") or ())
@@ -66,6 +80,15 @@ def _compile(part: PolicyPart) -> CompiledBody:
         targets=targets,
     )
     return _body(policy)
+
+
+def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
+    """Note the conditions that the API server could not evaluate in a policy of its own."""
+    part.compiler.problems.extend(
+        ExpressionProblem((*_CONDITIONS, index, "expression"), one.text, _NO_VARIABLES)
+        for index, one in enumerate(conditions)
+        if "variables" in one.reads
+    )
 
 
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:

@@ -350,3 +350,17 @@ def test_targets_that_cannot_be_looked_for_are_an_error(on_targets):
     rows, found = on_targets(policy(merge(LABEL), more=more))
     said = "failed to evaluate policy: failed to discover CEL targets: no such key: zzz"
     assert (found, rows) == ([], [*PASS, ("evaluation", "error", said)])
+
+
+@pytest.mark.parametrize(("condition", "codes"), [("variables.v == 1", ["KV150"]), ("true", [])])
+def test_conditions_of_what_becomes_a_policy_of_the_api_server_use_no_variables(
+    run, condition, codes
+):
+    more = (
+        "  autogen: {mutatingAdmissionPolicy: {enabled: true}}\n"
+        "  variables: [{name: v, expression: '1'}]\n"
+        f"  matchConditions: [{{name: c, expression: '{condition}'}}]"
+    )
+    rows, _, diagnostics = run(policy(merge(LABEL), more=more))
+    assert [one.code for one in diagnostics] == codes
+    assert rows == ([] if codes else PASS)
