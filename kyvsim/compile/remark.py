@@ -11,6 +11,9 @@ def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagno
 
 
 def uncompiled(policy: Policy, error: Exception) -> Diagnostic:
-    """Return that a policy cannot be compiled, and why."""
+    """Return that a policy cannot be compiled, and why.
+
+    KV190: an expression or another text of the policy cannot be read.
+    """
     message = f"policy `{policy.key}` can't be compiled: {error}"
     return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))

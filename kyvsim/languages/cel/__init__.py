@@ -37,6 +37,14 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
     return compile_cel_policy(policy, options)
 
 
+def _lint(policy: Policy, options: CompileOptions) -> Told:
+    from kyvsim.languages.cel.lint import (  # noqa: PLC0415 — slow, for policies in CEL only
+        lint_cel_policy,
+    )
+
+    return lint_cel_policy(policy, options)
+
+
 LANGUAGE = Language(
     kinds=frozenset(
         f"{_GROUP}/{version}/{name}"
@@ -46,7 +54,7 @@ LANGUAGE = Language(
     ),
     read=_read,
     compile=_compile,
-    lint=lambda policy, options: _compile(policy, options)[1],
+    lint=_lint,
     needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )

@@ -49,7 +49,7 @@ def rewrite_texts(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]
 def variants(spec: Mapping[str, Json], rewrite: Rewrite = rewrite_texts) -> Iterator[Variant]:
     """Yield the variants of a policy, in the order in which they are evaluated."""
     constraints = spec.get("matchConstraints") or {}
-    if not _is_about_pods(constraints):
+    if not is_about_pods(constraints):
         return
     rule = constraints["resourceRules"][0]
     wanted = _controllers(spec)
@@ -80,7 +80,8 @@ def _controllers(spec: Mapping[str, Json]) -> list[str]:
     return sorted(one for one in names if one in _GROUPS)
 
 
-def _is_about_pods(constraints: Json) -> bool:
+def is_about_pods(constraints: Json) -> bool:
+    """Return whether constraints are of the one form from which variants are derived."""
     rules: list[Json] = constraints.get("resourceRules") or []
     selector = constraints.get("objectSelector") or {}
     if len(rules) != 1 or any(selector.values()) or constraints.get("excludeResourceRules"):

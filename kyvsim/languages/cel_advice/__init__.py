@@ -1,0 +1,39 @@
+"""What `lint` warns of in a policy in CEL that can be compiled: one matter a file, all named here.
+
+Advice is given only where it is surely right: a warning that must be ignored hides the others.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from kyvsim.languages.cel_advice.absent_objects import absent_objects
+from kyvsim.languages.cel_advice.constant_tests import constant_tests
+from kyvsim.languages.cel_advice.controllers_left_out import controllers_left_out
+from kyvsim.languages.cel_advice.controllers_metadata import controllers_metadata
+from kyvsim.languages.cel_advice.controllers_spec import controllers_spec
+from kyvsim.languages.cel_advice.no_constraints import no_constraints
+from kyvsim.languages.cel_advice.null_objects import null_objects
+from kyvsim.languages.cel_advice.number_arithmetic import number_arithmetic
+from kyvsim.languages.cel_advice.scanned_users import scanned_users
+from kyvsim.languages.cel_advice.unreached_validations import unreached_validations
+from kyvsim.languages.cel_advice.unread_variables import unread_variables
+from kyvsim.languages.cel_advice.unshown_messages import unshown_messages
+from kyvsim.languages.cel_advice.written import Written
+from kyvsim.model.diagnostic import Diagnostic
+
+CelAdvice: TypeAlias = Callable[[Written], Iterator[Diagnostic]]
+
+CEL_ADVICE: tuple[CelAdvice, ...] = (
+    no_constraints,
+    absent_objects,
+    null_objects,
+    constant_tests,
+    unreached_validations,
+    unread_variables,
+    unshown_messages,
+    controllers_left_out,
+    controllers_spec,
+    controllers_metadata,
+    scanned_users,
+    number_arithmetic,
+)

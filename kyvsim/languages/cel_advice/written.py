@@ -1,0 +1,116 @@
+"""A policy's expressions as trees, with their places, as advice looks at them."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.cel.environment import Environment
+from kyvsim.cel.nodes import Bind, Ident, Loop, Node, Select, children, dotted_name
+from kyvsim.cel.parse import ExpressionSyntaxError, parse
+from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
+
+_FIELDS = ("expression", "messageExpression", "valueExpression")
+_NAMES = frozenset({"object", "oldObject", "request", "variables"})
+_ELSEWHERE = frozenset({"matchImageReferences"})
+"""Fields whose expressions know other names."""
+
+
+class Expression(NamedTuple):
+    """One expression of a policy."""
+
+    path: Path
+    """Its way from the policy's document."""
+    text: str
+    root: Node
+
+    @property
+    def list_name(self) -> str:
+        """The field of the specification in which it stands, such as `validations`."""
+        return str(self.path[1])
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of its tree."""
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += children(node)
+
+
+class Written(NamedTuple):
+    """A policy whose expressions can be compiled, as it is written."""
+
+    policy: Policy
+    env: Environment
+    expressions: tuple[Expression, ...]
+    """All of them, or none where they cannot be judged by their names."""
+    is_derived: bool
+    """Whether variants for the controllers of Pods are derived from it."""
+    is_about_pods: bool
+    """Whether it is of the form that variants can be derived from."""
+
+    @property
+    def spec(self) -> Mapping[str, Json]:
+        """The policy's specification."""
+        return self.policy.spec
+
+    @property
+    def kind(self) -> str:
+        """The policy's kind, without `Namespaced`."""
+        return self.policy.kind.removeprefix("Namespaced")
+
+    def asks_for(self, name: str) -> bool:
+        """Return whether some expression asks with `has` for what a dotted name leads to."""
+        return any(
+            isinstance(node, Select)
+            and node.test
+            and f"{dotted_name(node.operand)}.{node.field}" == name
+            for one in self.expressions
+            for node in one.nodes()
+        )
+
+
+def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[Expression, ...]:
+    """Return the expressions of a specification, in the order of the text.
+
+    There are none where one of them gives a name that advice goes by another meaning.
+    """
+    try:
+        every = tuple(
+            Expression(path, text, parse(text, env.macros))
+            for path, text in _texts(spec, ("spec",))
+        )
+    except ExpressionSyntaxError:
+        return ()
+    bound = {name for one in every for node in one.nodes() for name in _bound(node)}
+    return every if bound.isdisjoint(_NAMES) else ()
+
+
+def _texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    if value.__class__ is list:
+        for index, one in enumerate(value):
+            yield from _texts(one, (*path, index))
+    elif value.__class__ is dict:
+        for name, one in value.items():
+            if one.__class__ is str and name in _FIELDS and one.strip():
+                yield (*path, name), one
+            elif name not in _ELSEWHERE:
+                yield from _texts(one, (*path, name))
+
+
+def _bound(node: Node) -> tuple[str, ...]:
+    """Return the names that a node gives a meaning inside of it."""
+    if isinstance(node, Loop):
+        return node.variables
+    return (node.variable,) if isinstance(node, Bind) else ()
+
+
+def selected(node: Node) -> str:
+    """Return the dotted name of a plain selection, "" for everything else."""
+    return dotted_name(node) if isinstance(node, Select) else ""
+
+
+def is_name(node: Node, name: str) -> bool:
+    """Return whether a node is the plain name of a variable."""
+    return isinstance(node, Ident) and node.name == name
