@@ -12,13 +12,13 @@ from kyvsim.api.system import system_environment
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
-from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
 from kyvsim.context.cel_access import (
     constants,
+    global_access,
+    http_access,
     image_access,
-    no_services,
     resource_access,
 )
 from kyvsim.engine import GivenObjects
@@ -27,6 +27,7 @@ from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.outside import Outside
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
 from kyvsim.model.wording import listed
@@ -85,10 +86,10 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "images": {},
         "attestors": {},
         "attestations": {},
-        "resource": resource_access((cluster,), namespace),
-        "image": image_access(context.images),
-        "http": no_services(),
-        "globalContext": GlobalContextAccess(lambda *_: None),
+        "resource": resource_access((cluster,), namespace, []),
+        "image": image_access(context.images, []),
+        "http": http_access(Outside(cluster), namespace),
+        "globalContext": global_access(Outside(cluster), system, []),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
 

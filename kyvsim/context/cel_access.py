@@ -1,61 +1,142 @@
 """What CEL expressions read of the world: objects, images, shared data, answers of services.
 
-upstream: pkg/cel/libs/fake_context.go, with the objects given in place of a fake cluster's.
+What nothing answers is told in `hints`, with what to write to answer it.
+
+upstream: pkg/cel/libs (fake_context.go, http_mock.go), with the objects given in place of a fake
+cluster's.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.cel.kyverno.http import HttpAccess
 from kyvsim.cel.kyverno.image_data import ImageDataAccess
 from kyvsim.cel.kyverno.json import JsonCodec
 from kyvsim.cel.kyverno.resources import ResourceAccess
 from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.context.blocked_addresses import blocked
+from kyvsim.context.global_data import given_data, global_data
+from kyvsim.context.json_context import SKIPPED
+from kyvsim.expr import Environment, QueryError
+from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
+from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 
 
-def resource_access(clusters: Sequence[ClusterView], namespace: str = "") -> ResourceAccess:
-    """Return the value of `resource`: reads answered by the objects of the first that has them."""
+def resource_access(
+    clusters: Sequence[ClusterView], namespace: str, hints: list[str]
+) -> ResourceAccess:
+    """Return the value of `resource`: reads answered by the objects of the first that has them.
+
+    `namespace` is that of a namespaced policy, "" for others.
+    """
+
+    def having(api_version: str, resource: str) -> list[tuple[ClusterView, str]]:
+        if api_version.count("/") > 1:
+            raise LookupError(f"unexpected GroupVersion string: {api_version}")
+        known = [(one, one.kind_of(api_version, resource)) for one in clusters]
+        found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
+        if not found:
+            hints.append(
+                f"no {resource} of {api_version} are given: "
+                "give them with the resources, or in a context file under spec.resources"
+            )
+        return found
 
     def get(api_version: str, resource: str, within: str, name: str) -> Any:
         found = (
-            one.get(api_version, _kind(one, api_version, resource), within, name)
-            for one in clusters
+            one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
         )
         return next((obj for obj in found if obj is not None), None)
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
     ) -> Sequence[Any]:
-        for one in clusters:
-            kind = _kind(one, api_version, resource)
-            if one.list(api_version, kind, ""):
-                found = one.list(api_version, kind, within)
-                return [obj for obj in found if wanted.items() <= labels(obj).items()]
+        for one, kind in having(api_version, resource):
+            found = one.list(api_version, kind, within)
+            return [obj for obj in found if wanted.items() <= labels(obj).items()]
         raise LookupError(f"{resource} resource not found")
 
     return ResourceAccess(get, listed, namespace)
 
 
-def _kind(cluster: ClusterView, api_version: str, resource: str) -> str:
-    if api_version.count("/") > 1:
-        raise LookupError(f"unexpected GroupVersion string: {api_version}")
-    return cluster.kind_of(api_version, resource)
-
-
-def image_access(images: Mapping[str, Json]) -> ImageDataAccess:
+def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAccess:
     """Return the value of `image`: answers for the references that `images` have."""
-    return ImageDataAccess(images.get)
+
+    def data_of(reference: str) -> Any:
+        if reference not in images:
+            hints.append(
+                f"nothing is known of the image {reference}: give it in a context file: "
+                f'spec: {{images: [{{image: "{reference}"}}]}}'
+            )
+        return images.get(reference)
+
+    return ImageDataAccess(data_of)
 
 
-def no_services() -> HttpAccess:
-    """Return the value of `http` where no answer is given."""
+def http_access(outside: Outside, namespace: str) -> HttpAccess:
+    """Return the value of `http`: the answers that are given; nothing is ever called.
+
+    In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
+    """
 
     def answer(method: str, url: str) -> Any:
-        raise LookupError(f"{method} {url}: kyvsim works offline")
+        found = outside.mocks.answer(method, url)
+        if found is not None:
+            return {"body": with_floats(found.body), "statusCode": found.status}
+        if namespace:
+            raise LookupError(
+                "http calls are not allowed in namespaced policies: "
+                "set --allowHTTPInNamespacedPolicies to enable"
+            )
+        raise LookupError(
+            blocked(method, url)
+            or f"{method} {url}: kyvsim calls no services; give its answer in the values file: "
+            f'apiCallResponses: [{{url: "{url}", method: {method}, response: {{body: {{}}}}}}]'
+        )
 
     return HttpAccess(answer)
+
+
+def global_access(
+    outside: Outside, environment: Environment, hints: list[str]
+) -> GlobalContextAccess:
+    """Return the value of `globalContext`: data given for entries, or what given entries keep."""
+
+    def data_of(name: str, projection: str) -> Any:
+        try:
+            found = (
+                _of_mock(name, projection, outside, environment)
+                if name in outside.mocks.global_data
+                else global_data(name, projection, outside, environment)
+            )
+        except QueryError as error:
+            raise LookupError(error.message) from None
+        if found is not SKIPPED:
+            return with_floats(found)
+        if outside.account is None:
+            hints.append(
+                f"no data is given for the GlobalContextEntry {name}, so it is null: give it with "
+                "the resources, with what it keeps; or its data in the values file: "
+                f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
+            )
+        return None
+
+    return GlobalContextAccess(data_of)
+
+
+def _of_mock(name: str, projection: str, outside: Outside, environment: Environment) -> Json:
+    root = given_data(name, outside.mocks.global_data[name], environment)
+    if not projection:
+        return root
+    missing = f'projection "{projection}" not found in global context entry "{name}"'
+    if root.__class__ is not dict:
+        raise LookupError(f"{missing}: stored value is not an object")
+    if projection not in root:
+        raise LookupError(missing)
+    return root[projection]
 
 
 def constants() -> dict[str, Any]:

@@ -12,8 +12,13 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
-from kyvsim.cel.kyverno.global_context import GlobalContextAccess
-from kyvsim.context.cel_access import constants, image_access, no_services, resource_access
+from kyvsim.context.cel_access import (
+    constants,
+    global_access,
+    http_access,
+    image_access,
+    resource_access,
+)
 from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
@@ -32,12 +37,17 @@ class RequestValues:
     def __init__(self, part: PolicyPart, variables: Mapping[str, Program]) -> None:
         """Take the policy, whose expressions are all compiled until the first request."""
         namespace, kinds = part.policy.namespace, part.options.kinds
+        environment = part.options.environment
         self._compiler = part.compiler
         self._variables = variables
         self._sources: Mapping[str, _Source] = {
             **_SOURCES,
             "request": lambda evaluation: _request(evaluation, kinds),
             "resource": lambda evaluation: _resources(evaluation, namespace),
+            "http": lambda evaluation: http_access(evaluation.scope.outside, namespace),
+            "globalContext": lambda evaluation: global_access(
+                evaluation.scope.outside, environment, _hints(evaluation)
+            ),
         }
         self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
 
@@ -105,7 +115,13 @@ def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     outside = evaluation.scope.outside
     clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
-    return resource_access(clusters, policy_namespace)
+    return resource_access(clusters, policy_namespace, _hints(evaluation))
+
+
+def _hints(evaluation: Evaluation) -> list[str]:
+    """Return where to tell what nobody gave; a cluster that is asked has what it has."""
+    scope = evaluation.scope
+    return scope.hints if scope.outside.account is None else []
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
@@ -131,9 +147,9 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
         "oldObject": _old_object,
         "namespaceObject": _namespace_object,
         "exceptions": _allowed,
-        "image": lambda evaluation: image_access(evaluation.scope.outside.images),
-        "http": lambda _: no_services(),
-        "globalContext": lambda _: GlobalContextAccess(lambda *_: None),
+        "image": lambda evaluation: image_access(
+            evaluation.scope.outside.images, _hints(evaluation)
+        ),
     }
 )
 
