@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kyvsim.api.simulation import not_simulated, readers
+from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.languages import OLDER_READERS, compile_policies
+from kyvsim.languages import compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
@@ -107,8 +107,7 @@ def simulate(
     if scenario is None or _has_error(told):
         return Simulated(None, told, left_out=left_out)
     unsound = {one.locate(()): _refused(one) for one in scenario.policies}
-    exceptions, excepted = load_exceptions(scenario.exceptions)
-    excepted = (*excepted, *map(not_simulated, exceptions.policies))
+    _, excepted = load_exceptions(scenario.exceptions)
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
     simulation = _played(_with_policies_only(scenario), inputs.interleavings, watched)
@@ -188,7 +187,7 @@ def _settings(
 
 def _refused(document: Document) -> tuple[Diagnostic, ...]:
     """Return what is wrong with a policy that is there from the start."""
-    policies, remarks = load_policies([document], OLDER_READERS)
+    policies, remarks = load_policies([document], SIMULATED_READERS)
     _, refused = compile_policies(policies, CompileOptions(system_environment()))
     return (*remarks, *refused)
 

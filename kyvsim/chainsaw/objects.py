@@ -22,6 +22,7 @@ def written_objects(scope: Scope, spec: Mapping[str, Json]) -> Sequence[Json]:
         found, why = scope.session.files.objects(name)
         if why:
             raise HardError(why)
+        found = [one for document in found for one in _listed(document)]
         if not found:
             raise HardError(f"`{name}` holds no object")
     for obj in found:
@@ -29,6 +30,12 @@ def written_objects(scope: Scope, spec: Mapping[str, Json]) -> Sequence[Json]:
             raise HardError("an object must be a mapping")
         require_simulated(object_key(obj))
     return found
+
+
+def _listed(document: Json) -> Sequence[Json]:
+    """Return the objects of a document: what has a list of items is a list, whatever its kind."""
+    items = document.get("items") if document.__class__ is dict else None
+    return items if items.__class__ is list else [document]
 
 
 def in_namespace(scope: Scope, obj: Json) -> Json:

@@ -12,10 +12,16 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
 
 _EVERY = ""
-_WEBHOOKS = "webhook configurations are not simulated: Kyverno's are not written, others not called"
+_WEBHOOKS = "webhook configurations are not simulated but for Kyverno's own on resources"
+_CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
+_WRITTEN_HERE = frozenset(
+    {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
+)
+"""The webhook configurations of Kyverno that are written; the others tell of no policy."""
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",
@@ -29,9 +35,13 @@ _ACTING = MappingProxyType(
     }
 )
 """Kinds whose objects do something that the simulation does not, and what to say of it."""
+_HEEDED = frozenset(("policies.kyverno.io", kind) for kind in (*CEL_KINDS, "PolicyException"))
+"""Kinds of a group that otherwise nothing simulates."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
     {
         ("", "Endpoints"): "the endpoints controller",
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "Kyverno and others",
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "Kyverno and others",
         ("apps", "ControllerRevision"): "the controllers of DaemonSets and StatefulSets",
         ("certificates.k8s.io", "CertificateSigningRequest"): "nodes and their signers",
         ("coordination.k8s.io", "Lease"): "nodes and controllers that elect a leader",
@@ -86,6 +96,10 @@ def require_simulated(key: ObjectKey) -> None:
 def _acting(key: ObjectKey) -> str:
     """Return what is not simulated of a kind whose objects act, "" for other kinds."""
     group = split_api_version(key.api_version)[0]
+    if (group, key.kind) in _HEEDED:
+        return ""
+    if key.kind in _CONFIGURATIONS and (not key.name or key.name in _WRITTEN_HERE):
+        return ""
     for kind in (key.kind, _EVERY):
         told = _ACTING.get((group, kind))
         if told is not None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_pods, watch_responses
+from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import is_namespaced
@@ -62,7 +62,10 @@ class Session:
         hear = watch_responses(self.unanswered)
         cluster.kyverno.admission.listeners.append(lambda told: hear(told.responses))
         cluster.kyverno.reports.listeners.append(hear)
-        self.parts.server.observers.append(watch_pods(self.parts.store, self.unanswered))
+        self.parts.server.observers += [
+            watch_policies(self.unanswered),
+            watch_pods(self.parts.store, self.unanswered),
+        ]
 
     def suffix(self) -> str:
         """Return five characters that no name has ended with yet."""

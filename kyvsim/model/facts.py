@@ -156,8 +156,10 @@ class PolicyFacts(NamedTuple):
     """Whether clients are told of failures that deny nothing."""
     fails_closed: bool = True
     """Whether a request is denied where the policy cannot be evaluated."""
-    webhook_conditions: tuple[str, ...] = ()
-    """What in CEL says whether the API server asks about a request at all."""
+    webhook_conditions: tuple[tuple[str, str], ...] = ()
+    """Names and CEL of what says whether the API server asks about a request at all."""
+    webhook_timeout: int | None = None
+    """Seconds that an API server is to wait; None where the policy does not say."""
     applies_server_side: bool = False
     """Whether generated objects are written by server-side apply."""
     mutates_on_update: bool = False

@@ -46,7 +46,10 @@ def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> Poli
         applies_one_rule=spec.get("applyRules") == "One",
         emits_warnings=spec.get("emitWarning") is True,
         fails_closed=chosen == "Fail",
-        webhook_conditions=tuple(one["expression"] for one in webhook.get("matchConditions") or ()),
+        webhook_conditions=tuple(
+            (one["name"], one["expression"]) for one in webhook.get("matchConditions") or ()
+        ),
+        webhook_timeout=webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds"),
         applies_server_side=bool(spec.get("useServerSideApply")),
         mutates_on_update=own or bool(spec.get("mutateExistingOnPolicyUpdate")),
     )

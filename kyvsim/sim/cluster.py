@@ -9,6 +9,7 @@ from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.cel_admission import CelAdmission
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
@@ -63,6 +64,7 @@ def open_cluster(
     server.validators += [lambda review: refuse_escalation(review, store), refuse_invalid]
     server.webhooks += [
         admission,
+        CelAdmission(parts, cache, admission),
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
     ]

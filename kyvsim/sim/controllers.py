@@ -15,8 +15,10 @@ from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.reports.admission_events import start_admission_events
 from kyvsim.sim.reports.admission_reports import start_admission_reports
 from kyvsim.sim.reports.background_scan import start_scans
+from kyvsim.sim.webhooks.configurations import write_webhooks
 
 CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
+    write_webhooks,
     start_admission_events,
     start_admission_reports,
     start_scans,

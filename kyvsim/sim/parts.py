@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.installation import CI, Installation
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
@@ -22,6 +22,8 @@ class Readers(NamedTuple):
     policy: Callable[[Json], tuple[Policy | None, tuple[Diagnostic, ...]]]
     """Reads a ClusterPolicy, Policy or cleanup policy."""
     exception: Callable[[Json], tuple[PolicyException | None, tuple[Diagnostic, ...]]]
+    cel_exception: Callable[[Json], tuple[CelException | None, tuple[Diagnostic, ...]]]
+    """The same for exceptions of `policies.kyverno.io`."""
 
 
 class Settings(NamedTuple):

@@ -3,13 +3,20 @@
 Everything but their names is loaded when a policy of them is compiled.
 """
 
+from typing import TYPE_CHECKING
+
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.kube.objects import Json, metadata
+from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.facts import policy_facts, rule_facts
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
+
+if TYPE_CHECKING:
+    from kyvsim.languages.cel.expressions import ExpressionProblem
+    from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
 _GROUP = "policies.kyverno.io"
 _EVALUATED = (
@@ -60,9 +67,52 @@ LANGUAGE = Language(
 )
 
 
+def expression_problems(policy: Policy, options: CompileOptions) -> tuple["ExpressionProblem", ...]:
+    """Return the expressions of a policy that cannot be compiled."""
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        problems_of,
+    )
+
+    return problems_of(policy, options)
+
+
+def derived_specs(policy: Policy) -> tuple[Variant, ...]:
+    """Return what a policy becomes for the controllers of Pods, besides itself."""
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        variants_of,
+    )
+
+    return variants_of(policy)
+
+
+def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
+    """Return group, version and resource of all that a policy names."""
+    from kyvsim.languages.cel.webhook_facts import (  # noqa: PLC0415 — slow, for policies in CEL only
+        matched_resources,
+    )
+
+    return tuple(matched_resources(policy.spec))
+
+
+def webhook_facts_of(policy: Policy) -> "WebhookFacts":
+    """Return what the webhook needs to know through which a policy is asked."""
+    from kyvsim.languages.cel.webhook_facts import (  # noqa: PLC0415 — slow, for policies in CEL only
+        webhook_facts,
+    )
+
+    return webhook_facts(policy, derived_specs(policy))
+
+
 def is_cel_policy(policy: Policy) -> bool:
     """Return whether a policy is of one of these kinds."""
     return policy.kind in _NAMES
 
 
-__all__ = ["LANGUAGE", "is_cel_policy"]
+__all__ = [
+    "LANGUAGE",
+    "derived_specs",
+    "expression_problems",
+    "is_cel_policy",
+    "resources_of",
+    "webhook_facts_of",
+]

@@ -18,6 +18,7 @@ from kyvsim.languages.cel import (
     mutating_policy,
     validating_policy,
 )
+from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
@@ -55,6 +56,16 @@ def compile_cel_policy(
         told = tuple(_diagnostic(policy, one) for one in problems)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
     return compiled, ()
+
+
+def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:
+    """Return the expressions of a policy that cannot be compiled."""
+    return _lower(policy, options)[1]
+
+
+def variants_of(policy: Policy) -> tuple[Variant, ...]:
+    """Return what a policy becomes for the controllers of Pods, besides itself."""
+    return tuple(_BY_NAME[policy.kind].variants(policy.spec))
 
 
 def _lower(

@@ -3,19 +3,23 @@
 from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.facts import PolicyFacts, RuleFacts
+from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
 
-_API_VERSION = "policies.kyverno.io/v1"
+_API_VERSION = "policies.kyverno.io/v1beta1"
+"""The one that Kyverno itself reads and speaks of."""
 _UPKEEP = ("synchronize", "orphanDownstreamOnPolicyDelete")
 _OF_POLICY = "useServerSideApply"
 
 
 def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
     """Return the facts of a policy as a whole."""
+    actions = spec.get("validationActions") or ("Deny",)
     return PolicyFacts(
         _API_VERSION,
+        FailureAction("Enforce" if "Deny" in actions else "Audit"),
         admission=_switch(spec, "admission") is not False,
         background=_switch(spec, "background") is not False,
+        emits_warnings="Warn" in actions,
         fails_closed=spec.get("failurePolicy") != "Ignore",
         schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),

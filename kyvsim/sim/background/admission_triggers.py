@@ -68,7 +68,8 @@ def _is_own(request: AdmissionRequest) -> bool:
 
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
-    policies = [one for one in kyverno.cache.every() if concerns(one.policy, request)]
+    outside = World(kyverno.parts.store, account=ADMISSION).outside
+    policies = [one for one in kyverno.cache.every() if concerns(one.policy, request, outside)]
     for policy in policies:
         yield from _mutations(kyverno, policy, request)
     for policy in policies:

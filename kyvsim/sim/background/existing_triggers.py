@@ -66,10 +66,9 @@ def _verdict(
     """Return what a background rule says of a trigger without any request."""
     if not rule.rule.generates and not rule.rule.mutates_existing:
         return None
-    given = open_background(
-        policy.policy, trigger, None, World(kyverno.parts.store, account=BACKGROUND)
-    )
-    if not concerns(policy.policy, given.request):
+    world = World(kyverno.parts.store, account=BACKGROUND)
+    given = open_background(policy.policy, trigger, None, world)
+    if not concerns(policy.policy, given.request, world.outside):
         return None
     outcome = check_rule(rule, given, None)
     return outcome.status if outcome else None

@@ -23,6 +23,9 @@ def find(facts: Facts) -> Iterator[Hazard]:
     for admission in facts.admissions:
         uid = _controller(admission.review.object)
         creates = admission.review.request.operation is Operation.CREATE
+        before = last.get(uid)
+        if before is not None and before.review.request is admission.review.request:
+            creates = creates and not before.blocked
         if uid and creates and admission.review.request.key[:2] == _POD:
             last[uid] = admission
     told: set[tuple[ObjectKey, tuple[str, ...]]] = set()

@@ -10,7 +10,7 @@ from kyvsim.model.simulation import Cut, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS
+from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_cel_policy
 from kyvsim.sim.parts import Parts
 
 
@@ -37,7 +37,7 @@ class Facts(NamedTuple):
         found: dict[str, Policy] = {}
         for change in self.parts.store.changes:
             key = object_key(change.subject)
-            if key[:2] in POLICY_KINDS:
+            if key[:2] in POLICY_KINDS or is_cel_policy(key):
                 policy, _ = self.parts.readers.policy(change.subject)
                 if policy is not None:
                     found[policy.key] = policy

@@ -7,9 +7,11 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 
 _ADMISSION = "admissionregistration.k8s.io"
 _OTHERS = "policies.kyverno.io"
+_HEEDED = frozenset((*CEL_KINDS, "PolicyException"))
 _KINDS = MappingProxyType(
     {
         (_ADMISSION, "ValidatingAdmissionPolicy"): "its expressions",
@@ -30,7 +32,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         group = split_api_version(event.object.api_version)[0]
         what = group, event.object.kind
-        counts = what in _KINDS or group == _OTHERS
+        counts = what in _KINDS or (group == _OTHERS and what[1] not in _HEEDED)
         if counts and event.action == "create" and event.outcome == "done":
             found.setdefault(what, {}).setdefault(event.object, event.number)
     for (group, kind), events in found.items():

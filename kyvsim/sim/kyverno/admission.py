@@ -16,7 +16,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
-from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
+from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked, texts_of
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.reviews import admission_request
 from kyvsim.sim.kyverno.users import ADMISSION
@@ -37,6 +37,8 @@ class Admission(NamedTuple):
     responses: tuple[PolicyResponse, ...]
     mutating: bool
     blocked: bool = False
+    unreported: bool = False
+    """Whether reports tell nothing of it, though it was not blocked."""
 
 
 class AdmissionController:
@@ -53,13 +55,13 @@ class AdmissionController:
 
     def mutate(self, review: Review) -> Verdict:
         """Return the object as the mutate rules leave it, or the denial of one that failed."""
-        request = self._seen(review) if review.request.operation in _MUTATED else None
+        request = self.seen(review) if review.request.operation in _MUTATED else None
         if request is None:
             return ALLOWED
         try:
             return self._mutated(review, request)
         except ConditionError as error:
-            return self._unasked(request, error)
+            return self.unasked(request, error)
 
     def _mutated(self, review: Review, request: AdmissionRequest) -> Verdict:
         given = request
@@ -73,7 +75,7 @@ class AdmissionController:
             if not _failed(response):
                 told.append(response)
                 request = request._replace(object=response.object)
-        self._tell(Admission(review, request, tuple(told), mutating=True))
+        self.tell(Admission(review, request, tuple(told), mutating=True))
         changed = request.object is not given.object
         warnings = tuple(warnings_of(told, mutating=True))
         return Verdict(request.object if changed else None, warnings)
@@ -87,7 +89,7 @@ class AdmissionController:
     def _mutation_denied(
         self, review: Review, request: AdmissionRequest, response: PolicyResponse
     ) -> Verdict:
-        self._tell(Admission(review, request, (response,), mutating=True, blocked=True))
+        self.tell(Admission(review, request, (response,), mutating=True, blocked=True))
         if response.phase is Phase.VERIFY_IMAGES:
             message = blocked_message(request.subject, [response])
         else:
@@ -96,20 +98,20 @@ class AdmissionController:
 
     def validate(self, review: Review) -> Verdict:
         """Return whether the policies let a request pass; make work for the background."""
-        request = self._seen(review)
+        request = self.seen(review)
         if request is None:
             return ALLOWED
         try:
             responses = self._validated(request)
         except ConditionError as error:
-            return self._unasked(request, error)
+            return self.unasked(request, error)
         if not review.request.dry_run:
             for emit in self.background:
                 emit(review, request)
         namespace = self._namespace_of(request)
         denied = self._denied(request, responses, namespace)
         blocked = denied is not None
-        self._tell(Admission(review, request, responses, mutating=False, blocked=blocked))
+        self.tell(Admission(review, request, responses, mutating=False, blocked=blocked))
         if denied is not None:
             return Verdict(denied=denied)
         return Verdict(warnings=tuple(self._warnings(responses, namespace)))
@@ -164,19 +166,11 @@ class AdmissionController:
             if not step.policy.policy.facts.admission:
                 continue
             rules = tuple(filter(keep, step.rules))
-            if rules and self._is_asked(step.policy.policy, request):
+            policy = step.policy.policy
+            if rules and is_asked(policy, texts_of(policy), request, self._world.outside):
                 yield step._replace(rules=rules)
 
-    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
-        """Return whether a webhook is asked; raise `ConditionError` where none can be chosen."""
-        try:
-            return is_asked(policy, request)
-        except ConditionError:
-            if policy.facts.fails_closed:
-                raise
-            return False
-
-    def _unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
+    def unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
         """Return the refusal of a request for which the API server could choose no webhook."""
         key, kinds = object_key(request.subject), self._parts.store.defined
         return Verdict(denied=errors.forbidden(key, kinds, str(error)))
@@ -186,7 +180,7 @@ class AdmissionController:
         given = open_request(request, world, step.policy.policy.name)
         return run_step(step, phase, given, world) if given else None
 
-    def _seen(self, review: Review) -> AdmissionRequest | None:
+    def seen(self, review: Review) -> AdmissionRequest | None:
         """Return the request as rules see it, None where Kyverno is not asked about it."""
         key, store = review.request.key, self._parts.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
@@ -206,7 +200,8 @@ class AdmissionController:
             return None
         return self._parts.store.get("v1", "Namespace", "", request.namespace)
 
-    def _tell(self, admission: Admission) -> None:
+    def tell(self, admission: Admission) -> None:
+        """Tell the listeners what policies said of a request."""
         for listener in self.listeners:
             listener(admission)
 

@@ -1,34 +1,43 @@
-"""`webhookConfiguration.matchConditions`: whether the API server asks a policy's webhook at all.
+"""Conditions of webhooks: whether the API server asks Kyverno about a request at all.
 
-A policy with conditions has a webhook of its own. Its conditions are evaluated by the API server,
-before Kyverno hears of a request.
+A policy with such conditions has a webhook of its own. They are evaluated by the API server, before
+Kyverno hears of a request.
 
 Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
 generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
+from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.rules.cel_request import request_value
+from kyvsim.rules.cel_request import authorizer_of, request_value
 
 
 class ConditionError(Exception):
     """Conditions that cannot be evaluated, none of which is false; the text is the API server's."""
 
 
-def is_asked(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether the webhook of a policy is asked about a request; raise `ConditionError`."""
-    conditions = policy.facts.webhook_conditions
-    if not conditions:
-        return True
-    values = [request.object, request.old_object, None, request_value(request), {}]
+def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) -> bool:
+    """Return whether conditions hold for a request; raise `ConditionError`.
+
+    One that is false is enough, whatever the others are.
+    """
+    values = [
+        request.object,
+        request.old_object,
+        None,
+        request_value(request),
+        {},
+        *authorizer_of(request, outside),
+    ]
     faults: list[str] = []
-    for text in conditions:
+    for text in texts:
         try:
             if _program(text).evaluate(values) is False:
                 return False
@@ -39,17 +48,38 @@ def is_asked(policy: Policy, request: AdmissionRequest) -> bool:
     return True
 
 
-def concerns(policy: Policy, request: AdmissionRequest) -> bool:
-    """Return whether a policy looks at a request, or an object, by its conditions.
+def is_asked(
+    policy: Policy, texts: Iterable[str], request: AdmissionRequest, outside: Outside
+) -> bool:
+    """Return whether the webhook of a policy is asked.
+
+    Where a condition cannot be evaluated it is not, or `ConditionError` is raised if the policy's
+    failures close.
+    """
+    try:
+        return all_hold(texts, request, outside)
+    except ConditionError:
+        if policy.facts.fails_closed:
+            raise
+        return False
+
+
+def texts_of(policy: Policy) -> list[str]:
+    """Return the conditions that a policy sets for its webhook."""
+    return [text for _, text in policy.facts.webhook_conditions]
+
+
+def concerns(policy: Policy, request: AdmissionRequest, outside: Outside) -> bool:
+    """Return whether a policy looks at a request, or an object, by the conditions that it sets.
 
     upstream: pkg/engine/internal/match.go, which has every evaluation ask them.
     """
     try:
-        return is_asked(policy, request)
+        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, outside)
     except ConditionError:
         return False
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def _program(text: str) -> Program:
-    return compile_expression(text, kubernetes_environment(), BOOL)
+    return compile_expression(text, kubernetes_environment(authorizer=True), BOOL)

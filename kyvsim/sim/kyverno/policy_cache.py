@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/pol
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -12,14 +13,22 @@ from kyvsim.compile import (
     index_policies,
 )
 from kyvsim.expr import Environment
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import compile_policies
-from kyvsim.model.exception import PolicyException
+from kyvsim.languages.cel import webhook_facts_of
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.parts import Parts
 
+if TYPE_CHECKING:
+    from kyvsim.languages.cel.webhook_facts import WebhookFacts
+
 POLICY_KINDS = (("kyverno.io/v1", "ClusterPolicy"), ("kyverno.io/v1", "Policy"))
+CEL_KINDS = frozenset({"ValidatingPolicy", "NamespacedValidatingPolicy"})
+"""The kinds of `policies.kyverno.io` that are simulated."""
+_CEL_GROUP = "policies.kyverno.io"
 _EXCEPTION = ("kyverno.io/v2", "PolicyException")
+_CEL_EXCEPTION = (f"{_CEL_GROUP}/v1", "PolicyException")
 
 
 class PolicyCache:
@@ -31,12 +40,14 @@ class PolicyCache:
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
+        self._webhook_facts: dict[str, WebhookFacts] = {}
         self._index: PolicySet | None = None
 
     def put(self, policy: Policy) -> None:
         """Let a policy act from now on, in place of the one of its key."""
-        self._policies[policy.key] = policy
-        self._forget(policy.key)
+        place = place_of(policy.kind, policy.key)
+        self._policies[place] = policy
+        self._forget(place)
 
     def drop(self, key: str) -> None:
         """Let a policy act no more."""
@@ -50,6 +61,7 @@ class PolicyCache:
 
     def _forget(self, key: str) -> None:
         self._compiled.pop(key, None)
+        self._webhook_facts.pop(key, None)
         self._index = None
 
     def get(self, key: str) -> CompiledPolicy | None:
@@ -63,19 +75,24 @@ class PolicyCache:
 
     def compiled(self, policy: Policy) -> CompiledPolicy | None:
         """Return a policy compiled, with the exceptions there are; None where it is not sound."""
-        if self._policies.get(policy.key) is not policy:
+        place = place_of(policy.kind, policy.key)
+        if self._policies.get(place) is not policy:
             return self._compile(policy)
-        if policy.key not in self._compiled:
+        if place not in self._compiled:
             fresh = self._compile(policy)
             if fresh is None:
                 return None
-            self._compiled[policy.key] = fresh
-        return self._compiled[policy.key]
+            self._compiled[place] = fresh
+        return self._compiled[place]
 
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
         model = self._parts.settings.model
-        exceptions = tuple(self._exceptions())
-        options = CompileOptions(self.environment, exceptions, model, admitted=True)
+        options = CompileOptions(self.environment, model=model, admitted=True)
+        if policy.kind in CEL_KINDS:
+            kinds = self._parts.store.defined
+            options = options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
+        else:
+            options = options._replace(exceptions=tuple(self._exceptions()))
         found, _ = compile_policies([policy], options)
         return found.policies[0] if found.policies else None
 
@@ -87,6 +104,22 @@ class PolicyCache:
             exception, _ = self._parts.readers.exception(obj)
             if exception is not None:
                 yield exception
+
+    def _cel_exceptions(self) -> Iterable[CelException]:
+        namespace = self._parts.settings.exceptions_namespace
+        if not namespace:
+            return
+        for obj in self._parts.store.list(*_CEL_EXCEPTION, "" if namespace == "*" else namespace):
+            exception, _ = self._parts.readers.cel_exception(obj)
+            if exception is not None:
+                yield exception
+
+    def webhook_facts(self, policy: Policy) -> "WebhookFacts":
+        """Return what the webhook of a policy in CEL needs to know of it."""
+        place = place_of(policy.kind, policy.key)
+        if place not in self._webhook_facts:
+            self._webhook_facts[place] = webhook_facts_of(policy)
+        return self._webhook_facts[place]
 
     @property
     def index(self) -> PolicySet:
@@ -100,3 +133,13 @@ def policy_key(obj: Json) -> str:
     """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
     key = object_key(obj)
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def is_cel_policy(key: ObjectKey) -> bool:
+    """Return whether an object is a policy in CEL of a kind that is simulated."""
+    return key.kind in CEL_KINDS and key.api_version.startswith(f"{_CEL_GROUP}/")
+
+
+def place_of(kind: str, key: str) -> str:
+    """Return under what a policy is kept; names of policies in CEL are their own kind's."""
+    return f"{kind} {key}" if kind in CEL_KINDS else key

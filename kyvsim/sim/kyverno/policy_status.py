@@ -9,7 +9,14 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.languages.classic.status import derived_rules
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
+from kyvsim.sim.kyverno.cel_status import cel_status
+from kyvsim.sim.kyverno.policy_cache import (
+    POLICY_KINDS,
+    PolicyCache,
+    is_cel_policy,
+    place_of,
+    policy_key,
+)
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE, POLICY_CHANGED, POLICY_READY
 from kyvsim.sim.parts import Parts
@@ -45,11 +52,11 @@ class PolicyStatusController:
         scheduler = self._parts.scheduler
         if key.kind == "PolicyException":
             scheduler.after(NOTICE, _ACTOR, self._cache.forget_compiled)
-        elif (key.api_version, key.kind) in _KINDS or _is_policy(key):
+        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_cel_policy(key):
             if change.new is None:
                 scheduler.after(NOTICE, _ACTOR, lambda: self._drop(change.old))
             elif change.old is None or _spec(change.old) != _spec(change.new):
-                acts = self._cache.get(policy_key(change.subject)) is not None
+                acts = self._cache.get(_place(change.subject)) is not None
                 delay = POLICY_CHANGED if acts else POLICY_READY
                 scheduler.after(delay, _ACTOR, lambda: self._reconcile(key))
 
@@ -60,24 +67,30 @@ class PolicyStatusController:
         policy, _ = self._parts.readers.policy(obj)
         compiled = self._cache.compiled(policy) if policy else None
         now = self._parts.clock.stamp()
+        before = self._cache.get(_place(obj))
+        if policy is not None and compiled is not None:
+            self._cache.put(policy)
+        if policy is not None and is_cel_policy(key):
+            self._tell(obj, cel_status(policy, self._parts.store, now, obj.get("status")))
+        else:
+            sound = policy if compiled is not None else None
+            self._write(obj, _status(sound, obj.get("status"), now))
         if policy is None or compiled is None:
-            self._write(obj, _status(None, obj.get("status"), now))
             return
-        before = self._cache.get(policy.key)
-        self._cache.put(policy)
-        self._write(obj, _status(policy, obj.get("status"), now))
         for listener in self.changed:
             listener(policy, before.policy if before else None)
 
     def _drop(self, obj: Json) -> None:
-        compiled = self._cache.get(policy_key(obj))
-        self._cache.drop(policy_key(obj))
+        compiled = self._cache.get(_place(obj))
+        self._cache.drop(_place(obj))
         if compiled is not None:
             for listener in self.dropped:
                 listener(compiled.policy)
 
     def _write(self, obj: Json, status: Json) -> None:
-        status = _timed(status, obj.get("status"), self._parts.clock.stamp())
+        self._tell(obj, _timed(status, obj.get("status"), self._parts.clock.stamp()))
+
+    def _tell(self, obj: Json, status: Json) -> None:
         if obj.get("status") != status:
             self._parts.client(ADMISSION).update({**obj, "status": status}, "status")
 
@@ -89,6 +102,10 @@ def _timed(status: Json, before: Json, now: str) -> Json:
         if one.get("status") == condition["status"]:
             now = one.get("lastTransitionTime") or now
     return {**status, "conditions": [{**condition, "lastTransitionTime": now}]}
+
+
+def _place(obj: Json) -> str:
+    return place_of(object_key(obj).kind, policy_key(obj))
 
 
 def _is_policy(key: ObjectKey) -> bool:

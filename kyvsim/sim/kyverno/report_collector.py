@@ -21,8 +21,8 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
     kind_of_report,
     owner_reference,
 )
-from kyvsim.sim.kyverno.policy_cache import PolicyCache
-from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, PolicyCache
+from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, source_of, summary
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
 from kyvsim.sim.parts import Parts
@@ -154,24 +154,37 @@ class ReportCollector:
         elif old is not None and _with_results(old, results) != old:
             self._client.update(_with_results(old, results))
 
-    def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, str], Json]:
-        """Return the newest entry of each rule there is; of two of one time the first."""
-        rules = self._rules()
-        found: dict[tuple[str, str], Json] = {}
+    def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, ...], Json]:
+        """Return the newest entry of each rule there is; of two of one time the first.
+
+        What is said of a policy in CEL has one place, whatever stands for its rule.
+        """
+        rules, policies = self._rules(), self._cel_policies()
+        found: dict[tuple[str, ...], Json] = {}
         for entry in (one for source in sources for one in source):
-            key = entry["policy"], entry["rule"]
+            policy, source = entry["policy"], entry["source"]
+            whole = (source, policy) in policies
+            key = (source, policy) if whole else (source, policy, entry["rule"])
             known = found.get(key)
             newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
-            if key in rules and newer:
+            if newer and (whole or (policy, entry["rule"]) in rules):
                 found[key] = entry
         return found
+
+    def _cel_policies(self) -> set[tuple[str, str]]:
+        """Return source and key of the policies in CEL that act and may be told of."""
+        return {
+            (source_of(one.policy), one.policy.key)
+            for one in self._cache.every()
+            if one.policy.kind in CEL_KINDS and is_reported(one.policy)
+        }
 
     def _rules(self) -> set[tuple[str, str]]:
         """Return policy and rule of all that may be told, by the policies that act."""
         return {
             (one.policy.key, rule.rule.name)
             for one in self._cache.every()
-            if is_reported(one.policy)
+            if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
             for rule in _every_rule(one)
         }
 

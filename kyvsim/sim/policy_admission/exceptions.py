@@ -1,6 +1,7 @@
-"""PolicyExceptions (kyverno.io): what is refused.
+"""PolicyExceptions of both groups: what is refused.
 
-Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception.
+Source of the rules: upstream api/kyverno/v2/policy_exception_types.go, pkg/validation/exception;
+kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from kyvsim.compile.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.compile.checks.pod_security import exclusion_problems
 from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.objects import Json
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.rules.facts import filters
@@ -39,3 +40,14 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     for index, control in enumerate(exception.pod_security):
         for text in exclusion_problems(control):
             yield f"spec.podSecurity[{index}].{text}"
+
+
+def cel_exception_problems(exception: CelException) -> Iterator[str]:
+    """Yield what is wrong with an exception for policies in CEL, each as `field: what: why`."""
+    if not exception.policies:
+        yield "spec.policyRefs: Invalid value: []: must specify at least one policy ref"
+    for index, one in enumerate(exception.policies):
+        for field, value in (("name", one.name), ("kind", one.kind)):
+            if not value:
+                what = f"spec.policyRefs[{index}].{field}"
+                yield f'{what}: Invalid value: "": must specify policy {field}'

@@ -111,9 +111,9 @@ def combined(problems: Iterable[str]) -> str:
 def _match_conditions(policy: Policy) -> str:
     """Return what cannot be compiled of the conditions of a policy's webhook."""
     faults = []
-    for expression in policy.facts.webhook_conditions:
+    for _, text in policy.facts.webhook_conditions:
         try:
-            compile_expression(expression, kubernetes_environment(), BOOL)
+            compile_expression(text, kubernetes_environment(), BOOL)
         except CompileError as fault:
             faults.append(str(fault))
     return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""

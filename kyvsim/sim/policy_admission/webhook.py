@@ -4,21 +4,25 @@ Source of the rules: upstream pkg/webhooks (policy, exception, globalcontext),
 cmd/cleanup-controller/handlers/admission/policy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from kyvsim.compile import CompileOptions
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.sim.kyverno.denial import denial
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.parts import Parts, Settings
+from kyvsim.sim.policy_admission.cel_policies import cel_policy_problems
 from kyvsim.sim.policy_admission.cleanup import missing_cleanup_rights
 from kyvsim.sim.policy_admission.deprecation import deprecation
 from kyvsim.sim.policy_admission.exceptions import (
     DISABLED,
     NO_NAMESPACE,
     OTHER_NAMESPACE,
+    cel_exception_problems,
     exception_problems,
 )
 from kyvsim.sim.policy_admission.global_context import entry_problems
@@ -48,7 +52,8 @@ class PolicyWebhook:
         if obj is None:
             return ALLOWED
         key = object_key(obj)
-        asked = _KINDS.get(key.kind) if key.api_version.startswith("kyverno.io/") else None
+        group = key.api_version.partition("/")[0]
+        asked = _KINDS.get((group, key.kind))
         if asked is None:
             return ALLOWED
         webhook, look = asked
@@ -85,6 +90,26 @@ def _exception(parts: Parts, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
+def _cel_policy(parts: Parts, obj: Json, old: Json) -> _Said:
+    del old
+    policy, remarks = parts.readers.policy(obj)
+    if policy is None:
+        return _unreadable(remarks), []
+    environment = Environment(parts.clock, parts.identities)
+    options = CompileOptions(environment, kinds=parts.store.defined)
+    problems = list(cel_policy_problems(policy, options))
+    return combined(problems), problems
+
+
+def _cel_exception(parts: Parts, obj: Json, old: Json) -> _Said:
+    del old
+    warnings = [] if parts.settings.exceptions_namespace else [DISABLED]
+    exception, remarks = parts.readers.cel_exception(obj)
+    if exception is None:
+        return _unreadable(remarks), warnings
+    return combined(cel_exception_problems(exception)), warnings
+
+
 def _uncounted(settings: Settings) -> str:
     """Return why an exception does not count."""
     if settings.exceptions_namespace:
@@ -113,13 +138,18 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_KINDS: MappingProxyType[str, tuple[str, Callable[[Parts, Json, Json], _Said]]] = MappingProxyType(
-    {
-        "CleanupPolicy": (_CLEANUP, _cleanup),
-        "ClusterCleanupPolicy": (_CLEANUP, _cleanup),
-        "ClusterPolicy": (_POLICIES, _policy),
-        "GlobalContextEntry": (_OTHERS, _entry),
-        "Policy": (_POLICIES, _policy),
-        "PolicyException": (_OTHERS, _exception),
-    }
+_OLDER, _CEL = "kyverno.io", "policies.kyverno.io"
+_KINDS: Mapping[tuple[str, str], tuple[str, Callable[[Parts, Json, Json], _Said]]] = (
+    MappingProxyType(
+        {
+            (_OLDER, "CleanupPolicy"): (_CLEANUP, _cleanup),
+            (_OLDER, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
+            (_OLDER, "ClusterPolicy"): (_POLICIES, _policy),
+            (_OLDER, "GlobalContextEntry"): (_OTHERS, _entry),
+            (_OLDER, "Policy"): (_POLICIES, _policy),
+            (_OLDER, "PolicyException"): (_OTHERS, _exception),
+            **{(_CEL, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
+            (_CEL, "PolicyException"): (_OTHERS, _cel_exception),
+        }
+    )
 )

@@ -66,7 +66,7 @@ def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
 
 def _names(responses: Iterable[PolicyResponse], statuses: frozenset[RuleStatus]) -> list[str]:
     return [
-        f"{response.policy.key}/{one.rule.name}"
+        "/".join(filter(None, (response.policy.key, one.rule.name)))
         for response in responses
         for one in response.results
         if one.status in statuses

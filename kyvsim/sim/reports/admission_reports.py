@@ -36,7 +36,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
 
 def _is_reported(admission: Admission) -> bool:
     request = admission.review.request
-    if admission.blocked or request.dry_run or not admission.responses:
+    if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
         return False
     if request.operation is Operation.DELETE or request.key.kind == "Event":
         return False

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kyvsim.compile import Step
 from kyvsim.engine import World, creation_of, open_request, run_step
+from kyvsim.engine.phases import STAGES
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
@@ -37,9 +38,13 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
 _ACTOR = "scan"
-_STAGES = (Stage.VALIDATE, Stage.VERIFY_IMAGES)
+_STAGES = tuple(
+    one for one in STAGES if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE}
+)
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
-_UNSCANNED_GROUPS = frozenset({"reports.kyverno.io", "wgpolicyk8s.io", "kyverno.io"})
+_UNSCANNED_GROUPS = frozenset(
+    {"reports.kyverno.io", "wgpolicyk8s.io", "kyverno.io", "policies.kyverno.io"}
+)
 
 
 def start_scans(kyverno: Kyverno) -> None:
@@ -63,7 +68,7 @@ class _Scanner:
     def observe(self, change: Change) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
         key = object_key(change.subject)
-        if (key.api_version, key.kind) == ("kyverno.io/v2", "PolicyException"):
+        if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
             self._parts.scheduler.after(NOTICE, _ACTOR, self.rescan)
         elif change.new is not None and self._is_scanned(key) and _differs(change):
@@ -139,9 +144,9 @@ class _Scanner:
         policy: Policy = step.policy.policy
         if policy.namespace and policy.namespace != request.namespace:
             return None
-        if not concerns(policy, request):
-            return None
         world = World(self._parts.store, account=REPORTS)
+        if not concerns(policy, request, world.outside):
+            return None
         given = open_request(request, world, policy.name)
         return run_step(step, phase, given, world) if given else None
 

@@ -228,8 +228,8 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
         ("- proxy: {apiVersion: v1, kind: Pod}", "this operation is not simulated"),
         ("- script: {content: curl http://x}", "`curl`"),
         (
-            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: ValidatingPolicy}}",
-            "ValidatingPolicy",
+            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy}}",
+            "MutatingPolicy",
         ),
         (
             f"- delete: {{ref: {{apiVersion: {VAP[0]}, kind: {VAP[1]}, name: a}}}}",
@@ -422,3 +422,13 @@ def test_updated_in_a_dry_run_is_not_updated(steps):
         b=changed,
     )
     assert outcome.result == "pass", outcome.reason
+
+
+def test_a_document_with_items_stands_for_them(steps):
+    items = f"{CONFIG_MAP % 'a'}, {CONFIG_MAP % 'b'}"
+    both = f"{{apiVersion: v1, items: [{items}]}}"
+    operations = "- create: {file: both.yaml}\n- assert: {file: both.yaml}\n- error: {file: c.yaml}"
+    assert steps(operations, both=both, c=CONFIG_MAP % "c").result == "pass"
+
+
+CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"

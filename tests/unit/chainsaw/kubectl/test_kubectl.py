@@ -194,7 +194,7 @@ spec:
         ("get svc", "the table of `kubectl get` for a Service"),
         ("get svc -o wide", "`kubectl get --output wide`"),
         ("get cm,svc", "a table of several kinds"),
-        ("get validatingwebhookconfigurations", "webhook configurations are not simulated"),
+        ("get validatingwebhookconfigurations", "the table of `kubectl get` for a Validating"),
         ("get lease -n kyverno", "written by nodes and controllers"),
         ("patch deployment kyverno-admission-controller -n kyverno -p {}", "what is installed"),
         ("get pods -n kyverno", "what is installed there is not simulated"),

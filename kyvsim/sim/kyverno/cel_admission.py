@@ -1,0 +1,137 @@
+"""What policies in CEL say of a request, by webhooks of their own.
+
+Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/controllers/webhook.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine import World, open_request, run_step
+from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
+from kyvsim.sim.kyverno.admission import Admission, AdmissionController
+from kyvsim.sim.kyverno.denial import denial
+from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
+from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.users import ADMISSION
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Review, Verdict
+from kyvsim.sim.server.request import ALLOWED
+
+
+class Hook(NamedTuple):
+    """The webhooks of one kind of policies."""
+
+    name: str
+    """How their names begin."""
+    path: str
+    """How their paths begin."""
+    mutates: bool = False
+
+
+WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
+    {
+        "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
+        "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
+    }
+)
+_SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
+
+
+class CelAdmission:
+    """The webhooks of ValidatingPolicies and NamespacedValidatingPolicies."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+        self._cache = cache
+        self._admission = admission
+        self._world = World(parts.store, account=ADMISSION)
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return that an object is left alone."""
+        del review
+        return ALLOWED
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass, and what they warn of."""
+        request = self._admission.seen(review)
+        if request is None:
+            return ALLOWED
+        try:
+            asked = tuple(self._responses(request))
+        except ConditionError as error:
+            return self._admission.unasked(request, error)
+        if not asked:
+            return ALLOWED
+        responses = tuple(one for one in asked if one.results)
+        problems: dict[str, list[str]] = {}
+        for response in responses:
+            if denies(response.policy):
+                facts = self._cache.webhook_facts(response.policy)
+                name = webhook_of(response.policy, facts)
+                problems.setdefault(name, []).extend(_told(response))
+        denials = {webhook: told for webhook, told in problems.items() if told}
+        self._admission.tell(
+            Admission(
+                review,
+                request,
+                responses,
+                mutating=False,
+                blocked=bool(denials),
+                # A policy that may deny keeps its webhook from reporting, whatever it says.
+                unreported=any(denies(one.policy) for one in asked),
+            )
+        )
+        warnings = [
+            text for one in responses if one.policy.facts.emits_warnings for text in _told(one)
+        ]
+        for webhook, told in denials.items():
+            return Verdict(warnings=tuple(warnings), denied=denial(webhook, "; ".join(told)))
+        return Verdict(warnings=tuple(warnings))
+
+    def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
+        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+        for step in self._cache.index.steps(Stage.CEL_VALIDATE, kind):
+            policy = step.policy.policy
+            if not policy.facts.admission or not self._is_asked(policy, request):
+                continue
+            given = open_request(request, self._world, policy.name)
+            if given is not None:
+                yield run_step(step, Stage.CEL_VALIDATE.phase, given, self._world)
+
+    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
+        """Return whether the API server asks the webhook of a policy; raise `ConditionError`."""
+        texts = [text for _, text in self._cache.webhook_facts(policy).conditions]
+        return not texts or is_asked(policy, texts, request, self._world.outside)
+
+
+def denies(policy: Policy) -> bool:
+    """Return whether a failure of a policy denies a request."""
+    return policy.facts.action.own == "Enforce"
+
+
+def webhook_of(policy: Policy, facts: WebhookFacts) -> str:
+    """Return the name of the webhook through which a policy is asked."""
+    base = WEBHOOKS[policy.kind].name
+    if facts.alone:
+        return own_webhook_name(policy, base)
+    return f"{base}-{'fail' if policy.facts.fails_closed else 'ignore'}"
+
+
+def own_webhook_name(policy: Policy, base: str) -> str:
+    """Return the name of a webhook that is for one policy only."""
+    closed = "fail" if policy.facts.fails_closed else "ignore"
+    place = "-".join(filter(None, (policy.namespace, policy.name)))
+    return f"{base}-{closed}-finegrained-{place}"
+
+
+def _told(response: PolicyResponse) -> list[str]:
+    """Return what failed, and what could not be evaluated, as clients are told."""
+    name = response.policy.name
+    return [
+        f"Policy {name} {_SAID[one.status]}: {one.message}"
+        for one in response.results
+        if one.status in _SAID
+    ]

@@ -1,0 +1,1 @@
+"""The webhook configurations that Kyverno writes for the policies there are."""

@@ -1,0 +1,82 @@
+"""The objects in which the API server finds Kyverno's webhooks for resources.
+
+Source of the rules: upstream pkg/controllers/webhook/controller.go.
+"""
+
+import json
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.model.policy import Policy
+from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
+from kyvsim.sim.kyverno.configuration import settings_of
+from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.server import Store
+from kyvsim.sim.server.defaults import with_defaults
+from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.webhooks.cel import cel_webhooks
+from kyvsim.sim.webhooks.classic import classic_webhooks
+from kyvsim.sim.webhooks.settings import installed_selectors
+
+_API = "admissionregistration.k8s.io/v1"
+_NAMES = MappingProxyType(
+    {
+        False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
+        True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
+    }
+)
+_MANAGED = ("webhook.kyverno.io/managed-by", "kyverno")
+
+
+def write_webhooks(kyverno: Kyverno) -> None:
+    """Keep the configurations as the policies want them, from now on.
+
+    They are written in the step that makes a policy act, without a request of their own: what the
+    API server asks Kyverno about is worked out for each request.
+    """
+    parts = kyverno.parts
+
+    def write() -> None:
+        policies = [one.policy for one in kyverno.cache.every()]
+        for mutating, (kind, name) in _NAMES.items():
+            found = _configuration(policies, parts.store, mutating=mutating)
+            before = parts.store.get(_API, kind, "", name)
+            stamp = {
+                "uid": parts.identities.uid(_API, kind, "", name),
+                "creationTimestamp": parts.clock.stamp(),
+                "generation": 1,
+            }
+            if before is None:
+                parts.store.put(with_metadata(found, stamp))
+            elif before.get("webhooks") != found.get("webhooks"):
+                parts.store.put({**found, "metadata": before["metadata"]})
+
+    kyverno.policies.changed.append(lambda *_: write())
+    kyverno.policies.dropped.append(lambda _: write())
+    write()
+
+
+def _configuration(policies: list[Policy], store: Store, *, mutating: bool) -> Json:
+    kind, name = _NAMES[mutating]
+    settings = settings_of(store)
+    notes = json.loads(settings.get("webhookAnnotations") or "{}")
+    labels = json.loads(settings.get("webhookLabels") or "{}")
+    meta = {"name": name, "labels": {**labels, _MANAGED[0]: _MANAGED[1]}}
+    if notes:
+        meta["annotations"] = notes
+    webhooks = sorted(
+        _webhooks(policies, store, mutating=mutating), key=lambda one: text_field(one, "name")
+    )
+    found = {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
+    return with_defaults(found)
+
+
+def _webhooks(policies: list[Policy], store: Store, *, mutating: bool) -> Iterator[Json]:
+    selectors = installed_selectors(store)
+    older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]
+    yield from classic_webhooks(older, store, selectors, mutating=mutating)
+    for kind, hook in WEBHOOKS.items():
+        if hook.mutates is mutating:
+            some = [one for one in policies if one.kind == kind]
+            yield from cel_webhooks(some, hook.name, hook.path, selectors)

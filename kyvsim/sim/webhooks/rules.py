@@ -1,0 +1,103 @@
+"""The rules of a webhook: which requests the API server asks it about.
+
+Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
+"""
+
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+
+ALL_SCOPES, NAMESPACED = "*", "Namespaced"
+_ANY = "*"
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_POD_EXTRA = "pods/ephemeralcontainers"
+
+
+class Entry(NamedTuple):
+    """One operation on one resource that a policy is to be asked about."""
+
+    group: str
+    version: str
+    resource: str
+    """The name of a resource, or `*`."""
+    subresource: str
+    """"" for the resource itself."""
+    scope: str
+    operation: str
+
+
+def rules_of(entries: Iterable[Entry]) -> list[Json]:
+    """Return the rules for some entries, without those that a wider one has already."""
+    known = frozenset(entries)
+    places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
+    for one in known:
+        if not _is_covered(one, known):
+            named = f"{one.resource}/{one.subresource}" if one.subresource else one.resource
+            some = places.setdefault((one.group, one.version, one.scope), {})
+            some.setdefault(named, set()).add(one.operation)
+    return in_order(
+        _rule(place, resources, operations)
+        for place, found in places.items()
+        for operations, resources in _by_operations(found).items()
+    )
+
+
+def in_order(rules: Iterable[Json]) -> list[Json]:
+    """Return rules as they are written: each once, its lists sorted, shorter ones before longer."""
+    distinct = {_order(rule): _sorted(rule) for rule in rules}
+    return [distinct[order] for order in sorted(distinct)]
+
+
+def _sorted(rule: Json) -> Json:
+    return {
+        name: sorted(value) if value.__class__ is list else value for name, value in rule.items()
+    }
+
+
+def _order(rule: Json) -> tuple[object, ...]:
+    lists = ("apiGroups", "apiVersions", "resources", "operations")
+    found = (sorted(rule.get(name) or ()) for name in lists)
+    parts = (part for one in found for part in (len(one), tuple(one)))
+    return (*parts, rule.get("scope") or ALL_SCOPES)
+
+
+def _by_operations(found: dict[str, set[str]]) -> dict[tuple[str, ...], list[str]]:
+    grouped: dict[tuple[str, ...], list[str]] = {}
+    for resource, operations in found.items():
+        key = tuple(one for one in _OPERATIONS if one in operations)
+        grouped.setdefault(key, []).append(resource)
+    return grouped
+
+
+def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[str, ...]) -> Json:
+    group, version, scope = place
+    takes_pods = "pods" in resources or _ANY in resources
+    if takes_pods and group in {"", _ANY} and version in {"v1", _ANY}:
+        resources = list(dict.fromkeys((*resources, _POD_EXTRA)))
+    return {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": list(operations),
+        "resources": resources,
+        "scope": scope,
+    }
+
+
+def _is_covered(one: Entry, known: frozenset[Entry]) -> bool:
+    wider = (
+        Entry(group, version, resource, subresource, scope, one.operation)
+        for scope, group, version, (resource, subresource) in product(
+            {one.scope, ALL_SCOPES}, {one.group, _ANY}, {one.version, _ANY}, _wider_resources(one)
+        )
+    )
+    return any(each != one and each in known for each in wider)
+
+
+def _wider_resources(one: Entry) -> set[tuple[str, str]]:
+    """Return the names that take a resource, its own among them; `pods` is none of `pods/*`."""
+    resource, part = one.resource, one.subresource
+    if not part:
+        return {(resource, ""), (_ANY, ""), (_ANY, _ANY)}
+    return {(resource, part), (resource, _ANY), (_ANY, part), (_ANY, _ANY)}
