@@ -74,6 +74,7 @@ def _manifest(creation: Creation) -> Manifest:
         cluster_resources=(),
         values_file="",
         userinfo="",
+        context="",
         unread=(),
         rows=(),
     )

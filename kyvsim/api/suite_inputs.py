@@ -1,20 +1,27 @@
 """What a test manifest names, read from files and compiled.
 
-Codes: KV043 a resource that is there twice, KV045 fields that only CEL policies make use of, KV046
-a namespace that the cluster of a test lacks.
+Codes: KV043 a resource that is there twice, KV045 fields that serve policies which are not
+evaluated, KV046 a namespace that the cluster of a test lacks.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
-from kyvsim.compile import CompileOptions
+from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.languages import OLDER_READERS, compile_policies, derived_rules
+from kyvsim.languages import (
+    READERS,
+    compile_policies,
+    derived_rules,
+    idle_exceptions,
+    unknown_resources,
+)
+from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
@@ -28,6 +35,7 @@ from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.exception import Exceptions
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
@@ -96,17 +104,15 @@ def read_test(
     reader = _Reader(manifest, walking)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
-    unusable = any(one.severity is Severity.ERROR for one in reader.said)
+    unusable = _has_error(reader)
     documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
-    policies = reader.keep(load_policies(documents, OLDER_READERS))
+    policies = reader.keep(load_policies(documents, READERS))
     written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
-    paths = reader.paths(manifest.resources)
-    found = reader.keep(load_resources(paths, None, definitions, walking=walking))
-    resources, doubles = without_duplicates(found)
-    reader.said += map(_double, doubles)
+    resources = _read_resources(manifest, definitions, reader)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
+    context = reader.keep(read_context_file(reader.path(manifest.context)))
     kinds = crd_kinds((*definitions, *objects_of(resources)))
     options = CompileOptions(
         system_environment(),
@@ -117,9 +123,6 @@ def read_test(
     )
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
-    sound = {one.policy.name for one in compiled.policies}
-    refused = [one.document for one in policies if one.name not in sound]
-    unread = [one for one in documents if _name(one) not in {two.name for two in policies}]
     suite = SuiteInputs(
         policies=compiled,
         resources=resources,
@@ -129,14 +132,16 @@ def read_test(
         clone_sources=_clone_sources(manifest, policies, reader),
         values=values,
         user=user,
+        context=context,
     )
     others = (*targets, *params, *cluster, *definitions)
     given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
-    reader.said += of_run(given._replace(sound=_is_sound(reader)))
+    reader.said += _idle(given._replace(sound=not _has_error(reader)), exceptions, manifest)
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
     files = _read_files(rows, reader)
     said, left_out = without_left_out(reader.said)
+    refused, unread = _outcasts(documents, policies, compiled)
     return ManifestInputs(
         suite=suite,
         files=files,
@@ -149,8 +154,55 @@ def read_test(
     )
 
 
-def _is_sound(reader: _Reader) -> bool:
-    return not any(one.severity is Severity.ERROR for one in reader.said)
+def _read_resources(
+    manifest: Manifest, definitions: tuple[Json, ...], reader: _Reader
+) -> tuple[Document, ...]:
+    paths = reader.paths(manifest.resources)
+    found = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
+    resources, doubles = without_duplicates(found)
+    reader.said += map(_double, doubles)
+    return resources
+
+
+def _outcasts(
+    documents: Iterable[Document], policies: Iterable[Policy], compiled: PolicySet
+) -> tuple[list[Document], list[Document]]:
+    """Return the policies with rules that were refused, and all others that cannot be used.
+
+    For the reference program the first are invalid; of the others it knows nothing, or it ends.
+    """
+    sound = {one.policy.name for one in compiled.policies}
+    refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
+    known = {one.name for one in policies if one.facts.has_rules or one.name in sound}
+    return refused, [one for one in documents if _name(one) not in known]
+
+
+def _idle(given: Given, exceptions: Exceptions, manifest: Manifest) -> Iterator[Diagnostic]:
+    """Yield what of a test has no effect, or is not what its rows say."""
+    yield from of_run(given)
+    yield from unknown_resources(given.policies, (*given.resources, *given.others))
+    if given.sound:
+        yield from idle_exceptions(exceptions.policies, given.policies)
+    yield from _wrong_flags(manifest, given.policies)
+
+
+def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV166: a row that says of its policy that it is of another kind."""
+    kinds: dict[str, set[str]] = {}
+    for policy in policies:
+        for name in (policy.name, policy.key):
+            kinds.setdefault(name, set()).add(policy.kind.removeprefix("Namespaced"))
+    for row in manifest.rows:
+        own = kinds.get(row.policy, set())
+        for flag in row.flags:
+            if own and flag.removeprefix("is") not in own:
+                text = f"`{flag}`: `{row.policy}` is a {min(own)}; the row counts all the same"
+                place = manifest.document.locate((*row.path, flag))
+                yield Diagnostic("KV166", Severity.WARNING, text, place)
+
+
+def _has_error(reader: _Reader) -> bool:
+    return any(one.severity is Severity.ERROR for one in reader.said)
 
 
 def _strictly(names: Iterable[str], wanted: Wanted, reader: _Reader) -> Loaded:
@@ -173,7 +225,9 @@ def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
 
 
 def _unused(manifest: Manifest, name: str) -> Diagnostic:
-    text = f"`{name}` serves CEL policies, which kyvsim does not evaluate yet: it is not used"
+    text = (
+        f"`{name}` serves modes of CEL policies that kyvsim does not evaluate yet: it is not used"
+    )
     return Diagnostic("KV045", Severity.WARNING, text, manifest.document.locate((name,)))
 
 

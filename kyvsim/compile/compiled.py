@@ -63,6 +63,10 @@ class CompiledRule(NamedTuple):
     """What is said of objects that it does not match."""
     payloads: Mapping[PayloadMode, CompiledBody] = MappingProxyType({})
     """What it says of payloads, which are matched by nothing but what they are."""
+    stands_alone: bool = False
+    """Whether tests see its answer apart from those of the policy's other rules."""
+    answers_always: bool = True
+    """Whether tests see an answer, an empty one, where it has nothing to say."""
 
     @property
     def phase(self) -> Phase:

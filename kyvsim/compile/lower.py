@@ -100,6 +100,7 @@ def _lower(
         properties=_compile_properties(data.get("reportProperties"), environment),
         included=_included(policy, data) if data.get("exclude") else None,
         later=rule.generates or rule.mutates_existing,
+        answers_always=rule_type.phase is not Phase.GENERATE,
     )
 
 

@@ -56,6 +56,19 @@ def compile_constraints(
     return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
 
 
+def are_plain(written: Json) -> bool:
+    """Return whether constraints are one rule and nothing besides.
+
+    Of what such a policy does not match the reference program's tests know nothing.
+    upstream: cmd/cli/kubectl-kyverno/processor `hasSelector`
+    """
+    rules: list[Json] = (written or {}).get("resourceRules") or []
+    if len(rules) != 1 or rules[0].get("resourceNames") or written.get("excludeResourceRules"):
+        return False
+    selectors = (written.get(name) or {} for name in ("namespaceSelector", "objectSelector"))
+    return not any(any(one.values()) for one in selectors)
+
+
 def _compile_labels(
     selector: Json,
 ) -> tuple[Callable[[Mapping[str, Json]], bool] | None, str]:

@@ -18,7 +18,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
-_FOR_CEL = ("context", "jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
+_PAYLOADS = ("jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
+_FLAG = "is"
 
 
 def find_manifests(
@@ -95,7 +96,8 @@ def _build(data: Json, document: Document) -> Manifest:
         cluster_resources=paths("clusterResources"),
         values_file=data.get("variables", ""),
         userinfo=data.get("userinfo", ""),
-        unread=tuple(name for name in _FOR_CEL if data.get(name)),
+        context=data.get("context", ""),
+        unread=tuple(name for name in _PAYLOADS if data.get(name)),
         rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
     )
 
@@ -116,6 +118,7 @@ def _row(entry: Mapping[str, Json], index: int) -> ExpectedRow:
         clone_source=entry.get("cloneSourceResource", ""),
         fails_on_missing=entry.get("failOnMissingResources", False),
         path=("results", index),
+        flags=tuple(name for name in entry if name.startswith(_FLAG) and entry[name]),
     )
 
 

@@ -166,5 +166,7 @@ class PolicyFacts(NamedTuple):
     """Whether it, or a rule of it, asks for existing objects to be changed when it changes."""
     schedule: str | None = None
     """When it acts by itself; None where requests make it act."""
+    has_rules: bool = True
+    """Whether tests name rules of it; otherwise they mean the whole policy."""
     propagation: str = "Background"
     """What happens to dependents of what it deletes."""

@@ -20,6 +20,8 @@ class Rule(NamedTuple):
     path: Path
     """Where the rule, or the one it was derived from, stands in the policy's document."""
     facts: RuleFacts
+    variant: str = ""
+    """Which variant of a policy for controllers it is; "" for what is written."""
 
     @property
     def generates(self) -> bool:

@@ -39,6 +39,8 @@ class ExpectedRow(NamedTuple):
     fails_on_missing: bool
     path: Path
     """Where the entry stands in the manifest."""
+    flags: tuple[str, ...] = ()
+    """Fields such as `isValidatingPolicy`, which say of which kind the policy is."""
 
 
 class Manifest(NamedTuple):
@@ -53,8 +55,9 @@ class Manifest(NamedTuple):
     cluster_resources: tuple[str, ...]
     values_file: str
     userinfo: str
+    context: str
     unread: tuple[str, ...]
-    """Fields that only CEL policies make use of."""
+    """Fields that only modes of policies in CEL make use of which are not evaluated."""
     rows: tuple[ExpectedRow, ...]
 
 

@@ -84,7 +84,9 @@ def _resources_of(row: ExpectedRow, inputs: SuiteInputs, *, lenient: bool) -> Co
 
 
 def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
-    return row.policy in {policy, policy.rpartition("/")[2]} and names_rule(row, rule)
+    # Rules without a name stand for whole policies.
+    named = not rule or names_rule(row, rule)
+    return row.policy in {policy, policy.rpartition("/")[2]} and named
 
 
 def _point(kind: PointKind, place: Place, outcomes: tuple[str, ...], times: list[int]) -> Point:

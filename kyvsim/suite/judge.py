@@ -15,7 +15,7 @@ from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources
 from kyvsim.suite.run import Answers, SuiteInputs
 from kyvsim.suite.select import Bench, generated_name, outcome
 from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_skip, why_silent
-from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status
+from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
 _SKIP = RuleStatus.SKIP.value
 _SILENCE = MappingProxyType(
@@ -67,7 +67,7 @@ def _on_resource(
     policies = {id(one.compiled.policy) for one in meant}
     for target in bench.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
-        if id(policy) in policies and names_rule(row, result.rule.name):
+        if id(policy) in policies and means_rule(row, policy, result.rule.name):
             verdict = weigh(row, Left(policy, result, target.object), bench.files)
             outcomes.append(_outcome(row, "/".join(key), result, verdict))
     if outcomes:
@@ -90,7 +90,7 @@ def _answers(
     for policy in (one.compiled.policy for one in meant):
         for response in answers.responses.get(policy.name, ()):
             if response.policy is policy:
-                named = (one for one in response.results if names_rule(row, one.rule.name))
+                named = (one for one in response.results if means_rule(row, policy, one.rule.name))
                 yield from (_Answer(response, result) for result in named)
 
 

@@ -9,7 +9,7 @@ from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import listed
 from kyvsim.suite.run import SuiteInputs, object_keys
 from kyvsim.suite.spelling import likely
-from kyvsim.suite.verdict import Verdict, names_rule
+from kyvsim.suite.verdict import Verdict, means_rule
 
 
 class Meant(NamedTuple):
@@ -34,7 +34,7 @@ def _rules(compiled: CompiledPolicy, row: ExpectedRow) -> Iterable[CompiledRule]
     every = [*compiled.rules, *compiled.validating_others]
     every += [rule for rules in compiled.validating.values() for rule in rules]
     known = {id(rule): rule for rule in every}
-    return (rule for rule in known.values() if names_rule(row, rule.rule.name))
+    return (rule for rule in known.values() if means_rule(row, compiled.policy, rule.rule.name))
 
 
 def nothing_meant(row: ExpectedRow, policies: PolicySet, refused: Mapping[str, str]) -> Verdict:

@@ -4,20 +4,21 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.context_data import ContextData
+from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, UserInfo
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
-_ALWAYS_ANSWERING = tuple(stage for stage in STAGES if stage.phase is not Phase.GENERATE)
-"""Stages in which a policy that has rules answers for every object, perhaps with no result."""
 _BY_DEFAULT = ""
 """The operation of rows that name none."""
 
@@ -39,6 +40,19 @@ class SuiteInputs(NamedTuple):
     """What generate rules may copy besides their trigger, by the policy's key."""
     values: Values | None
     user: UserInfo | None
+    context: ContextData = ContextData()
+    """What policies in CEL can ask for besides."""
+
+
+class _Turn(NamedTuple):
+    """One answer of a policy to a request, as the reference program counts them."""
+
+    policy: Policy
+    stage: Stage
+    variant: str | None
+    """The variant of the policy whose answer it is; None for all its rules."""
+    always: bool
+    """Whether it is there without a result."""
 
 
 class Answers(NamedTuple):
@@ -121,7 +135,9 @@ def observe(
     """Return what the policies say of each resource, once by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
-    phases = _answering_phases(inputs.policies)
+    turns = tuple(_turns(inputs.policies))
+    context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
+    about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
     triggers: dict[str, dict[ObjectKey, Answers]] = {operation: {} for operation in runs}
     said: list[EngineResponse] = []
     for document in inputs.resources:
@@ -129,15 +145,15 @@ def observe(
         sources = _sources_of(obj, inputs)
         for operation in runs:
             values = _with_operation(inputs.values, operation)
-            world = World(
-                cluster, values, inputs.in_cluster, sources, arriving=obj, targets=inputs.targets
+            world = about._replace(
+                values=values, answers_calls=inputs.in_cluster, sources=sources, arriving=obj
             )
             request = creation_of(obj, inputs.user, None if inputs.in_cluster else values)
             if begin:
                 begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
             said.append(response)
-            answers = Answers(request, world, _by_policy(response, phases))
+            answers = Answers(request, world, _by_policy(response, turns))
             triggers[operation][object_key(obj)] = answers
     return Observed(triggers, _patched(inputs.targets, said))
 
@@ -154,25 +170,40 @@ def _with_operation(values: Values | None, operation: str) -> Values | None:
     return given._replace(overrides={**given.overrides, "request.operation": operation})
 
 
-def _answering_phases(policies: PolicySet) -> tuple[PolicyResponse, ...]:
-    """Return an empty response for each policy and stage in which it has rules, in their order."""
-    return tuple(
-        PolicyResponse(one.policy, stage.phase, None, ())
-        for stage in _ALWAYS_ANSWERING
-        for one in policies.policies
-        if any(rule.stage is stage for rule in one.rules)
-    )
+def _turns(policies: PolicySet) -> Iterator[_Turn]:
+    """Yield the answers that policies give to a request, in their order."""
+    for stage, one in product(STAGES, policies.policies):
+        rules = [rule for rule in one.rules if rule.stage is stage]
+        if any(rule.stands_alone for rule in rules):
+            for rule in rules:
+                yield _Turn(one.policy, stage, rule.rule.variant, rule.answers_always)
+        elif rules:
+            always = any(rule.answers_always for rule in rules)
+            yield _Turn(one.policy, stage, None, always)
 
 
 def _by_policy(
-    response: EngineResponse, empty: tuple[PolicyResponse, ...]
+    response: EngineResponse, turns: Iterable[_Turn]
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     given = {(id(one.policy), one.phase): one for one in response.responses}
-    every = [given.pop((id(one.policy), one.phase), one) for one in empty]
     found: dict[str, tuple[PolicyResponse, ...]] = {}
-    for one in (*every, *given.values()):
-        found[one.policy.name] = (*found.get(one.policy.name, ()), one)
+    for turn in turns:
+        phase = turn.stage.phase
+        nothing = PolicyResponse(turn.policy, phase, None, ())
+        answer = _of_variant(given.get((id(turn.policy), phase), nothing), turn.variant)
+        if turn.always or answer.results or answer.silent:
+            name = turn.policy.name
+            found[name] = (*found.get(name, ()), answer)
     return found
+
+
+def _of_variant(answer: PolicyResponse, variant: str | None) -> PolicyResponse:
+    """Return what one variant of a policy said."""
+    if variant is None:
+        return answer
+    results = tuple(one for one in answer.results if one.rule.variant == variant)
+    silent = tuple(one for one in answer.silent if one.rule.variant == variant)
+    return answer._replace(results=results, silent=silent)
 
 
 def _patched(

@@ -13,7 +13,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import Answers, Observed
-from kyvsim.suite.verdict import Left, Verdict, names_rule, weigh, weigh_status
+from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
 _GENERATE = Phase.GENERATE
 
@@ -87,7 +87,7 @@ def _weighed(
 ) -> Iterator[tuple[RuleResult, str, Verdict | None]]:
     """Yield the results that a row means with name and verdict; None for one that is dropped."""
     for result in response.results:
-        if not names_rule(row, result.rule.name):
+        if not means_rule(row, response.policy, result.rule.name):
             continue
         for name, verdict in _verdicts(row, response, result, files):
             tolerated = not row.fails_on_missing and result.phase is not _GENERATE

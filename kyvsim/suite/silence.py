@@ -25,6 +25,8 @@ _SAID = (
     ("anchor mismatch", ANCHOR),
 )
 """What upstream says of a skip, and the kind that it is."""
+_CONDITIONS = frozenset({"skip", "match conditions aren't met"})
+"""The same of match conditions, as the whole message."""
 
 
 def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) -> str:
@@ -47,4 +49,6 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
 
 def kind_of_skip(result: RuleResult) -> str:
     """Return the kind of a skip that a rule gave itself."""
+    if result.message in _CONDITIONS:
+        return PRECONDITION
     return next((kind for text, kind in _SAID if text in result.message), OTHER)

@@ -37,8 +37,13 @@ class Verdict(NamedTuple):
     """What the files should hold, where the status is as expected."""
 
 
+def means_rule(row: ExpectedRow, policy: Policy, name: str) -> bool:
+    """Return whether a row means a policy's rule of this name."""
+    return not policy.facts.has_rules or names_rule(row, name)
+
+
 def names_rule(row: ExpectedRow, name: str) -> bool:
-    """Return whether a row means the rule of this name: its own, or one derived from it."""
+    """Return whether a row names the rule of this name: its own, or one derived from it."""
     return not row.rule or name in {prefix + row.rule for prefix in _PREFIXES}
 
 

@@ -73,10 +73,10 @@ def _lower(
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return the policy and its variants as closures, and what is wrong with its expressions."""
     kind = _BY_NAME[policy.kind]
-    rule, problems = _lower_part(kind, policy, policy.spec, options)
+    rule, problems = _lower_part(kind, policy, Variant("", policy.spec), options)
     rules, found = [rule], [*problems]
     for one in kind.variants(policy.spec):
-        derived, further = _lower_part(kind, policy, one.spec, options)
+        derived, further = _lower_part(kind, policy, one, options)
         rules.append(derived)
         # What is wrong as it is written is not told again for what is derived from it.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
@@ -84,9 +84,9 @@ def _lower(
 
 
 def _lower_part(
-    kind: CelKind, policy: Policy, spec: Mapping[str, Json], options: CompileOptions
+    kind: CelKind, policy: Policy, variant: Variant, options: CompileOptions
 ) -> tuple[CompiledRule, list[ExpressionProblem]]:
-    system = options.environment
+    spec, system = variant.spec, options.environment
     compiler = Compiler(
         kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
     )
@@ -107,7 +107,9 @@ def _lower_part(
         constraints = Constraints(lambda _: True, None)
         body = _as_payload(body)
     rule = CompiledRule(
-        rule=policy.rules[0]._replace(name=policy.name if kind.names_rules else "", data=spec),
+        rule=policy.rules[0]._replace(
+            name=policy.name if kind.names_rules else "", data=spec, variant=variant.name
+        ),
         stage=kind.stage,
         matches=constraints.matches,
         kinds=None if kind.unmatched else constraints.kinds,
@@ -121,6 +123,8 @@ def _lower_part(
         later=kind.later,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
         payloads=payloads,
+        stands_alone=True,
+        answers_always=kind.answers_always(spec),
     )
     return rule, compiler.problems
 

@@ -23,6 +23,7 @@ def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
         fails_closed=spec.get("failurePolicy") != "Ignore",
         schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
+        has_rules=False,
     )
 
 

@@ -282,4 +282,5 @@ KIND = CelKind(
     weighs_exceptions=True,
     tells_faults=True,
     judges_json=lambda mode: mode == "JSON",
+    answers_always=lambda _: True,
 )

@@ -63,6 +63,8 @@ class CelKind(NamedTuple):
     """Whether `operations` of resource rules count for nothing."""
     match_fault: str = "failed to execute matching: "
     """How what is said begins where the constraints cannot be read."""
+    answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
+    """Whether tests see an answer, an empty one, of a specification that has nothing to say."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""
 

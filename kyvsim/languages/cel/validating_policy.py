@@ -21,6 +21,7 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
@@ -98,4 +99,5 @@ KIND = CelKind(
     forgives_faults=True,
     judges_json=lambda mode: mode == "JSON",
     json_objects=True,
+    answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
 )

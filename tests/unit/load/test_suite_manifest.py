@@ -27,6 +27,7 @@ clusterResources: [c.yaml]
 variables: v.yaml
 userinfo: u.yaml
 context: x.yaml
+jsonPayloads: [j.json]
 results:
   - policy: ns/p
     rule: r
@@ -40,6 +41,8 @@ results:
     cloneSourceResource: s.yaml
     failOnMissingResources: true
     isValidatingPolicy: false
+    isDeletingPolicy: false
+    isMutatingPolicy: true
   - {{policy: p, result: skip, generatedResources: [g.yaml, h.yaml]}}
 """
     (found,), remarks = read(text)
@@ -47,7 +50,8 @@ results:
     assert found.policies == ("p.yaml",)
     assert (found.resources, found.targets, found.params) == (("r.yaml",), ("t.yaml",), ("q.yaml",))
     assert (found.exceptions, found.cluster_resources) == (("e.yaml",), ("c.yaml",))
-    assert (found.values_file, found.userinfo, found.unread) == ("v.yaml", "u.yaml", ("context",))
+    assert (found.values_file, found.userinfo, found.context) == ("v.yaml", "u.yaml", "x.yaml")
+    assert found.unread == ("jsonPayloads",)
     first, second = found.rows
     assert first[:4] == ("ns/p", "r", "pass", ("a", "b/c"))
     assert first.specs == (("apps/v1", "Deployment", "lab", "d"),)
@@ -59,6 +63,7 @@ results:
         "s.yaml",
         True,
         ("results", 0),
+        ("isMutatingPolicy",),
     )
     assert (second.resources, second.generated) == (None, ("g.yaml", "h.yaml"))
 

@@ -1,0 +1,154 @@
+"""Rows of policies in CEL, in both readings."""
+
+import pytest
+
+from kyvsim.api.suite import Reading, SuiteRun, run_tests
+
+POLICY = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  matchConditions: [{name: no-robots, expression: object.metadata.name != 'robot'}]
+  validations: [{expression: "request.operation == 'UPDATE' || object.metadata.name != 'bad'"}]
+"""
+NARROW = POLICY.replace("matchConditions", "evaluation: {}\n  matchConditions").replace(
+    "resources: [pods]}", "resources: [pods]}\n    namespaceSelector: {matchLabels: {a: b}}"
+)
+RESOURCES = """
+apiVersion: v1
+kind: Pod
+metadata: {name: good}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bad}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: robot}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly}
+spec: {jobTemplate: {spec: {template: {metadata: {name: x}}}}}
+"""
+EXCEPTION = """
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: e}
+spec:
+  policyRefs: [{name: p, kind: ValidatingPolicy}]
+  matchConditions: [{name: bad, expression: object.metadata.name == 'bad'}]
+"""
+
+
+@pytest.fixture
+def outcomes(tmp_path):
+    """Return what gives (rule, resource, result, reason) of rows, and the codes of remarks."""
+
+    def call(*rows, lenient=False, policy=POLICY, more="", **files):
+        texts = {"policy": policy, "resources": RESOURCES, **files}
+        for name, text in texts.items():
+            (tmp_path / f"{name}.yaml").write_text(text)
+        listed = "".join(f"- {{policy: p, {row}}}\n" for row in rows)
+        (tmp_path / "kyverno-test.yaml").write_text(
+            "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\n"
+            f"policies: [policy.yaml]\nresources: [resources.yaml]\n{more}\nresults:\n{listed}"
+        )
+        found = run_tests(SuiteRun((str(tmp_path),), options=Reading(lenient=lenient)))
+        (manifest,) = found.manifests
+        shown = [
+            (row.rule, row.resource.rpartition("/")[2], row.result, row.reason)
+            for row in manifest.rows
+        ]
+        return shown, [one.code for one in manifest.diagnostics]
+
+    return call
+
+
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+@pytest.mark.parametrize("rule", ["", "rule: whatever, "])
+def test_a_row_means_the_whole_policy_whatever_rule_it_names(outcomes, lenient, rule):
+    rows, _ = outcomes(
+        f"{rule}resources: [good], result: pass",
+        f"{rule}resources: [bad], result: fail",
+        f"{rule}resources: [robot], result: skip",
+        f"{rule}resources: [bad], result: pass",
+        f"{rule}resources: [bad], operation: UPDATE, result: pass",
+        f"{rule}resources: [nightly], result: pass",
+        lenient=lenient,
+    )
+    assert rows == [
+        ("", "good", "Pass", "Ok"),
+        ("", "bad", "Pass", "Ok"),
+        ("", "robot", "Pass", "Ok"),
+        ("", "bad", "Fail", "Want pass, got fail"),
+        ("", "bad", "Pass", "Ok"),
+        ("", "nightly", "Pass", "Ok"),
+    ]
+
+
+def test_what_was_left_alone_is_excluded_or_not_found(outcomes):
+    """The variants for controllers have several rules: such a policy answers, with nothing."""
+    row = "resources: [map], result: fail"
+    assert outcomes(row, lenient=True)[0] == [("", "map", "Pass", "Excluded")]
+    alone = POLICY.replace("spec:", "spec:\n  autogen: {podControllers: {controllers: []}}", 1)
+    assert outcomes(row, lenient=True, policy=alone)[0] == [("", "map", "Fail", "Not found")]
+    assert outcomes(row)[0] == [("", "map", "Fail", "Never ran")]
+
+
+def test_each_variant_answers_by_itself(outcomes):
+    row = "resources: [nightly], result: fail"
+    rows, _ = outcomes(row, lenient=True, policy=NARROW)
+    assert [one[3] for one in rows] == ["Excluded"]
+
+
+def test_exceptions_and_context_data_are_taken(outcomes):
+    row = "resources: [bad], result: skip"
+    exception = "exceptions: [exception.yaml]"
+    rows, _ = outcomes(row, more=exception, exception=EXCEPTION)
+    assert rows == [("exception", "bad", "Pass", "Ok")]
+    given = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}"
+    context = f"apiVersion: cli.kyverno.io/v1alpha1\nkind: Context\nspec: {{resources: [{given}]}}"
+    reading = POLICY.replace(
+        "\"request.operation == 'UPDATE' || object.metadata.name != 'bad'\"",
+        "\"resource.get('v1', 'configmaps', 'shop', 'c').metadata.name == 'c'\"",
+    )
+    rows, codes = outcomes(
+        "resources: [good], result: pass",
+        policy=reading,
+        more="context: context.yaml",
+        context=context,
+    )
+    assert rows == [("", "good", "Pass", "Ok")]
+    assert "KV045" not in codes
+
+
+def test_a_policy_that_does_not_compile_is_no_pass(outcomes):
+    broken = POLICY.replace("object.metadata.name != 'robot'", "objec.metadata")
+    for lenient in (False, True):
+        rows, codes = outcomes("resources: [good], result: pass", policy=broken, lenient=lenient)
+        assert [one[2] for one in rows] == ["Fail"]
+        assert "KV150" in codes
+
+
+@pytest.mark.parametrize(
+    ("flag", "told"),
+    [
+        ("isValidatingPolicy: true", []),
+        ("isMutatingPolicy: true", ["KV166"]),
+        ("isMutatingPolicy: false", []),
+    ],
+)
+def test_a_flag_for_another_kind_is_told(outcomes, flag, told):
+    rows, codes = outcomes(f"{flag}, resources: [good], result: pass")
+    assert rows == [("", "good", "Pass", "Ok")]
+    assert codes == told
