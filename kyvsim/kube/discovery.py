@@ -1,9 +1,13 @@
-"""Known kinds: their plural names, their versions, and whether they live in namespaces.
+"""Known kinds: their names, their versions, and whether they live in namespaces.
 
-The table is package data (`builtin_kinds.json`), read on first use. Custom resource definitions
-extend it: every function takes the kinds that `crd_kinds` finds as `extra`.
+Kubernetes' own are package data, `kubernetes-VERSION.json`, read on first use: by group the kinds,
+and `former`, versions that other releases served, or serve where asked to. What is
+`unknown_to_reference` is missing in its cmd/cli/kubectl-kyverno/data/api-group-resources.json.
+Other kinds extend them: every function takes those that `crd_kinds` finds, or
+`kyvsim.schema.kinds` knows, as `extra`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -22,6 +26,8 @@ class KindFacts(NamedTuple):
     """Those that are served; () where they are not known."""
     schemas: Mapping[str, Json] = MappingProxyType({})
     """The schemas of given definitions, by version."""
+    short: tuple[str, ...] = ()
+    """What kubectl takes for its name besides."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -29,41 +35,29 @@ KindTable = Mapping[tuple[str, str], KindFacts]
 
 NO_KINDS: KindTable = MappingProxyType({})
 
-_FORMER_VERSIONS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "admissionregistration.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "apiextensions.k8s.io": frozenset({"v1beta1"}),
-        "apiregistration.k8s.io": frozenset({"v1beta1"}),
-        "apps": frozenset({"v1beta1", "v1beta2"}),
-        "authentication.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "authorization.k8s.io": frozenset({"v1beta1"}),
-        "autoscaling": frozenset({"v2beta1", "v2beta2"}),
-        "batch": frozenset({"v1beta1", "v2alpha1"}),
-        "certificates.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "coordination.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "discovery.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "events.k8s.io": frozenset({"v1beta1"}),
-        "flowcontrol.apiserver.k8s.io": frozenset({"v1alpha1", "v1beta1", "v1beta2", "v1beta3"}),
-        "networking.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "node.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "policy": frozenset({"v1beta1"}),
-        "rbac.authorization.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "resource.k8s.io": frozenset({"v1alpha1", "v1alpha2", "v1alpha3"}),
-        "scheduling.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-        "storage.k8s.io": frozenset({"v1alpha1", "v1beta1"}),
-    }
-)
-"""What releases of Kubernetes served besides the versions of the table, or serve where asked to."""
+_KUBERNETES = "1.35"
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+
+
+@lru_cache(maxsize=1)
+def _groups() -> Mapping[str, Json]:
+    table: Mapping[str, Json] = read_table(__file__, f"kubernetes-{_KUBERNETES}.json")["groups"]
+    return table
 
 
 @lru_cache(maxsize=1)
 def _builtin_kinds() -> KindTable:
-    table = read_table(__file__, "builtin_kinds.json")
     return MappingProxyType(
         {
-            (group, kind): KindFacts(plural, bool(namespaced), tuple(versions) or ("v1",))
-            for group, kinds in table.items()
-            for kind, (plural, namespaced, *versions) in kinds.items()
+            (group, kind): KindFacts(
+                facts["plural"],
+                # The reference takes kinds that its own table lacks for namespaced ones.
+                facts["namespaced"] or "unknown_to_reference" in facts,
+                tuple(facts["versions"]),
+                short=tuple(facts.get("short", ())),
+            )
+            for group, known in _groups().items()
+            for kind, facts in known["kinds"].items()
         }
     )
 
@@ -100,12 +94,29 @@ def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple
     return facts.versions if facts else ()
 
 
+def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:
+    """Return the version in which clients ask for a kind, v1 where its versions are not known.
+
+    upstream: k8s.io/apimachinery pkg/version/helpers.go `CompareKubeAwareVersionStrings`
+    """
+    return max(served_versions(group, kind, extra), key=_maturity, default="v1")
+
+
+def _maturity(version: str) -> tuple[int, int, int]:
+    """Return what orders versions: stable before beta before alpha, then the newest first."""
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return (0, 0, 0)
+    number, stage, step = found.groups()
+    return ({"alpha": 1, "beta": 2}.get(stage, 3), int(number), int(step or 0))
+
+
 def is_readable(group: str, version: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
     """Return whether some cluster serves a kind in a version; True where nothing is known of it.
 
     Nobody says of which release a cluster is: versions that went with an older one count.
     """
-    if is_builtin(group, kind) and version in _FORMER_VERSIONS.get(group, ()):
+    if is_builtin(group, kind) and version in _groups()[group].get("former", ()):
         return True
     versions = served_versions(group, kind, extra)
     return not versions or version in versions
@@ -147,12 +158,12 @@ def kind_of_plural(group: str, name: str, extra: KindTable = NO_KINDS) -> str:
 
 
 def kinds_named(name: str, extra: KindTable = NO_KINDS) -> list[tuple[str, str]]:
-    """Return group and kind of everything with a plural, or a kind in lower case, of this name."""
+    """Return group and kind of everything that kubectl calls by this name, in lower case."""
     return [
         (group, kind)
         for table in (_builtin_kinds(), extra)
         for (group, kind), facts in table.items()
-        if name in {facts.plural, kind.lower()}
+        if name in {facts.plural, kind.lower(), *facts.short}
     ]
 
 
@@ -177,7 +188,11 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
         if kind:
             namespaced = text_field(spec, "scope") != "Cluster"
             facts = KindFacts(
-                text_field(names, "plural"), namespaced, _versions_of(spec), _schemas_of(spec)
+                text_field(names, "plural"),
+                namespaced,
+                _versions_of(spec),
+                _schemas_of(spec),
+                _short_names_of(names),
             )
             table[text_field(spec, "group"), kind] = facts
     return MappingProxyType(table)
@@ -197,8 +212,18 @@ def _versions_of(spec: Json) -> tuple[str, ...]:
     return tuple(filter(None, served))
 
 
+def _short_names_of(names: Json) -> tuple[str, ...]:
+    listed = names.get("shortNames")
+    return tuple(map(str, listed)) if listed.__class__ is list else ()
+
+
 def _schemas_of(spec: Json) -> Mapping[str, Json]:
-    """Return the schemas of a definition by version; one for all of them stands beside them."""
+    """Return the schemas of a definition by version; one for all of them stands beside them.
+
+    Where all unknown fields are kept, none counts.
+    """
+    if spec.get("preserveUnknownFields") is True:
+        return {}
     shared = spec.get("validation")
     listed = spec.get("versions")
     found = {}

@@ -6,16 +6,12 @@ import re
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import POLICY_GROUPS
+from kyvsim.schema.kinds import policy_names
 
 _OF_HELM = re.compile(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
-)
-_POLICY_KINDS = frozenset(
-    {"ClusterPolicy", "CleanupPolicy", "ClusterCleanupPolicy", "PolicyException"}
-    | {"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy"}
-    | {"ImageValidatingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy"}
-    | {"NamespacedGeneratingPolicy", "NamespacedDeletingPolicy", "NamespacedImageValidatingPolicy"}
 )
 _ADMISSION_KINDS = frozenset(
     {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
@@ -60,7 +56,7 @@ def looks_like_policy(data: Json) -> bool:
             return True
         if group == "admissionregistration.k8s.io":
             return kind in _ADMISSION_KINDS
-        if kind in _POLICY_KINDS and (not group or _is_misspelt(group)):
+        if kind in policy_names() and (not group or _is_misspelt(group)):
             return True
     return _has_rules(data)
 
@@ -124,8 +120,7 @@ def _is_misspelt(group: str) -> bool:
     """Return whether a group may be meant for Kyverno's."""
     from difflib import SequenceMatcher  # noqa: PLC0415 — for kinds of policies in other groups
 
-    groups = ("kyverno.io", "policies.kyverno.io")
-    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in groups)
+    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in POLICY_GROUPS)
 
 
 def _has_rules(data: Json) -> bool:

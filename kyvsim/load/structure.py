@@ -85,7 +85,7 @@ def show_path(path: Path) -> str:
 
 def worded(finding: Finding) -> Problem:
     """Return in our words what does not fit."""
-    return _WORDS.get(finding.word, _otherwise)(finding, f"`{show_path(finding.path)}`")
+    return _WORDS.get(finding.word, _otherwise)(finding, show_path(finding.path))
 
 
 def not_one_of(path: Path, names: Iterable[str]) -> Problem:
@@ -96,18 +96,18 @@ def not_one_of(path: Path, names: Iterable[str]) -> Problem:
 
 def _unknown(finding: Finding, shown: str) -> Problem:
     hint = suggestion(str(finding.path[-1]), finding.limit)
-    return Problem("KV012", finding.path, f"unknown field {shown}{hint}")
+    return Problem("KV012", finding.path, f"unknown field `{shown}`{hint}")
 
 
 def _type(finding: Finding, shown: str) -> Problem:
     wanted = " or ".join(_TYPES[one] for one in finding.limit)
     found = _TYPES[TYPE_NAMES[finding.value.__class__]]
-    return Problem("KV013", finding.path, f"{shown} must be {wanted}, not {found}")
+    return Problem("KV013", finding.path, f"`{shown}` must be {wanted}, not {found}")
 
 
 def _choice(finding: Finding, shown: str) -> Problem:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
-    text = f"{shown} must be one of {listed}, not `{finding.value}`"
+    text = f"`{shown}` must be one of {listed}, not `{finding.value}`"
     return Problem("KV014", finding.path, text)
 
 
@@ -123,31 +123,31 @@ def _key(finding: Finding, _: str) -> Problem:
 
 
 def _pattern(finding: Finding, shown: str) -> Problem:
-    text = f"{shown}: `{finding.value}` does not fit `{finding.limit}`"
+    text = f"`{shown}`: `{finding.value}` does not fit `{finding.limit}`"
     return Problem("KV016", finding.path, text)
 
 
 def _format(finding: Finding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"{shown}: `{finding.value}` is no {finding.limit}")
+    return Problem("KV016", finding.path, f"`{shown}`: `{finding.value}` is no {finding.limit}")
 
 
 def _least(finding: Finding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"{shown} must be at least {finding.limit}")
+    return Problem("KV016", finding.path, f"`{shown}` must be at least {finding.limit}")
 
 
 def _too_long(finding: Finding, shown: str) -> Problem:
     size = len(finding.value)
-    text = f"{shown} has {size} characters, more than the {finding.limit} allowed"
+    text = f"`{shown}` has {size} characters, more than the {finding.limit} allowed"
     return Problem("KV016", finding.path, text)
 
 
 def _too_short(finding: Finding, shown: str) -> Problem:
-    return Problem("KV016", finding.path, f"{shown} must not be empty")
+    return Problem("KV016", finding.path, f"`{shown}` must not be empty")
 
 
 def _too_few(finding: Finding, shown: str) -> Problem:
     noun = "item" if finding.limit == 1 else "items"
-    text = f"{shown} must have at least {finding.limit} {noun}, not {len(finding.value)}"
+    text = f"`{shown}` must have at least {finding.limit} {noun}, not {len(finding.value)}"
     return Problem("KV016", finding.path, text)
 
 
@@ -162,7 +162,7 @@ def _one_of(finding: Finding, shown: str) -> Problem:
     if all(choice.keys() == {"required"} for choice in finding.limit):
         names = [name for choice in finding.limit for name in choice["required"]]
         return not_one_of(finding.path, names)
-    return Problem("KV017", finding.path, f"{shown} fits none of the forms allowed")
+    return Problem("KV017", finding.path, f"`{shown}` fits none of the forms allowed")
 
 
 def _not(finding: Finding, shown: str) -> Problem:
@@ -170,11 +170,11 @@ def _not(finding: Finding, shown: str) -> Problem:
     if finding.limit.keys() != {"required"}:
         return _otherwise(finding, shown)
     listed = " and ".join(f"`{name}`" for name in names)
-    return Problem("KV017", finding.path, f"{shown} must not have both {listed}")
+    return Problem("KV017", finding.path, f"`{shown}` must not have both {listed}")
 
 
 def _otherwise(finding: Finding, shown: str) -> Problem:
-    return Problem("KV017", finding.path, f"{shown} does not fit `{finding.word}`")
+    return Problem("KV017", finding.path, f"`{shown}` does not fit `{finding.word}`")
 
 
 _WORDS: Mapping[str, Callable[[Finding, str], Problem]] = MappingProxyType(

@@ -3,7 +3,7 @@
 `kyverno-VERSION.json` is what is known of Kyverno's kinds, and all that is said of them anywhere is
 derived from it when it is asked for: names, scopes and versions (`kinds.py`), schemas (`facts.py`).
 Schemas are structural ones in Kubernetes' words, of Kyverno, of definitions that users give
-(`definitions.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
+(`kinds.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
 completes objects by them, `findings.py` tells what does not fit, `rules.py` what their CEL rules
 object to. The words for it are those of who asks: `kyvsim/load/structure.py` has ours,
 `kyvsim/sim/server/unfit.py` the API server's.

@@ -15,7 +15,8 @@ from kyvsim.schema.object_meta import OBJECT_META
 
 KYVERNO = "1.19.0"
 """The version whose facts are read."""
-_WRITTEN_GROUPS = ("kyverno.io", "policies.kyverno.io")
+POLICY_GROUPS = ("kyverno.io", "policies.kyverno.io")
+"""The groups of what users write; the others are those of reports."""
 _NOT_WRITTEN = frozenset({"UpdateRequest"})
 
 
@@ -40,8 +41,20 @@ def is_written(name: str) -> bool:
     """Return whether an apiVersion/kind is one of Kyverno's that users write."""
     api_version, _, kind = name.rpartition("/")
     group, version = split_api_version(api_version)
-    is_one = group in _WRITTEN_GROUPS and kind not in _NOT_WRITTEN
+    is_one = group in POLICY_GROUPS and kind not in _NOT_WRITTEN
     return is_one and version in _versions(group, kind)
+
+
+def is_deprecated(api_version: str, kind: str) -> bool:
+    """Return whether Kyverno asks for another version of a kind of its own."""
+    group, version = split_api_version(api_version)
+    return "deprecated" in _versions(group, kind).get(version, ())
+
+
+def has_status_apart(api_version: str, kind: str) -> bool:
+    """Return whether only requests to `status` can change the status of a kind of Kyverno's."""
+    group, version = split_api_version(api_version)
+    return "status" in _versions(group, kind).get(version, ())
 
 
 @lru_cache(maxsize=64)

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
 from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.installation import installed_objects
@@ -24,7 +25,6 @@ from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal
 from kyvsim.sim.server.escalation import refuse_escalation
 from kyvsim.sim.server.identity import Identities
-from kyvsim.sim.server.kinds import KYVERNO_KINDS
 from kyvsim.sim.server.metadata import with_metadata
 from kyvsim.sim.server.plugins import pod_plugin
 from kyvsim.sim.server.validation import refuse_invalid
@@ -49,7 +49,7 @@ def open_cluster(
 ) -> Cluster:
     """Return a fresh cluster, as it is once Kyverno is installed."""
     clock = VirtualClock(start)
-    store = Store(KYVERNO_KINDS)
+    store = Store(kyverno_kinds())
     identities = Identities(settings.seed)
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.compile.remark import warn
+from kyvsim.kube.discovery import preferred_version
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
@@ -11,20 +12,21 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
-
-_SUCCEEDED = frozenset(
-    f"kyverno.io/v2beta1/{kind}"
-    for kind in ("CleanupPolicy", "ClusterCleanupPolicy", "PolicyException")
-)
-"""upstream: api/kyverno/v2beta1, the markers `deprecatedversion`"""
+from kyvsim.schema.facts import is_deprecated
+from kyvsim.schema.kinds import kyverno_kinds
 
 
 def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV203: an apiVersion that a newer one of the same shape has replaced."""
+    """KV203: an apiVersion that a newer one of the same shape has replaced.
+
+    upstream: `deprecated` in Kyverno's CustomResourceDefinitions
+    """
     for document in documents:
-        version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
-        if f"{version}/{kind}" in _SUCCEEDED:
-            text = f"{version} of {kind} is deprecated: use kyverno.io/v2"
+        api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
+        if is_deprecated(api_version, kind):
+            group = split_api_version(api_version)[0]
+            newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
+            text = f"{api_version} of {kind} is deprecated: use {newer}"
             yield warn(document, "KV203", text, ("apiVersion",))
 
 

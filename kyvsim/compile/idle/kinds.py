@@ -22,6 +22,7 @@ from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
 from kyvsim.rules.facts import filters
+from kyvsim.schema.kinds import kyverno_kinds
 
 _NEAR = 0.85
 """How alike two names must be for one to be a slip of the other."""
@@ -39,21 +40,10 @@ _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "authentication.k8s.io": ("TokenRequest",),
         "autoscaling": ("Scale",),
         "policy": ("Eviction",),
-        "kyverno.io": (
-            "CleanupPolicy",
-            "ClusterCleanupPolicy",
-            "ClusterPolicy",
-            "GlobalContextEntry",
-            "Policy",
-            "PolicyException",
-            "UpdateRequest",
-        ),
-        "reports.kyverno.io": ("ClusterEphemeralReport", "EphemeralReport"),
-        "wgpolicyk8s.io": ("ClusterPolicyReport", "PolicyReport"),
         "openreports.io": ("ClusterReport", "Report"),
     }
 )
-"""Kinds that are sent to subresources, and kinds of Kyverno's."""
+"""Kinds that are sent to subresources, and those of reports that Kyverno can write."""
 _GROUP_OF_POLICIES = "policies.kyverno.io"
 
 
@@ -71,7 +61,7 @@ def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
     own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
     keys = (object_key(data) for data in given)
     shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
-    return frozenset(own | shown | set(every_kind(crd_kinds(given))))
+    return frozenset(own | shown | {*kyverno_kinds(), *every_kind(crd_kinds(given))})
 
 
 def unknown_kinds(

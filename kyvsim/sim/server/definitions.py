@@ -3,8 +3,8 @@
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.schema.definitions import defined_schema
 from kyvsim.schema.facts import kyverno_schema
+from kyvsim.schema.kinds import given_schema
 from kyvsim.schema.node import Node
 from kyvsim.schema.shape import stored
 from kyvsim.sim.server import errors
@@ -40,7 +40,4 @@ def schema_of(key: ObjectKey, store: Store) -> Node | None:
     if is_builtin(split_api_version(key.api_version)[0], key.kind):
         return None
     own = kyverno_schema(key.api_version, key.kind)
-    if own is not None:
-        return own
-    definitions = store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", "")
-    return defined_schema(key.api_version, key.kind, definitions)
+    return own or given_schema(key.api_version, key.kind, store.defined)

@@ -7,15 +7,14 @@ for custom kinds their definition says it.
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.schema.facts import has_status_apart
 from kyvsim.sim.server.store import Store
-
-_KYVERNO = ("kyverno.io", "policies.kyverno.io")
 
 
 def has_status(key: ObjectKey, store: Store) -> bool:
     """Return whether only requests to `status` can change the status of a kind."""
     group, version = split_api_version(key.api_version)
-    if group in _KYVERNO or is_builtin(group, key.kind):
+    if is_builtin(group, key.kind) or has_status_apart(key.api_version, key.kind):
         return True
     for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
         spec = definition["spec"]

@@ -1,12 +1,14 @@
-import importlib.util
-import json
-from pathlib import Path
-
 import pytest
 
-from kyvsim.kube.discovery import KindFacts, crd_kinds, is_namespaced, kind_of_plural, plural
-
-ROOT = Path(__file__).parents[3]
+from kyvsim.kube.discovery import (
+    KindFacts,
+    crd_kinds,
+    is_namespaced,
+    kind_of_plural,
+    kinds_named,
+    plural,
+    preferred_version,
+)
 
 
 def widget(scope="Cluster", **names):
@@ -65,16 +67,31 @@ def test_broken_definitions_are_passed_over(spec):
     assert not crd_kinds([{"kind": "CustomResourceDefinition", "spec": spec}])
 
 
-def test_the_table_is_what_the_script_makes():
-    path = ROOT / "tests" / "package_data" / "make_kinds.py"
-    spec = importlib.util.spec_from_file_location("make_kinds", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    if not script.SOURCE.exists():
-        pytest.skip("the schemas are not beside this checkout")
-    assert script.TARGET.read_text(encoding="utf-8") == script.make_text()
+@pytest.mark.parametrize(
+    ("group", "kind", "version"),
+    [
+        ("autoscaling", "HorizontalPodAutoscaler", "v2"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "v1beta1"),
+        ("", "Pod", "v1"),
+        ("x.io", "Unknown", "v1"),
+    ],
+)
+def test_clients_ask_for_the_most_stable_version(group, kind, version):
+    assert preferred_version(group, kind) == version
 
 
-def test_the_script_makes_a_table_by_group():
-    text = (ROOT / "kyvsim" / "kube" / "builtin_kinds.json").read_text(encoding="utf-8")
-    assert json.loads(text)["batch"]["CronJob"] == ["cronjobs", 1]
+def test_stable_versions_come_before_newer_ones_that_are_not():
+    facts = KindFacts("widgets", True, ("odd", "v2alpha1", "v1", "v10beta2", "v3beta1"))
+    assert preferred_version("e.io", "Widget", {("e.io", "Widget"): facts}) == "v1"
+    facts = facts._replace(versions=("v2alpha1", "v3beta1", "v10beta2", "odd"))
+    assert preferred_version("e.io", "Widget", {("e.io", "Widget"): facts}) == "v10beta2"
+
+
+def test_short_names_are_names_too():
+    extra = crd_kinds([widget(plural="widgets", shortNames=["wi", "po"])])
+    assert kinds_named("wi", extra) == [("e.io", "Widget")]
+    assert kinds_named("po", extra) == [("", "Pod"), ("e.io", "Widget")]
+
+
+def test_kinds_that_the_reference_does_not_know_are_namespaced_for_it():
+    assert is_namespaced("certificates.k8s.io", "ClusterTrustBundle")

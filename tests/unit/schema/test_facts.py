@@ -1,6 +1,12 @@
 import pytest
 
-from kyvsim.schema.facts import is_written, kyverno_schema, written_schema
+from kyvsim.schema.facts import (
+    has_status_apart,
+    is_deprecated,
+    is_written,
+    kyverno_schema,
+    written_schema,
+)
 
 
 def test_versions_of_one_shape_share_their_schema():
@@ -38,3 +44,17 @@ def test_who_writes_a_policy_gives_it_a_name():
 )
 def test_kinds_that_users_write(name, is_one):
     assert is_written(name) is is_one
+
+
+def test_whose_status_stands_apart():
+    assert has_status_apart("kyverno.io/v1", "Policy")
+    assert not has_status_apart("kyverno.io/v2", "PolicyException")
+    assert not has_status_apart("kyverno.io/v9", "Policy")
+    assert not has_status_apart("v1", "Pod")
+
+
+def test_versions_that_have_been_replaced():
+    assert is_deprecated("kyverno.io/v2beta1", "CleanupPolicy")
+    assert is_deprecated("policies.kyverno.io/v1alpha1", "ValidatingPolicy")
+    assert not is_deprecated("kyverno.io/v2beta1", "ClusterPolicy")
+    assert not is_deprecated("v1", "Pod")

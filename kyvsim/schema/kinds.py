@@ -1,0 +1,47 @@
+"""The kinds that come with Kyverno: their names and versions; and the schemas of given kinds."""
+
+from functools import lru_cache
+from types import MappingProxyType
+
+from kyvsim.kube.discovery import KindFacts, KindTable
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
+from kyvsim.schema.node import Definitions, Node
+
+
+@lru_cache(maxsize=1)
+def kyverno_kinds() -> KindTable:
+    """Return Kyverno's kinds as an API server serves them."""
+    return MappingProxyType(
+        {
+            (group, kind): KindFacts(
+                facts["plural"],
+                facts["namespaced"],
+                tuple(name for name, one in facts["versions"].items() if one.get("served", True)),
+                short=tuple(facts.get("short", ())),
+            )
+            for group, kinds in kyverno_facts()["kinds"].items()
+            for kind, facts in kinds.items()
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def policy_names() -> frozenset[str]:
+    """Return what policies and exceptions are called that nothing else is called.
+
+    `Policy` is a name that others have, too.
+    """
+    return frozenset(
+        kind
+        for group, kind in kyverno_kinds()
+        if group in POLICY_GROUPS and kind.endswith(("Policy", "Exception")) and kind != "Policy"
+    )
+
+
+def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
+    """Return the schema that the definition of a kind has for a version, None without one."""
+    group, version = split_api_version(api_version)
+    facts = kinds.get((group, kind))
+    found = facts.schemas.get(version) if facts else None
+    return None if found is None else Definitions().node(found)

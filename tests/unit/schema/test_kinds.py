@@ -1,0 +1,82 @@
+import pytest
+
+from kyvsim.kube.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
+from kyvsim.languages import READERS
+from kyvsim.load.policy import EXCEPTION_KINDS
+from kyvsim.schema.kinds import given_schema, kyverno_kinds, policy_names
+
+ROOT = {"type": "object", "properties": {"spec": {"type": "object"}}}
+
+
+def definition(**spec):
+    version = {"name": "v1", "schema": {"openAPIV3Schema": ROOT}}
+    spec = {"group": "x.io", "names": {"kind": "A"}, "versions": [version], **spec}
+    return {"kind": "CustomResourceDefinition", "spec": spec}
+
+
+def test_kinds_have_names_versions_and_a_scope():
+    known = kyverno_kinds()
+    policy = known["kyverno.io", "ClusterPolicy"]
+    assert policy[:3] == ("clusterpolicies", False, ("v1", "v2beta1"))
+    assert known["kyverno.io", "UpdateRequest"].versions == ("v2",)
+    assert known["policies.kyverno.io", "NamespacedMutatingPolicy"].namespaced
+    assert kind_of_plural("wgpolicyk8s.io", "policyreports", known) == "PolicyReport"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("cpol", ("kyverno.io", "ClusterPolicy")),
+        ("polex", ("kyverno.io", "PolicyException")),
+        ("vpol", ("policies.kyverno.io", "ValidatingPolicy")),
+        ("cephr", ("reports.kyverno.io", "ClusterEphemeralReport")),
+        ("po", ("", "Pod")),
+    ],
+)
+def test_short_names(name, key):
+    assert kinds_named(name, kyverno_kinds()) == [key]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "version"),
+    [
+        ("kyverno.io", "Policy", "v1"),
+        ("kyverno.io", "GlobalContextEntry", "v2"),
+        ("policies.kyverno.io", "ValidatingPolicy", "v1"),
+        ("wgpolicyk8s.io", "PolicyReport", "v1alpha2"),
+    ],
+)
+def test_the_version_that_clients_ask_for(group, kind, version):
+    assert preferred_version(group, kind, kyverno_kinds()) == version
+
+
+def test_what_policies_are_called():
+    assert {"ClusterPolicy", "PolicyException", "NamespacedDeletingPolicy"} <= policy_names()
+    assert not {"Policy", "UpdateRequest", "PolicyReport"} & policy_names()
+
+
+def test_policies_and_exceptions_are_read_in_every_served_version():
+    read = EXCEPTION_KINDS | READERS.keys()
+    kinds = {(name.partition("/")[0], name.rpartition("/")[2]) for name in read}
+    known = kyverno_kinds()
+    assert read == {
+        f"{group}/{version}/{kind}"
+        for group, kind in kinds
+        for version in known[group, kind].versions
+    }
+
+
+def test_the_schema_of_a_definition_is_that_of_the_version():
+    found = given_schema("x.io/v1", "A", crd_kinds([definition()]))
+    assert found is not None
+    assert found.words == ROOT
+
+
+@pytest.mark.parametrize("spec", [{"preserveUnknownFields": True}, {"versions": [{"name": "v1"}]}])
+def test_a_definition_without_a_schema(spec):
+    assert given_schema("x.io/v1", "A", crd_kinds([definition(**spec)])) is None
+
+
+@pytest.mark.parametrize("api_version", ["x.io/v2", "y.io/v1", "v1"])
+def test_what_is_not_defined_has_no_schema(api_version):
+    assert given_schema(api_version, "A", crd_kinds([definition()])) is None
