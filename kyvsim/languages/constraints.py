@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/matching/matcher.go over k8s.io/apiserver
 pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
@@ -92,16 +92,23 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
 
 
 def _compile_rule(rule: Json, kinds: KindTable) -> _RuleTest:
-    groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
-    operations, resources = rule.get("operations") or (), rule.get("resources") or ()
+    groups, versions = _wanted(rule.get("apiGroups")), _wanted(rule.get("apiVersions"))
+    operations = _wanted(rule.get("operations"))
+    resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
 
     def fits(facts: MatchFacts) -> bool:
+        if groups is not None and facts.group not in groups:
+            return False
+        own = plural(facts.group, facts.kind, kinds)
+        for resource, part in resources:
+            if resource in {"*", own} and part in {"*", facts.subresource}:
+                break
+        else:
+            return False
         return (
-            ("*" in operations or facts.operation in operations)
-            and ("*" in groups or facts.group in groups)
-            and ("*" in versions or facts.version in versions)
-            and any(_takes(one, facts, kinds) for one in resources)
+            (operations is None or facts.operation in operations)
+            and (versions is None or facts.version in versions)
             and (scope == "*" or (scope == "Namespaced") is _lies_in_namespace(facts, kinds))
             and (not names or facts.name in names or _will_have_one_of(names, facts))
         )
@@ -113,10 +120,14 @@ def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:
     return bool(facts.name_to_come) and any(map(facts.name_to_come.startswith, names))
 
 
-def _takes(written: str, facts: MatchFacts, kinds: KindTable) -> bool:
+def _wanted(written: Sequence[str] | None) -> frozenset[str] | None:
+    """Return what a list takes; None where it takes everything."""
+    return None if written and "*" in written else frozenset(written or ())
+
+
+def _resource_and_part(written: str) -> tuple[str, str]:
     resource, _, part = written.partition("/")
-    own = plural(facts.group, facts.kind, kinds)
-    return (resource in {"*", own}) and (part in {"*", facts.subresource})
+    return resource, part
 
 
 def _lies_in_namespace(facts: MatchFacts, kinds: KindTable) -> bool:
