@@ -1,0 +1,198 @@
+"""Kubernetes' validator: conditions and validations in CEL, with the variables that they share.
+
+What cannot be compiled or evaluated is a fault of the expression; what it comes to is for those who
+ask.
+
+Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go,
+pkg/admission/plugin/webhook/matchconditions/matcher.go, as upstream's pkg/admissionpolicy calls it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kyvsim.cel import (
+    BudgetError,
+    CelError,
+    CompileError,
+    Environment,
+    Program,
+    compile_expression,
+)
+from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
+from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.objects import Json
+
+_LONGEST_MESSAGE = 5 * 1024
+
+
+class FaultError(Exception):
+    """An expression could not be compiled or evaluated; the message is upstream's."""
+
+
+class Refusal(NamedTuple):
+    """Why an object is refused."""
+
+    message: str
+    is_fault: bool
+    """Whether an expression could not be compiled or evaluated."""
+
+
+class Expression(NamedTuple):
+    """A compiled expression, or the reason why there is none."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+
+    def value(self, values: Sequence[Any]) -> Any:
+        """Return the expression's value; raises FaultError."""
+        if self.program is None:
+            raise FaultError(f"compilation error: {self.problem}")
+        try:
+            return self.program.evaluate(values)
+        except (CelError, BudgetError) as error:
+            raise FaultError(f"expression '{self.text}' resulted in error: {error}") from None
+
+
+class Scope(NamedTuple):
+    """What an expression may use besides what all may."""
+
+    params: bool
+    authorizer: bool = True
+    variables: tuple[tuple[str, CelType], ...] = ()
+    """The variables that stand above it, with their types."""
+
+    def with_variable(self, name: str, program: Program | None) -> "Scope":
+        """Return the scope with one variable more; of one without program nothing is known."""
+        found = declared_type(program.type) if program else DYN
+        return self._replace(variables=(*self.variables, (name, found)))
+
+    def environment(self) -> Environment:
+        """Return the environment for this scope."""
+        env = kubernetes_environment(params=self.params, authorizer=self.authorizer)
+        return env.with_fields(VARIABLES, dict(self.variables)) if self.variables else env
+
+
+class Validation(NamedTuple):
+    """One entry of the validations."""
+
+    test: Expression
+    message: str
+    message_expression: Expression | None
+
+    def refusal(self, values: Sequence[Any]) -> Refusal | None:
+        """Return why the object is refused, None where it is not."""
+        try:
+            if self.test.value(values) is True:
+                return None
+        except FaultError as fault:
+            return Refusal(str(fault), is_fault=True)
+        text = self._computed(values) or self.message
+        return Refusal(text or f"failed expression: {self.test.text.strip()}", is_fault=False)
+
+    def _computed(self, values: Sequence[Any]) -> str:
+        if self.message_expression is None:
+            return ""
+        try:
+            found = self.message_expression.value(values)
+        except FaultError:
+            return ""
+        text = found.strip() if found.__class__ is str else ""
+        return "" if "\n" in text or len(text.encode()) > _LONGEST_MESSAGE else text
+
+
+class Validator(NamedTuple):
+    """Everything that is compiled."""
+
+    variables: Mapping[str, Expression]
+    conditions: tuple[Expression, ...]
+    validations: tuple[Validation, ...]
+
+    def unmet(self, values: Sequence[Any]) -> str | None:
+        """Return None where all conditions hold, "" where one is false, or else their faults."""
+        without_namespace = [*values[:2], None, *values[3:]]
+        faults: dict[str, None] = {}
+        for condition in self.conditions:
+            try:
+                if condition.value(without_namespace) is False:
+                    return ""
+            except FaultError as fault:
+                faults[str(fault)] = None
+        if not faults:
+            return None
+        texts = ", ".join(faults)
+        return texts if len(faults) == 1 else f"[{texts}]"
+
+    def refusal(self, values: Sequence[Any]) -> Refusal | None:
+        """Return why the first validation that does so refuses the object."""
+        for validation in self.validations:
+            found = validation.refusal(values)
+            if found is not None:
+                return found
+        return None
+
+
+class LazyVariables(dict[str, Any]):
+    """The variables, each evaluated when it is first asked for."""
+
+    def __init__(self, expressions: Mapping[str, Expression], values: list[Any]) -> None:
+        super().__init__()
+        self._expressions = expressions
+        self._values = values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._expressions
+
+    def __missing__(self, name: str) -> Any:
+        expression = self._expressions[name]
+        shown = quote(name)
+        if expression.program is None:
+            raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
+        try:
+            found = expression.program.evaluate(self._values)
+        except (CelError, BudgetError) as error:
+            raise CelError(f"composited variable {shown} fails to evaluate: {error}") from None
+        self[name] = found
+        return found
+
+
+def compile_validator(
+    variables: Iterable[Json],
+    conditions: Iterable[Json],
+    validations: Iterable[Json],
+    scope: Scope,
+    *,
+    message: str = "",
+) -> Validator:
+    """Return what is written compiled; `message` is that of validations that have none."""
+    known: dict[str, Expression] = {}
+    for entry in variables:
+        expression = compiled(entry["expression"], scope)
+        known[entry["name"]] = expression
+        scope = scope.with_variable(entry["name"], expression.program)
+    return Validator(
+        known,
+        tuple(compiled(entry["expression"], scope, BOOL) for entry in conditions),
+        tuple(_validation(entry, message, scope) for entry in validations),
+    )
+
+
+def _validation(entry: Json, own_message: str, scope: Scope) -> Validation:
+    text = entry.get("messageExpression") or ""
+    plain = scope._replace(authorizer=False)
+    return Validation(
+        compiled(entry["expression"], scope, BOOL),
+        (entry.get("message") or own_message).strip(),
+        compiled(text, plain, STRING) if text else None,
+    )
+
+
+@lru_cache(maxsize=256)
+def compiled(text: str, scope: Scope, wanted: CelType = DYN) -> Expression:
+    """Return an expression compiled: once for those who look for faults, and for who runs it."""
+    try:
+        return Expression(text, compile_expression(text, scope.environment(), wanted))
+    except CompileError as error:
+        return Expression(text, None, str(error))
