@@ -79,7 +79,7 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         **constants(),
         "object": obj,
         "oldObject": {},
-        "namespaceObject": None,
+        "namespaceObject": _namespace_of(obj, cluster),
         "request": None if obj is None else request_value(AdmissionRequest(Operation.CREATE, obj)),
         "variables": {},
         "exceptions": {"allowedImages": [], "allowedValues": []},
@@ -92,6 +92,13 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "globalContext": global_access(Outside(cluster), system, []),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
+
+
+def _namespace_of(obj: Json, cluster: GivenObjects) -> Json:
+    """Return the Namespace of an object where it is given, None elsewhere."""
+    namespace = object_key(obj).namespace if obj is not None else ""
+    found = cluster.get("v1", "Namespace", "", namespace) if namespace else None
+    return None if found is None else {"spec": {}, "status": {}, **found}
 
 
 def _chosen(

@@ -32,6 +32,8 @@ def cel() -> None:
 
 
 command = cel
+_PLACE = "ERROR: <input>:"
+"""What stands before line and column of each fault."""
 _kind = click.option(
     "--kind",
     type=click.Choice(EXPRESSION_KINDS),
@@ -57,7 +59,7 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
         try:
             write_out([f"# {text}\n{compile_cel(text, session).type}\n"])
         except CompileError as error:
-            say(f"error: {error.listing or error}")
+            say(_pointed(error))
             status = UNUSABLE
     return status
 
@@ -115,11 +117,18 @@ def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, .
     return texts
 
 
+def _pointed(error: CompileError) -> str:
+    """Return what is wrong with an expression, with line and column, and marks below its lines."""
+    if not error.issues:
+        return f"error: {error.listing or error}"
+    return error.listing.replace(_PLACE, "error: ")
+
+
 def _answer(text: str, session: CelSession) -> int:
     try:
         found = evaluate_cel(compile_cel(text, session), session)
     except CompileError as error:
-        say(f"error: {error.listing or error}")
+        say(_pointed(error))
         return UNUSABLE
     except CelError as error:
         say(f"error: {text}: {error}")

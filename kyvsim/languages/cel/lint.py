@@ -6,12 +6,14 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompileOptions
 from kyvsim.languages.cel.autogen import is_about_pods, variants
 from kyvsim.languages.cel.compile import compile_cel_policy
+from kyvsim.languages.cel.mutation_variants import variants as moved_variants
 from kyvsim.languages.cel_advice import CEL_ADVICE
 from kyvsim.languages.cel_advice.written import Written, expressions_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
-_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy"})
+_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
+"""Kinds whose texts are all changed in what is derived from them."""
 
 
 def lint_cel_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
@@ -31,7 +33,9 @@ def _advice(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:
         policy=policy,
         env=env,
         expressions=expressions_of(policy.spec, env),
+        derivable=kind in _DERIVED,
         is_derived=kind in _DERIVED and any(True for _ in variants(policy.spec)),
+        is_moved=kind == "MutatingPolicy" and any(True for _ in moved_variants(policy.spec)),
         is_about_pods=is_about_pods(policy.spec.get("matchConstraints") or {}),
     )
     for give in CEL_ADVICE:

@@ -11,10 +11,12 @@ from kyvsim.languages.cel_advice.constant_tests import constant_tests
 from kyvsim.languages.cel_advice.controllers_left_out import controllers_left_out
 from kyvsim.languages.cel_advice.controllers_metadata import controllers_metadata
 from kyvsim.languages.cel_advice.controllers_spec import controllers_spec
+from kyvsim.languages.cel_advice.metadata_of_templates import metadata_of_templates
 from kyvsim.languages.cel_advice.no_constraints import no_constraints
 from kyvsim.languages.cel_advice.null_objects import null_objects
 from kyvsim.languages.cel_advice.number_arithmetic import number_arithmetic
 from kyvsim.languages.cel_advice.scanned_users import scanned_users
+from kyvsim.languages.cel_advice.unmoved_patches import unmoved_patches
 from kyvsim.languages.cel_advice.unreached_validations import unreached_validations
 from kyvsim.languages.cel_advice.unread_variables import unread_variables
 from kyvsim.languages.cel_advice.unshown_messages import unshown_messages
@@ -34,6 +36,8 @@ CEL_ADVICE: tuple[CelAdvice, ...] = (
     controllers_left_out,
     controllers_spec,
     controllers_metadata,
+    metadata_of_templates,
+    unmoved_patches,
     scanned_users,
     number_arithmetic,
 )

@@ -17,6 +17,8 @@ _KNOWN = ("deployments", "daemonsets", "replicasets", "statefulsets", "jobs", "c
 
 def controllers_left_out(written: Written) -> Iterator[Diagnostic]:
     """KV245: subresources beside Pods, KV246: an autogen setting that has no effect."""
+    if not written.derivable:
+        return
     wanted = ((written.spec.get("autogen") or {}).get("podControllers") or {}).get("controllers")
     path = ("spec", "autogen", "podControllers", "controllers")
     for index, name in enumerate(wanted or ()):

@@ -9,7 +9,7 @@ from kyvsim.compile.remark import warn
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
-_KINDS = frozenset({"ValidatingPolicy", "GeneratingPolicy", "DeletingPolicy"})
+_KINDS = frozenset({"ValidatingPolicy", "GeneratingPolicy"})
 
 
 def no_constraints(written: Written) -> Iterator[Diagnostic]:

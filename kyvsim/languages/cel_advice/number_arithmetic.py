@@ -17,6 +17,8 @@ _OBJECTS = ("object.", "oldObject.", "request.object.", "request.oldObject.")
 
 def number_arithmetic(written: Written) -> Iterator[Diagnostic]:
     """KV252: arithmetic of a whole number and a field of an object."""
+    if written.kind != "ValidatingPolicy":
+        return
     for one in written.expressions:
         for name, shown in dict.fromkeys(filter(None, map(_mixed, one.nodes()))):
             text = (

@@ -45,8 +45,12 @@ class Written(NamedTuple):
     env: Environment
     expressions: tuple[Expression, ...]
     """All of them, or none where they cannot be judged by their names."""
+    derivable: bool
+    """Whether policies of its kind have variants for the controllers of Pods, of its own words."""
     is_derived: bool
     """Whether variants for the controllers of Pods are derived from it."""
+    is_moved: bool
+    """The same of a MutatingPolicy, whose variants are made in another way."""
     is_about_pods: bool
     """Whether it is of the form that variants can be derived from."""
 

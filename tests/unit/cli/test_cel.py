@@ -97,3 +97,23 @@ def test_batch_answers_each_line_in_order(kyvsim, tmp_path):
     first, *others = map(json.loads, out.splitlines())
     assert (status, first) == (0, {"type": "int", "value": 2})
     assert [list(one) for one in others] == [["error"]] * 4
+
+
+def test_each_fault_has_its_line_and_a_mark(kyvsim):
+    status, _, err = kyvsim("cel", "check", "nope +\n  gone")
+    assert (status, err) == (
+        2,
+        (
+            "error: 1:1: undeclared reference to 'nope' (in container '')\n | nope +\n | ^\n"
+            "error: 2:3: undeclared reference to 'gone' (in container '')\n |   gone\n | ..^\n"
+        ),
+    )
+
+
+def test_the_namespace_of_the_object_is_known_where_it_is_given(kyvsim, tmp_path):
+    namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {a: b}}}"
+    (tmp_path / "all.yaml").write_text(f"{PODS.partition('---')[0]}---\n{namespace}\n")
+    asked = ("cel", "eval", "-r", f"{tmp_path}/all.yaml", "--name")
+    text = "namespaceObject.metadata.labels.a"
+    assert kyvsim(*asked, "a", text) == (0, f'# {text}\nstring "b"\n', "")
+    assert kyvsim(*asked, "shop", text)[0] == 1

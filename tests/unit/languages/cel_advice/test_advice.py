@@ -23,22 +23,27 @@ QUIET = {"background": {"enabled": False}}
 
 
 @pytest.fixture
-def told(tmp_path):
-    """Return what gives code, path and message of what is said of a policy."""
+def written(tmp_path):
+    """Return what gives codes and messages of what is said of a policy."""
 
-    def ask(*validations, rules=(PODS,), kind="ValidatingPolicy", **spec):
+    def ask(kind, spec):
+        head = {"apiVersion": "policies.kyverno.io/v1", "kind": kind, "metadata": {"name": "p"}}
+        file = tmp_path / "p.json"
+        file.write_text(json.dumps({**head, "spec": spec}))
+        return [(one.code, one.message) for one in lint([str(file)]).diagnostics]
+
+    return ask
+
+
+@pytest.fixture
+def told(written):
+    """Return what gives codes and messages of what is said of a ValidatingPolicy."""
+
+    def ask(*validations, rules=(PODS,), **spec):
         texts = [{"expression": one} if isinstance(one, str) else one for one in validations]
         if rules:
             spec = {"matchConstraints": {"resourceRules": [*rules]}, **spec}
-        policy = {
-            "apiVersion": "policies.kyverno.io/v1",
-            "kind": kind,
-            "metadata": {"name": "p"},
-            "spec": {**spec, "validations": texts},
-        }
-        file = tmp_path / "p.json"
-        file.write_text(json.dumps(policy))
-        return [(one.code, one.message) for one in lint([str(file)]).diagnostics]
+        return written("ValidatingPolicy", {**spec, "validations": texts})
 
     return ask
 
@@ -135,6 +140,53 @@ WELL = [
 @pytest.mark.parametrize(("validations", "spec"), WELL)
 def test_what_is_fine(told, validations, spec):
     assert told(*validations, **spec) == []
+
+
+def mutation(expression, patch_type="ApplyConfiguration"):
+    field = "applyConfiguration" if patch_type == "ApplyConfiguration" else "jsonPatch"
+    return {"patchType": patch_type, field: {"expression": expression}}
+
+
+SPEC = "Object{spec: Object.spec{hostNetwork: false}}"
+METADATA = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+CHOICE = f"object.kind == 'Pod' ? {METADATA} : Object{{}}"
+PATCH = "[JSONPatch{op: 'add', path: '/spec/a', value: object.apiVersion}]"
+NONE_DERIVED = {"autogen": {"podControllers": {"controllers": []}}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "spec", "found"),
+    [
+        (mutation(SPEC), {}, []),
+        (mutation(METADATA), {}, ["KV253"]),
+        (mutation(METADATA), NONE_DERIVED, []),
+        (mutation(CHOICE), {}, []),
+        (mutation(PATCH, "JSONPatch"), {}, ["KV254"]),
+        (mutation(PATCH, "JSONPatch"), NONE_DERIVED, []),
+        (mutation(PATCH.replace("apiVersion", "kind"), "JSONPatch"), {}, []),
+    ],
+)
+def test_mutations_that_are_carried_over_to_controllers(written, entry, spec, found):
+    constraints = {"matchConstraints": {"resourceRules": [PODS]}}
+    assert codes(written("MutatingPolicy", {**constraints, "mutations": [entry], **spec})) == found
+
+
+@pytest.mark.parametrize("kind", ["GeneratingPolicy", "DeletingPolicy", "MutatingPolicy"])
+def test_of_kinds_that_derive_nothing_controllers_are_no_matter(written, kind):
+    beside = {**PODS, "resources": ["pods", "pods/exec"]}
+    test = {"name": "a", "expression": "object.metadata.name == 'a' && object.?spec.hasValue()"}
+    body = {
+        "GeneratingPolicy": {"matchConditions": [test], "generate": [{"expression": "true"}]},
+        "DeletingPolicy": {"conditions": [test], "schedule": "* * * * *"},
+        "MutatingPolicy": {
+            "matchConditions": [test],
+            "mutations": [
+                mutation("Object{spec: Object.spec{hostNetwork: false}}"),
+            ],
+        },
+    }[kind]
+    for rule in (PODS, beside):
+        assert written(kind, {"matchConstraints": {"resourceRules": [rule]}, **body}) == []
 
 
 def test_what_does_not_compile_comes_first(told):
