@@ -54,6 +54,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
         Model(inputs.model),
         cel_exceptions=read.exceptions.policies,
         kinds=kinds,
+        bindings=read.bindings,
     )
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)

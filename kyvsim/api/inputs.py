@@ -18,12 +18,13 @@ from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken
 from kyvsim.load.payloads import read_payloads
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.binding import Binding
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
@@ -90,6 +91,8 @@ class ReadInputs(NamedTuple):
     payloads: tuple[Payload, ...] = ()
     definitions: tuple[Json, ...] = ()
     """What is given besides of custom resources."""
+    bindings: tuple[Binding, ...] = ()
+    """Those of Kubernetes' admission policies."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being none of what was wanted: where, and what it is."""
 
@@ -110,7 +113,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     if inputs.exceptions_within_policies:
         written += tuple(one for one in documents if is_exception(one.data))
         documents = tuple(one for one in documents if not is_exception(one.data))
-    policies = keep(load_policies(documents, READERS))
+    policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
     if inputs.exceptions_with_resources:
@@ -141,6 +144,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         unusable,
         payloads,
         tuple(definitions),
+        bindings,
         left_out,
     )
 

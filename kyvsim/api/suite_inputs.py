@@ -26,7 +26,7 @@ from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.stamps import stamp
@@ -107,6 +107,7 @@ def read_test(
     unusable = _has_error(reader)
     documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
     policies = reader.keep(load_policies(documents, READERS))
+    bindings = reader.keep(load_bindings(documents))
     written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
@@ -120,6 +121,8 @@ def read_test(
         listener=listener,
         cel_exceptions=exceptions.policies,
         kinds=kinds,
+        bindings=bindings,
+        parameters=tuple(params),
     )
     compiled, problems = compile_policies(policies, options)
     reader.said += problems

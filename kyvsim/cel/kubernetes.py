@@ -17,6 +17,7 @@ from kyvsim.cel.libraries.authorizer import (
     Authorizer,
     ResourceCheck,
 )
+from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
 
@@ -55,9 +56,14 @@ def typed_fields() -> Mapping[str, Mapping[str, CelType]]:
     }
 
 
-@lru_cache(maxsize=4)
-def kubernetes_environment(*, params: bool = False, authorizer: bool = False) -> Environment:
-    """Return the environment, with `params` and `authorizer` where an expression may use them."""
+@lru_cache(maxsize=8)
+def kubernetes_environment(
+    *, params: bool = False, authorizer: bool = False, mutates: bool = False
+) -> Environment:
+    """Return the environment, with `params` and `authorizer` where an expression may use them.
+
+    `mutates` adds the types of what mutations give.
+    """
     variables = [
         ("object", types.DYN),
         ("oldObject", types.DYN),
@@ -69,7 +75,7 @@ def kubernetes_environment(*, params: bool = False, authorizer: bool = False) ->
         variables.append(("params", types.DYN))
     if authorizer:
         variables += [("authorizer", AUTHORIZER), ("authorizer.requestResource", RESOURCE_CHECK)]
-    found = environment(KUBERNETES)
+    found = environment((*KUBERNETES, OBJECTS, ESCAPES) if mutates else KUBERNETES)
     return found._replace(variables=tuple(variables), fields=MappingProxyType(typed_fields()))
 
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import NO_KINDS, KindTable
+from kyvsim.kube.objects import Json
+from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
@@ -33,6 +35,10 @@ class CompileOptions(NamedTuple):
     """The same for policies in CEL."""
     kinds: KindTable = NO_KINDS
     """What the given definitions of custom resources tell."""
+    bindings: tuple[Binding, ...] = ()
+    """Those of Kubernetes' admission policies."""
+    parameters: tuple[Json, ...] = ()
+    """The objects given as parameters of such policies."""
 
     def watch_of(self, policy: Policy, rule: Rule) -> Watch:
         """Return the watch of a whole rule."""

@@ -10,13 +10,18 @@ from kyvsim.compile import (
     declare_exceptions,
     index_policies,
 )
-from kyvsim.languages import cel, classic, cleanup
+from kyvsim.languages import cel, classic, cleanup, native
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.reading import PolicyReader
 
-LANGUAGES: tuple[Language, ...] = (classic.LANGUAGE, cleanup.LANGUAGE, cel.LANGUAGE)
+LANGUAGES: tuple[Language, ...] = (
+    classic.LANGUAGE,
+    cleanup.LANGUAGE,
+    cel.LANGUAGE,
+    native.LANGUAGE,
+)
 
 _BY_KIND: Mapping[str, Language] = MappingProxyType(
     {kind.rpartition("/")[2]: one for one in LANGUAGES for kind in one.kinds}

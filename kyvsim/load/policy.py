@@ -5,15 +5,18 @@ KV018 a kind of policy that is known and not evaluated, KV019 an exception among
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.recognise import way_out
-from kyvsim.load.structure import check, diagnostics, suggestion
+from kyvsim.load.structure import check, diagnostics, load_schemas, suggestion
+from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.reading import PolicyReader
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import is_written, written_schema
+from kyvsim.schema.node import Node
 
 RULE_EXCEPTION_KINDS = frozenset(
     f"kyverno.io/{version}/PolicyException" for version in ("v2", "v2beta1")
@@ -22,7 +25,8 @@ CEL_EXCEPTION_KINDS = frozenset(
     f"policies.kyverno.io/{version}/PolicyException" for version in ("v1alpha1", "v1beta1", "v1")
 )
 EXCEPTION_KINDS = RULE_EXCEPTION_KINDS | CEL_EXCEPTION_KINDS
-_OTHER_POLICY_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
+_NATIVE_GROUP = "admissionregistration.k8s.io"
+_OTHER_POLICY_GROUPS = ("policies.kyverno.io", _NATIVE_GROUP)
 
 
 def load_policies(
@@ -37,11 +41,55 @@ def load_policies(
     remarks: list[Diagnostic] = []
     for document in documents:
         for item in _expand(document):
+            if is_binding(item.data):
+                continue
             policy, problems = _load_policy(item, readers)
             remarks.extend(problems)
             if policy is not None:
                 policies.append(policy)
     return tuple(policies), tuple(remarks)
+
+
+def load_bindings(
+    documents: Iterable[Document],
+) -> tuple[tuple[Binding, ...], tuple[Diagnostic, ...]]:
+    """Return the bindings of admission policies among `documents`, and what was wrong with others.
+
+    They stand among policies, and are none.
+    """
+    found: list[Binding] = []
+    remarks: list[Diagnostic] = []
+    for document in documents:
+        for item in filter(lambda one: is_binding(one.data), _expand(document)):
+            data, problems = check(_native_schemas()[sniff(item.data)], item.data)
+            remarks += diagnostics(item, problems)
+            if not problems:
+                found.append(_binding(data, item))
+    return tuple(found), tuple(remarks)
+
+
+def is_binding(data: Json) -> bool:
+    """Return whether data is a binding of a kind of policies that is evaluated."""
+    name = sniff(data)
+    return name.endswith("AdmissionPolicyBinding") and name in _native_schemas()
+
+
+def _binding(data: Json, document: Document) -> Binding:
+    spec = data["spec"]
+    return Binding(
+        kind=data["kind"],
+        name=metadata(data)["name"],
+        policy=spec["policyName"],
+        match=spec.get("matchResources"),
+        parameters=spec.get("paramRef"),
+        document=document,
+    )
+
+
+@cache
+def _native_schemas() -> Mapping[str, Node]:
+    """Return the schemas of Kubernetes' admission policies and their bindings; seldom needed."""
+    return load_schemas("native.json")
 
 
 def sniff(data: Json) -> str:
@@ -74,7 +122,9 @@ def _load_policy(
     read = readers.get(name)
     if read is None:
         return None, (_unsupported(document, name, readers),)
-    data, problems = check(written_schema(name), document.data)
+    is_native = name.startswith(_NATIVE_GROUP)
+    schema = _native_schemas()[name] if is_native else written_schema(name)
+    data, problems = check(schema, document.data)
     if problems:
         return None, diagnostics(document, problems)
     return read(data, document)

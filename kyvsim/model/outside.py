@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, labels
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
@@ -32,6 +32,11 @@ class Outside(NamedTuple):
     `cluster`."""
     account: UserInfo | None = None
     """Who asks an API server, which grants what roles say; None where objects are just given."""
+
+    def labels_of(self, namespace: str) -> Mapping[str, Json]:
+        """Return the labels known for a namespace: those that a values file gives come first."""
+        given = labels(self.namespaces.get(namespace))
+        return given or self.cluster.namespace_labels(namespace)
 
     def as_json(self, value: Json) -> Json:
         """Return what comes from the cluster as expressions see it, with floats for all numbers.

@@ -1,0 +1,42 @@
+"""Kubernetes' own admission policies, as Kyverno evaluates them: one file for each kind.
+
+Everything but their names is loaded when a policy of them is compiled.
+"""
+
+from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.kube.objects import Json, metadata
+from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.model.facts import PolicyFacts, RuleFacts
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document
+
+_GROUP = "admissionregistration.k8s.io"
+
+
+def _read(data: Json, document: Document) -> tuple[Policy, Told]:
+    facts = PolicyFacts(f"{_GROUP}/v1", background=False)
+    name = metadata(data)["name"]
+    return whole_policy(data, document, facts, RuleFacts(), rule_name=name), ()
+
+
+def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+    from kyvsim.languages.native.compile import (  # noqa: PLC0415 — slow, for these policies only
+        compile_native_policy,
+    )
+
+    return compile_native_policy(policy, options)
+
+
+LANGUAGE = Language(
+    kinds=frozenset(
+        f"{_GROUP}/{version}/MutatingAdmissionPolicy" for version in ("v1alpha1", "v1beta1", "v1")
+    ),
+    read=_read,
+    compile=_compile,
+    lint=lambda policy, options: _compile(policy, options)[1],
+    needs_request=lambda _: False,
+    derive=lambda policy: policy.rules,
+)
+
+__all__ = ["LANGUAGE"]

@@ -1,0 +1,131 @@
+"""A policy of Kubernetes' own kinds → CompiledPolicy, and what is wrong with its expressions.
+
+Where it has bindings, upstream's command line looks at what they match only, not at the policy's
+own constraints; of several that match the last one counts.
+
+Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.compile.compiled import CompiledRule
+from kyvsim.kube.objects import Json
+from kyvsim.languages.constraints import Constraints, compile_constraints
+from kyvsim.languages.native.expressions import Compiler
+from kyvsim.languages.native.mutating_admission_policy import compile_body
+from kyvsim.languages.native.parameters import chosen_parameters
+from kyvsim.languages.protocol import Told
+from kyvsim.match import KindIndexEntry, match_facts
+from kyvsim.model.binding import Binding
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Stage
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome
+
+
+class _Bound(NamedTuple):
+    """A policy as one binding has it, or as it is without any."""
+
+    constraints: Constraints
+    body: CompiledBody
+
+
+def compile_native_policy(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, Told]:
+    """Return a policy compiled, or None with what is wrong with it."""
+    bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
+    told: dict[Diagnostic, None] = dict.fromkeys(_lost(bindings, options))
+    bound: list[_Bound] = []
+    for binding in bindings or (None,):
+        one, problems = _bind(policy, binding, options)
+        bound.append(one)
+        told.update(dict.fromkeys(problems))
+    if told:
+        return None, tuple(told)
+    kinds = [one.constraints.kinds for one in bound]
+    rule = CompiledRule(
+        rule=policy.rules[0],
+        stage=Stage.NATIVE_MUTATE,
+        matches=lambda facts: any(one.constraints.matches(facts) for one in bound),
+        kinds=_all_of(kinds),
+        entries=(),
+        preconditions=None,
+        exceptions=(),
+        weighs_exceptions=False,
+        concerns=None,
+        body=bound[0].body if len(bound) == 1 else _last_of(bound),
+        tolerates_violations=False,
+    )
+    return CompiledPolicy(policy, (rule,), {}, ()), ()
+
+
+def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:
+    for one in bindings:
+        if one.parameters and chosen_parameters(one.parameters, options.parameters) is None:
+            text = f"the binding `{one.name}` refers to parameters that are not given"
+            place = one.document.locate(("spec", "paramRef"))
+            yield Diagnostic("KV157", Severity.ERROR, text, place)
+
+
+def _bind(policy: Policy, binding: Binding | None, options: CompileOptions) -> tuple[_Bound, Told]:
+    reference = binding.parameters if binding else None
+    params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
+    if reference:
+        params = (chosen_parameters(reference, options.parameters),)
+    compiler = Compiler(params=bool(params))
+    body = compile_body(policy, compiler, options.kinds, params)
+    problems = tuple(
+        Diagnostic(
+            "KV156",
+            Severity.ERROR,
+            f"`{policy.key}`: {_shown(one.message)}",
+            policy.document.locate(one.path),
+        )
+        for one in compiler.problems
+    )
+    own = policy.spec.get("matchConstraints")
+    constraints = compile_constraints(
+        binding.match if binding else own, "", options.kinds, everything=binding is not None
+    )
+    return _Bound(constraints, _naming(binding, body) if binding else body), problems
+
+
+def _shown(message: str) -> str:
+    head, *lines = message.split("\n")
+    below = "".join(f"\n    {line.strip()}" for line in lines)
+    return f"{head.removeprefix('ERROR: <input>:')}{below}"
+
+
+def _naming(binding: Binding, body: CompiledBody) -> CompiledBody:
+    """Return a body whose outcomes name the binding in reports."""
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        outcome = body(evaluation)
+        properties = {"mapBinding": binding.name}
+        return outcome._replace(properties=properties) if outcome else None
+
+    return run
+
+
+def _last_of(bound: list[_Bound]) -> CompiledBody:
+    def run(evaluation: Evaluation) -> Outcome | None:
+        outside = evaluation.scope.outside
+        labels = outside.labels_of(evaluation.request.namespace)
+        facts = match_facts(evaluation.request, evaluation.object, labels)
+        fitting = [one for one in bound if facts is None or one.constraints.matches(facts)]
+        return fitting[-1].body(evaluation) if fitting else None
+
+    return run
+
+
+def _all_of(kinds: list[KindIndexEntry]) -> KindIndexEntry:
+    """Return the kinds of all bindings, None where one of them leaves it open."""
+    found: frozenset[str] = frozenset()
+    for one in kinds:
+        if one is None:
+            return None
+        found |= one
+    return found

@@ -1,0 +1,177 @@
+"""Expressions of Kubernetes' admission policies: compiled, with the values that they see.
+
+Source of the rules: upstream pkg/admissionpolicy over k8s.io/apiserver
+pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
+from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
+from kyvsim.cel.types import BOOL, DYN, CelType
+from kyvsim.kube.discovery import KindTable, plural
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.source import Path
+from kyvsim.rules.cel_request import namespace_object, request_value
+from kyvsim.rules.protocol import Evaluation
+
+_NOBODY = "system:kyverno:background-scan"
+_OBJECT, _VARIABLES, _NAMESPACE = 0, 4, 2
+
+
+class ExpressionProblem(NamedTuple):
+    """An expression that cannot be compiled."""
+
+    path: Path
+    message: str
+
+
+class EvaluationError(Exception):
+    """An expression that cannot be evaluated."""
+
+
+class Compiler:
+    """Compiles the expressions of one policy, and keeps what is wrong with them."""
+
+    def __init__(self, *, params: bool) -> None:
+        self.env = kubernetes_environment(params=params, mutates=True)
+        self.problems: list[ExpressionProblem] = []
+
+    def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
+        """Return a program, or None with a problem noted."""
+        try:
+            return compile_expression(text, self.env, wanted)
+        except CompileError as error:
+            self.problems.append(ExpressionProblem(path, error.listing or str(error)))
+            return None
+
+    def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
+        """Return the programs of variables by name; each may use those above it."""
+        found: dict[str, Program] = {}
+        types: dict[str, CelType] = {}
+        for index, entry in enumerate(entries):
+            program = self.compile(entry["expression"], (*path, index, "expression"))
+            types[entry["name"]] = declared_type(program.type) if program else DYN
+            self.env = self.env.with_fields(VARIABLES, dict(types))
+            if program:
+                found[entry["name"]] = program
+        return found
+
+    def conditions(self, entries: Iterable[Json], path: Path) -> tuple[Program, ...]:
+        """Return the programs of conditions."""
+        programs = [
+            self.compile(entry["expression"], (*path, index, "expression"), BOOL)
+            for index, entry in enumerate(entries)
+        ]
+        return tuple(program for program in programs if program)
+
+
+class _Variables(dict[str, Any]):
+    """The variables of a policy, each evaluated when it is first asked for."""
+
+    def __init__(self, programs: Mapping[str, Program], values: Sequence[Any]) -> None:
+        super().__init__()
+        self._programs = programs
+        self._values = values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._programs
+
+    def __missing__(self, name: str) -> Any:
+        try:
+            found = self._programs[name].evaluate(self._values)
+        except (CelError, BudgetError) as error:
+            shown = quote(name)
+            raise CelError(f"composited variable {shown} fails to evaluate: {error}") from None
+        self[name] = found
+        return found
+
+
+class Asked(NamedTuple):
+    """What a request is about, besides its object."""
+
+    request: Json
+    """The value of `request`."""
+    namespace: Json
+    """The value of `namespaceObject`."""
+
+
+def values_of(
+    obj: Json, asked: Asked, variables: Mapping[str, Program], params: Sequence[Json]
+) -> list[Any]:
+    """Return the values of the environment's variables, in their order, for an object."""
+    values: list[Any] = [
+        obj,
+        None,
+        asked.namespace,
+        asked.request,
+        None,
+        *params,
+    ]
+    values[_VARIABLES] = _Variables(variables, values)
+    return values
+
+
+def for_conditions(values: Sequence[Any]) -> list[Any]:
+    """Return the values as conditions see them: of the namespace they know nothing."""
+    return [*values[:_NAMESPACE], None, *values[_NAMESPACE + 1 :]]
+
+
+def asked_by(evaluation: Evaluation, kinds: KindTable) -> Asked:
+    """Return what expressions see of a request: each creates, and nobody is Kyverno's scanner."""
+    return Asked(_request(evaluation, kinds), _namespace(evaluation))
+
+
+def _request(evaluation: Evaluation, kinds: KindTable) -> dict[str, Json]:
+    request = evaluation.request
+    key = object_key(request.subject)
+    group, version = split_api_version(key.api_version)
+    resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
+    user = request.user or UserInfo()
+    return {
+        **request_value(request),
+        "operation": Operation.CREATE.value,
+        "resource": resource,
+        "requestResource": resource,
+        "userInfo": {
+            "username": user.username or _NOBODY,
+            "uid": user.uid or _NOBODY,
+            "groups": list(user.groups) or [_NOBODY],
+            **({"extra": dict(user.extra)} if user.extra else {}),
+        },
+    }
+
+
+def _namespace(evaluation: Evaluation) -> Json:
+    outside = evaluation.scope.outside
+    found = namespace_object(evaluation.request, outside)
+    if found is None:
+        return None
+    labels = outside.labels_of(found["metadata"]["name"])
+    return {**found, "metadata": {**found["metadata"], "labels": labels}} if labels else found
+
+
+def evaluate(program: Program, values: Sequence[Any]) -> Any:
+    """Return the value of a program; raises EvaluationError."""
+    try:
+        return program.evaluate(values)
+    except (CelError, BudgetError) as error:
+        raise EvaluationError(f"expression '{program.text}' resulted in error: {error}") from None
+
+
+def all_hold(conditions: Iterable[Program], values: Sequence[Any]) -> bool:
+    """Return whether every condition holds; raises EvaluationError unless one is false."""
+    faults: list[str] = []
+    for condition in conditions:
+        try:
+            if evaluate(condition, values) is not True:
+                return False
+        except EvaluationError as error:
+            faults.append(str(error))
+    if faults:
+        raise EvaluationError(", ".join(faults))
+    return True

@@ -1,0 +1,121 @@
+"""MutatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
+
+Nothing is known of types: maps merge, lists are replaced. What fails has no result there, and the
+object stays as it is; here it is told beside the results.
+
+Source of the rules: upstream pkg/admissionpolicy/mutate.go.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from kyvsim.cel import Program
+from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.types import list_of
+from kyvsim.kube.discovery import KindTable
+from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
+from kyvsim.kube.objects import Json
+from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.languages.native.expressions import (
+    Compiler,
+    EvaluationError,
+    all_hold,
+    asked_by,
+    evaluate,
+    for_conditions,
+    values_of,
+)
+from kyvsim.model.policy import Policy
+from kyvsim.patch.merge_types import DEDUCED, Type, resolve
+from kyvsim.patch.nodes import same
+from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped, unheard
+
+_SPEC = ("spec",)
+_UNMET = skipped("match conditions aren't met")
+_Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+
+
+class _Policy(NamedTuple):
+    """A policy as programs."""
+
+    variables: Mapping[str, Program]
+    conditions: tuple[Program, ...]
+    mutations: tuple[_Mutation, ...]
+    ignores_faults: bool
+    """Whether conditions that cannot be evaluated count as not met."""
+    kinds: KindTable
+    params: Sequence[Json]
+    """The value of `params`, where the policy has parameters."""
+
+
+def compile_body(
+    policy: Policy, compiler: Compiler, kinds: KindTable, params: Sequence[Json]
+) -> CompiledBody:
+    """Return what mutates an object; `params` holds the value of that name, or nothing."""
+    spec = policy.spec
+    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    mutations = [
+        mutation
+        for index, entry in enumerate(spec.get("mutations") or ())
+        if (mutation := _mutation(compiler, entry, index)) is not None
+    ]
+    ignores = spec.get("failurePolicy") == "Ignore"
+    compiled = _Policy(
+        variables=variables,
+        conditions=conditions,
+        mutations=tuple(mutations),
+        ignores_faults=ignores,
+        kinds=kinds,
+        params=params,
+    )
+    return lambda evaluation: _run(compiled, evaluation)
+
+
+def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
+    place = (*_SPEC, "mutations", index)
+    field, wanted, mutate = (
+        ("jsonPatch", list_of(JSON_PATCH), _json_patch)
+        if entry["patchType"] == "JSONPatch"
+        else ("applyConfiguration", OBJECT, _merge)
+    )
+    written = entry.get(field)
+    if written is None:
+        return None
+    program = compiler.compile(written["expression"], (*place, field, "expression"), wanted)
+    return program and mutate(program)
+
+
+def _json_patch(program: Program) -> _Mutation:
+    return lambda values, obj: with_whole_numbers(patch_object(evaluate(program, values), obj))
+
+
+def _merge(program: Program) -> _Mutation:
+    return lambda values, obj: merge_object(
+        evaluate(program, values), obj, _no_types, replaces=False
+    )
+
+
+def _no_types(_api_version: str, _kind: str) -> Type:
+    return resolve(DEDUCED)
+
+
+def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
+    obj = {} if evaluation.object is None else evaluation.object
+    asked = asked_by(evaluation, policy.kinds)
+    values = values_of(obj, asked, policy.variables, policy.params)
+    try:
+        if not all_hold(policy.conditions, for_conditions(values)):
+            return _UNMET
+    except EvaluationError as error:
+        return _UNMET if policy.ignores_faults else unheard((str(error),))
+    after = obj
+    try:
+        for mutation in policy.mutations:
+            after = mutation(values, after)
+            values = values_of(after, asked, policy.variables, policy.params)
+    except (EvaluationError, MutationError) as error:
+        return unheard((str(error),))
+    done = passed("mutation is successfully applied")
+    after = with_floats_where_exact(after)
+    return done if same(after, obj) else done._replace(object=after)
