@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kyvsim.cel import values
+from kyvsim.cel.costs import AFTER, BEFORE
 from kyvsim.cel.environment import Function, Overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run, spend
@@ -23,6 +24,47 @@ def compile_call(
     classes: Mapping[str, type],
 ) -> Run:
     """Return a function called with arguments."""
+    name = found[0].name
+    if name not in BEFORE and name not in AFTER:
+        return _called(found, arguments, classes)
+    before, after = BEFORE.get(name), AFTER.get(name)
+    call = _called(found, tuple(map(_from_given, range(len(arguments)))), classes)
+
+    def run(frame: list[Any]) -> Any:
+        given = [one(frame) for one in arguments]
+        if before is not None:
+            spend(frame, before(given))
+        value = call(given)
+        if after is not None:
+            spend(frame, after(given, value))
+        return value
+
+    return run
+
+
+def weighed(name: str, operand: Run, constant: Any) -> Run:
+    """Return the operand of a call with a constant, which pays for the call."""
+    before = BEFORE.get(name)
+    if before is None:
+        return operand
+
+    def run(frame: list[Any]) -> Any:
+        value = operand(frame)
+        spend(frame, before((value, constant)))
+        return value
+
+    return run
+
+
+def _from_given(place: int) -> Run:
+    return lambda given: given[place]
+
+
+def _called(
+    found: tuple[Function, tuple[Overload, ...]],
+    arguments: tuple[Run, ...],
+    classes: Mapping[str, type],
+) -> Run:
     function, fitting = found
     run = fitting[0].run
     if function.guarded:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from kyvsim.cel import access
 from kyvsim.cel.equality import NUMBERS, as_key, contains, equals
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.loops import Run
+from kyvsim.cel.loops import Run, spend
 from kyvsim.cel.text import show_value
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional
 
@@ -144,11 +144,24 @@ def in_constant(item: Run, among: list[Any]) -> Run:
     """Return `item in among` for a list that is known."""
     if not among or any(one.__class__ is not str for one in among):
         return lambda frame: contains(item(frame), among)
-    texts = frozenset(among)
+    texts, count = frozenset(among), len(among)
 
     def run(frame: list[Any]) -> bool:
         found = item(frame)
+        frame[0] -= count
         return found.__class__ is str and found in texts
+
+    return run
+
+
+def contained(item: Run, among: Run) -> Run:
+    """Return `item in among`, which costs a step for each element of a list."""
+
+    def run(frame: list[Any]) -> bool:
+        found, whole = item(frame), among(frame)
+        if isinstance(whole, list):
+            spend(frame, len(whole))
+        return contains(found, whole)
 
     return run
 

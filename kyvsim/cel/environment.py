@@ -75,6 +75,8 @@ class Environment(NamedTuple):
     """Whether the parts of a list or map literal have to be of one type."""
     structs: tuple[Callable[[str], StructType | None], ...] = ()
     """What finds the types that can be written, by their names."""
+    limit: int = CALL_LIMIT
+    """The steps that one expression may take."""
     folds: bool = True
     """Whether conversions of constants are done, and fail, before anything is evaluated."""
 

@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import access, equality, logic, loops
-from kyvsim.cel.calls import compile_call
+from kyvsim.cel.calls import compile_call, weighed
 from kyvsim.cel.check import TYPE_NAMES, Checked
 from kyvsim.cel.closures import (
     UNSET,
     constant_run,
+    contained,
     equal_to_constant,
     in_constant,
     indexed,
@@ -152,13 +153,14 @@ class _Lowering:
         optimize = found[1][0].optimize if len(found[1]) == 1 else None
         if optimize is not None and codes[-1].constant and len(codes) == 2:
             try:
-                return Code(optimize(codes[0].run, codes[-1].value))
+                operand = weighed(found[0].name, codes[0].run, codes[-1].value)
+                return Code(optimize(operand, codes[-1].value))
             except RegexError:
                 if self.env.folds:
                     raise
         run = compile_call(found, tuple(one.run for one in codes), self.env.classes)
         if self.env.folds and node.function in _CONVERSIONS and codes[0].constant:
-            return constant(run([0]))
+            return constant(run([self.env.limit]))
         return Code(run)
 
     def junction(self, node: Call) -> Code:
@@ -183,7 +185,7 @@ class _Lowering:
         if among.constant and isinstance(among.value, list):
             return Code(in_constant(item.run, among.value))
         first, second = item.run, among.run
-        return Code(lambda frame: equality.contains(first(frame), second(frame)))
+        return Code(contained(first, second))
 
     def index(self, node: Call) -> Code:
         operand, key = map(self.lower, node.arguments)

@@ -28,18 +28,21 @@ class Program(NamedTuple):
     reads: frozenset[str] = frozenset()
     """The variables of the environment that it looks at; of others no value is needed."""
 
-    def evaluate(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
+    limit: int = CALL_LIMIT
+    """The steps that it may take."""
+
+    def evaluate(self, values: Sequence[Any]) -> Any:
         """Return the value, in plain lists and maps, for the variables' values.
 
         They stand in the order of the environment.
 
         Raises CelError where the evaluation fails, and BudgetError where it takes too many steps.
         """
-        return plain(self.value(values, limit))
+        return plain(self.value(values))
 
-    def value(self, values: Sequence[Any], limit: int = CALL_LIMIT) -> Any:
+    def value(self, values: Sequence[Any]) -> Any:
         """Return the value as other expressions see it; raises as `evaluate` does."""
-        frame = [limit, *values, *[None] * (self.slots - 1 - len(values))]
+        frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
         try:
             found = self.run(frame)
         except CelError:
@@ -81,7 +84,7 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     except (CelError, RegexError) as error:
         message = f"program instantiation failed: {error}"
         raise CompileError(message, listing=str(error)) from None
-    return Program(text, found, lowered.code.run, lowered.slots, lowered.reads)
+    return Program(text, found, lowered.code.run, lowered.slots, lowered.reads, env.limit)
 
 
 def _refused(text: str, issues: Sequence[Issue]) -> CompileError:

@@ -16,6 +16,7 @@ from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
 from kyvsim.kube.go_text import quote
 
 _DEFAULT_PRECISION = 6
+_MAX_PRECISION_DIGITS = 5
 _INTS = frozenset({int, UInt})
 _PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
@@ -83,6 +84,8 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
                 f'{wrong}error while converting precision to integer: strconv.Atoi: parsing "": '
                 "invalid syntax"
             )
+        if len(shown) > _MAX_PRECISION_DIGITS:
+            raise CelError(f"{wrong}precision is longer than kyvsim makes texts")
         precision = int(shown)
     letter = text[at]
     if letter not in WANTED:

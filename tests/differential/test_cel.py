@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.context import request_context
+from kyvsim.engine import GivenObjects, World
 from kyvsim.kube.numbers import with_floats
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
@@ -37,4 +39,5 @@ def test_expression_has_the_recorded_value_or_error(row):
     rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, (), RuleFacts())
     body = RULE_TYPE.compile(RuleContext(None, rule, None))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
-    assert body(Evaluation(None, request, POD)).message == row["message"]
+    scope = request_context(request, World(GivenObjects(())).outside, {})
+    assert body(Evaluation(scope, request, POD)).message == row["message"]

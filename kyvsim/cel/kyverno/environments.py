@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Environment, Library, environment
+from kyvsim.cel.environment import CALL_LIMIT, Environment, Library, environment
 from kyvsim.cel.kubernetes import typed_fields
 from kyvsim.cel.kyverno import (
     CERTIFICATES,
@@ -39,6 +39,8 @@ from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"
 _EXCEPTION = "libs.Exception"
+_UNLIMITED = 10 * CALL_LIMIT
+"""The steps of an expression that upstream lets run as long as it likes."""
 _OF_REQUESTS = frozenset({"oldObject", "request", "namespaceObject", "variables"})
 
 
@@ -119,6 +121,7 @@ def kyverno_environment(
             *found.variables,
         ),
         fields=MappingProxyType(fields),
+        limit=CALL_LIMIT if own.stored else _UNLIMITED,
         checks_literals=own.stored,
         checks_mixtures=not own.mixes_types,
         folds=own.stored,

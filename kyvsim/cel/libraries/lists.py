@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from kyvsim.cel.arithmetic import add
+from kyvsim.cel.costs import check_size
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.equality import equals
 from kyvsim.cel.errors import CelError, no_such_overload
@@ -19,7 +20,7 @@ from kyvsim.cel.text import go_type
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, type_name
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
-_MAX_RANGE = 10_000_000
+_MAX_RANGE = 1_000_000
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})
 
 
@@ -71,6 +72,9 @@ def _distinct(values: Any) -> list[Any]:
             f"internal error: interface conversion: {shown} is not "
             f"traits.Lister: missing method {lacking}"
         )
+    if all(one.__class__ in {str, bool, int} for one in values):
+        return MadeList({(one.__class__, one): one for one in values}.values())
+    check_size(len(values) ** 2)
     made = MadeList()
     for one in values:
         if not any(equals(one, known) for known in made):

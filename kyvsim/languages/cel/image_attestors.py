@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/image/verification/variables/attestors.go.
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from kyvsim.cel import CelError, Program
+from kyvsim.cel import BudgetError, CelError, Program
 from kyvsim.cel.kyverno.image_verification import Attestor
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.kube.go_text import to_json
@@ -48,7 +48,7 @@ class Attestors(dict[str, Any]):
             start = f"failed to convert {part} in compiled attestor: {name}, error: failed to"
             try:
                 value = program.evaluate(self._values)
-            except CelError as error:
+            except (CelError, BudgetError) as error:
                 wrong = f"{start} evaluate compiled attestor: {name}, error: {error}"
                 raise CelError(wrong) from None
             try:

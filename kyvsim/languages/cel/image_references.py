@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go), pkg/cel/
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel import CompileError, compile_expression
+from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.kube.globs import GlobError, compile_glob
@@ -46,4 +46,11 @@ def compile_references(
 
 def _asked(text: str) -> _Test:
     program = compile_expression(text, image_reference_environment(), BOOL)
-    return lambda image: program.evaluate((image,))
+
+    def test(image: str) -> Any:
+        try:
+            return program.evaluate((image,))
+        except BudgetError as error:
+            raise CelError(str(error)) from None
+
+    return test

@@ -67,10 +67,10 @@ def test_loops_within_loops_run_out_of_steps(environment):
 
 def test_nothing_absorbs_the_end_of_the_steps(environment):
     text = "true || " + "lists.range(9).all(x, x >= 0)"
-    assert compile_expression(text, environment).evaluate([None] * 7, limit=1) is True
+    assert compile_expression(text, environment)._replace(limit=1).evaluate([None] * 7) is True
     text = "lists.range(9).all(x, x >= 0) || true"
     with pytest.raises(BudgetError):
-        compile_expression(text, environment).evaluate([None] * 7, limit=1)
+        compile_expression(text, environment)._replace(limit=1).evaluate([None] * 7)
 
 
 def test_a_program_keeps_nothing_of_an_evaluation(environment):
