@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
+from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
 _OWN_WORDS = re.compile(r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b")
 """How results of rules begin that kyvsim words itself, for Kyverno would have asked someone."""
 
-_USUAL_MODE = "Kubernetes"
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
@@ -44,14 +43,9 @@ def watch_policies(found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json]
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
         written = request.operation is not Operation.DELETE and not request.subresource
-        if written and response.ok and request.key.kind in CEL_KINDS:
-            spec = (response.object or {}).get("spec") or {}
-            native = (spec.get("autogen") or {}).get("validatingAdmissionPolicy") or {}
-            if native.get("enabled") is True:
-                found.append("a ValidatingAdmissionPolicy generated from a policy")
-            mode = (spec.get("evaluation") or {}).get("mode") or _USUAL_MODE
-            if mode != _USUAL_MODE:
-                found.append(f"a policy of mode {mode}, which no webhook asks")
+        if written and response.ok and response.object is not None:
+            what = f"{request.key.kind} `{object_key(response.object).name}`"
+            found.extend(f"{what}: {one} is not simulated" for one in not_done(response.object))
 
     return observe
 

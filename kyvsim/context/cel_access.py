@@ -9,6 +9,7 @@ cluster's.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.cel.kyverno.http import HttpAccess
 from kyvsim.cel.kyverno.image_data import ImageDataAccess
@@ -72,6 +73,15 @@ def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAcces
                 f'spec: {{images: [{{image: "{reference}"}}]}}'
             )
         return images.get(reference)
+
+    return ImageDataAccess(data_of)
+
+
+def registry_access() -> ImageDataAccess:
+    """Return the value of `image` in a cluster, where a registry would be asked."""
+
+    def data_of(reference: str) -> Any:
+        raise CelError(f"kyvsim asks no registry for the data of the image {reference}")
 
     return ImageDataAccess(data_of)
 

@@ -63,8 +63,9 @@ def open_cluster(
     server.plugins.append(pod_plugin(store, identities))
     server.validators += [lambda review: refuse_escalation(review, store), refuse_invalid]
     server.webhooks += [
-        admission,
+        # The API server asks mutating webhooks by name: those of policies in CEL come first.
         CelAdmission(parts, cache, admission),
+        admission,
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
     ]

@@ -18,7 +18,7 @@ from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_cel_policy
+from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.client import ADMIN
@@ -152,7 +152,7 @@ def _refusal(document: Document, message: str) -> Diagnostic:
 def _acts(key: ObjectKey, parts: Parts) -> bool:
     """Return whether a policy is ready, or of a kind that has no such state."""
     obj = parts.store.get(*key)
-    if obj is None or not (key[:2] in POLICY_KINDS or is_cel_policy(key)):
+    if obj is None or not (key[:2] in POLICY_KINDS or is_asked_policy(key)):
         return True
     status = obj.get("status") or {}
     return bool(status.get("conditions") or status.get("conditionStatus"))

@@ -6,6 +6,7 @@ Everything but their names is loaded when a policy of them is compiled.
 from typing import TYPE_CHECKING
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.facts import policy_facts, rule_facts
@@ -85,6 +86,12 @@ def derived_specs(policy: Policy) -> tuple[Variant, ...]:
     return variants_of(policy)
 
 
+def mutates_existing(policy: Policy) -> bool:
+    """Return whether a policy is to change objects that are there."""
+    evaluation = policy.spec.get("evaluation") or {}
+    return (evaluation.get("mutateExisting") or {}).get("enabled") is True
+
+
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
     """Return group, version and resource of all that a policy names."""
     from kyvsim.languages.cel.webhook_facts import (  # noqa: PLC0415 — slow, for policies in CEL only
@@ -94,13 +101,13 @@ def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
     return tuple(matched_resources(policy.spec))
 
 
-def webhook_facts_of(policy: Policy) -> "WebhookFacts":
+def webhook_facts_of(policy: Policy, kinds: KindTable = NO_KINDS) -> "WebhookFacts":
     """Return what the webhook needs to know through which a policy is asked."""
     from kyvsim.languages.cel.webhook_facts import (  # noqa: PLC0415 — slow, for policies in CEL only
         webhook_facts,
     )
 
-    return webhook_facts(policy, derived_specs(policy))
+    return webhook_facts(policy, derived_specs(policy), kinds)
 
 
 def is_cel_policy(policy: Policy) -> bool:
@@ -113,6 +120,7 @@ __all__ = [
     "derived_specs",
     "expression_problems",
     "is_cel_policy",
+    "mutates_existing",
     "resources_of",
     "webhook_facts_of",
 ]

@@ -32,11 +32,13 @@ def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
 
     Later changes of what it generates are spoken of once, under `evaluation`.
     """
+    sees = spec.get("skipBackgroundRequests") is False
     if spec.get("generate").__class__ is not list:
-        return RuleFacts()
+        return RuleFacts(sees_background=sees)
     said = {name: _switch(spec, name) for name in _UPKEEP}
     said[_OF_POLICY] = spec.get(_OF_POLICY)
-    return RuleFacts(upkeep={name: value for name, value in said.items() if value is not None})
+    upkeep = {name: value for name, value in said.items() if value is not None}
+    return RuleFacts(upkeep=upkeep, sees_background=sees)
 
 
 def _switch(spec: Mapping[str, Json], name: str) -> Json:

@@ -17,6 +17,7 @@ from kyvsim.context.cel_access import (
     global_access,
     http_access,
     image_access,
+    registry_access,
     resource_access,
 )
 from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
@@ -141,15 +142,20 @@ def namespace_object(evaluation: Evaluation, name: str) -> Json:
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 
+def _images(evaluation: Evaluation) -> Any:
+    outside = evaluation.scope.outside
+    if outside.account is not None:
+        return registry_access()
+    return image_access(outside.images, _hints(evaluation))
+
+
 _SOURCES: Mapping[str, _Source] = MappingProxyType(
     {
         "object": _object,
         "oldObject": _old_object,
         "namespaceObject": _namespace_object,
         "exceptions": _allowed,
-        "image": lambda evaluation: image_access(
-            evaluation.scope.outside.images, _hints(evaluation)
-        ),
+        "image": _images,
     }
 )
 

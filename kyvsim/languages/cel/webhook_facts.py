@@ -12,9 +12,11 @@ from typing import NamedTuple
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.kube.discovery import kind_of_plural
+from kyvsim.kube.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant, is_about_pods
+from kyvsim.languages.constraints import compile_constraints
+from kyvsim.match import Predicate
 from kyvsim.model.policy import Policy
 
 _NAMES = ("apiGroups", "apiVersions", "resources")
@@ -39,9 +41,13 @@ class WebhookFacts(NamedTuple):
     exact: bool
     """Whether other versions of a resource do not count."""
     timeout: int | None
+    takes: Predicate
+    """Whether its rules take a request."""
 
 
-def webhook_facts(policy: Policy, variants: Iterable[Variant]) -> WebhookFacts:
+def webhook_facts(
+    policy: Policy, variants: Iterable[Variant], kinds: KindTable = NO_KINDS
+) -> WebhookFacts:
     """Return what a webhook needs to know of a policy."""
     spec = policy.spec
     constraints = spec.get("matchConstraints") or {}
@@ -60,6 +66,7 @@ def webhook_facts(policy: Policy, variants: Iterable[Variant]) -> WebhookFacts:
         alone,
         exact,
         timeout,
+        compile_constraints({"resourceRules": rules}, "", kinds).matches,
     )
 
 

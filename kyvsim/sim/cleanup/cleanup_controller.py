@@ -1,30 +1,35 @@
 """The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
 
-Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2.
+Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
+DeletingPolicies pkg/controllers/deleting/controller.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.compile import CompiledPolicy, Step
 from kyvsim.engine import World, creation_of, open_request, run_step
 from kyvsim.kube.cron import next_times
+from kyvsim.kube.discovery import KindTable, is_namespaced, plural
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.obstacle import Obstacle
+from kyvsim.languages.cel import resources_of
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.result import Phase, RuleResult, RuleStatus
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import cleaned_up
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, is_asked_policy, is_cel_policy
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
-from kyvsim.sim.server import ApiError, Change, Purpose
+from kyvsim.sim.server import Change, Purpose
 from kyvsim.sim.server.authorizer import denial
 
 _ACTOR = "cleanup"
 _KINDS = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
+_ANY = "*"
 _SHORTEST_DELAY = 1.0
 _NOT_FOUND = 404
 
@@ -44,7 +49,7 @@ class _CleanupController:
     def observe(self, change: Change) -> None:
         """Plan the next time of a policy that is new or changed."""
         key = object_key(change.subject)
-        if key.kind not in _KINDS or change.new is None:
+        if change.new is None or not _is_scheduled(key):
             return
         if change.old is None or change.old.get("spec") != change.new.get("spec"):
             self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._plan(key))
@@ -81,22 +86,29 @@ class _CleanupController:
                     yield obj
 
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
-        selectors = tuple(_selectors(policy))
-        for api_version, kind in self._parts.store.kinds():
+        selects = _selecting(policy)
+        store = self._parts.store
+        for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            if not any(_selects(one, api_version, kind) for one in selectors):
+            if not selects(api_version, kind, store.defined):
+                continue
+            if (
+                policy.kind in CEL_KINDS
+                and policy.namespace
+                and not is_namespaced(split_api_version(api_version)[0], kind, store.defined)
+            ):
                 continue
             refused = denial(CLEANUP, "list", place, self._parts.store)
             if refused is None:
                 yield place
             else:
-                self._tell(policy, place, refused)
+                self._tell(policy, "list", place, Obstacle(refused.why, refused.message, place))
 
-    def _tell(self, policy: Policy, place: ObjectKey, refused: ApiError) -> None:
-        """Note that what a policy asks for may not be looked at; upstream only logs it."""
+    def _tell(self, policy: Policy, action: str, place: ObjectKey, obstacle: Obstacle) -> None:
+        """Note that what a policy asks for cannot be looked at; upstream only logs it."""
         timeline = self._parts.timeline
-        event = timeline.record(_ACTOR, "list", place, outcome="failed")
-        why = (Obstacle(refused.why, refused.message, place),)
+        event = timeline.record(_ACTOR, action, place, outcome="failed")
+        why = (obstacle._replace(object=place),)
         timeline.amend(event, policies=(policy.key,), obstacles=why)
 
     def _is_filtered(self, obj: Json) -> bool:
@@ -110,6 +122,11 @@ class _CleanupController:
         if given is None:
             return False
         response = run_step(Step(compiled, compiled.rules), Phase.DELETE, given, world)
+        for listener in self._kyverno.reports.listeners:
+            listener((response,))
+        for one in response.results:
+            if one.status is RuleStatus.ERROR:
+                self._tell(compiled.policy, "evaluate", object_key(obj), _unevaluated(one))
         return any(one.status is RuleStatus.PASS for one in response.results)
 
     def _delete(self, policy: Policy, obj: Json) -> None:
@@ -122,6 +139,15 @@ class _CleanupController:
             self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
 
 
+def _unevaluated(result: RuleResult) -> Obstacle:
+    return Obstacle(Reason.NO_VALUE, result.message)
+
+
+def _is_scheduled(key: ObjectKey) -> bool:
+    older = key.kind in _KINDS and key.api_version.startswith("kyverno.io/")
+    return older or (is_cel_policy(key) and not is_asked_policy(key))
+
+
 def _due(obj: Json) -> datetime | None:
     """Return when a policy is due next: after its last execution, or else its creation."""
     last = text_field(obj.get("status"), "lastExecutionTime")
@@ -131,6 +157,26 @@ def _due(obj: Json) -> datetime | None:
         return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
     except ValueError:
         return None
+
+
+def _selecting(policy: Policy) -> Callable[[str, str, KindTable], bool]:
+    """Return what says whether a policy looks at a kind."""
+    if policy.kind in CEL_KINDS:
+        named = resources_of(policy)
+        return lambda api_version, kind, kinds: _names(named, api_version, kind, kinds)
+    selectors = tuple(_selectors(policy))
+    return lambda api_version, kind, _: any(_selects(one, api_version, kind) for one in selectors)
+
+
+def _names(
+    named: Iterable[tuple[str, str, str]], api_version: str, kind: str, kinds: KindTable
+) -> bool:
+    group, version = split_api_version(api_version)
+    resource = plural(group, kind, kinds)
+    return any(
+        one[0] in {group, _ANY} and one[1] in {version, _ANY} and one[2] in {resource, _ANY, "*/*"}
+        for one in named
+    )
 
 
 def _selectors(policy: Policy) -> Iterator[KindSelector]:

@@ -7,6 +7,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 
 _ADMISSION = "admissionregistration.k8s.io"
@@ -35,6 +36,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         counts = what in _KINDS or (group == _OTHERS and what[1] not in _HEEDED)
         if counts and event.action == "create" and event.outcome == "done":
             found.setdefault(what, {}).setdefault(event.object, event.number)
+    yield from _in_part(facts)
     for (group, kind), events in found.items():
         part = _KINDS.get((group, kind), "what it says")
         yield Hazard(
@@ -45,3 +47,22 @@ def find(facts: Facts) -> Iterator[Hazard]:
             objects=tuple(events),
             events=tuple(events.values()),
         )
+
+
+def _in_part(facts: Facts) -> Iterator[Hazard]:
+    """Yield policies in CEL of which something counts for nothing here."""
+    told: set[tuple[ObjectKey, str]] = set()
+    for event in facts.events:
+        if event.outcome != "done" or event.after is None:
+            continue
+        for what in not_done(event.after):
+            if (event.object, what) not in told:
+                told.add((event.object, what))
+                yield Hazard(
+                    "KH016",
+                    HazardLevel.WARNING,
+                    f"of the {event.object.kind} {what} is not simulated: it would count in a "
+                    "cluster, and nothing here tells how",
+                    objects=(event.object,),
+                    events=(event.number,),
+                )

@@ -165,7 +165,7 @@ class AdmissionController:
         for step in self._cache.index.steps(stage, kind):
             if not step.policy.policy.facts.admission:
                 continue
-            rules = tuple(filter(keep, step.rules))
+            rules = tuple(one for one in step.rules if keep(one) and _hears(one, request))
             policy = step.policy.policy
             if rules and is_asked(policy, texts_of(policy), request, self._world.outside):
                 yield step._replace(rules=rules)
@@ -221,6 +221,13 @@ def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:
 
 def _failed(response: PolicyResponse) -> bool:
     return any(one.status in _FAILED for one in response.results)
+
+
+def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
+    """Return whether a webhook is registered for an operation on behalf of a rule."""
+    match = (entry for entry in rule.rule.facts.match if entry.kinds)
+    named = [entry.resources.get("operations") or () for entry in match]
+    return not named or not all(named) or any(request.operation in some for some in named)
 
 
 def _mutates_trigger(rule: CompiledRule) -> bool:

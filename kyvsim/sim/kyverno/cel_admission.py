@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.compile import Step
 from kyvsim.engine import World, open_request, run_step
+from kyvsim.engine.rule import RuleInput
+from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -16,7 +19,7 @@ from kyvsim.sim.kyverno.admission import Admission, AdmissionController
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
-from kyvsim.sim.kyverno.users import ADMISSION
+from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Review, Verdict
 from kyvsim.sim.server.request import ALLOWED
@@ -36,13 +39,15 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
     {
         "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
         "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
+        "MutatingPolicy": Hook("mpol.validate.kyverno.svc", "/mpol", mutates=True),
+        "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
 )
 _SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
 class CelAdmission:
-    """The webhooks of ValidatingPolicies and NamespacedValidatingPolicies."""
+    """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
 
     def __init__(self, parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
         self._cache = cache
@@ -50,9 +55,39 @@ class CelAdmission:
         self._world = World(parts.store, account=ADMISSION)
 
     def mutate(self, review: Review) -> Verdict:
-        """Return that an object is left alone."""
-        del review
-        return ALLOWED
+        """Return the object as the policies leave it, or the denial where one cannot be done."""
+        request = self._admission.seen(review)
+        if request is None:
+            return ALLOWED
+        given = request
+        told: list[PolicyResponse] = []
+        problems: dict[str, list[str]] = {}
+        try:
+            for step in self._steps(Stage.CEL_MUTATE, request):
+                policy = step.policy.policy
+                if _is_own(request) and not policy.rules[0].facts.sees_background:
+                    continue
+                response = self._response(step, Stage.CEL_MUTATE, request)
+                if response is None or not response.results:
+                    continue
+                told.append(response)
+                errors = _errors(response)
+                if errors and policy.facts.fails_closed:
+                    name = webhook_of(policy, self._cache.webhook_facts(policy))
+                    problems.setdefault(name, []).extend(errors)
+                elif not errors:
+                    request = request._replace(object=response.object)
+        except ConditionError as error:
+            return self._admission.unasked(request, error)
+        if not told:
+            return ALLOWED
+        blocked = bool(problems)
+        self._admission.tell(
+            Admission(review, request, tuple(told), mutating=True, blocked=blocked)
+        )
+        for name, errors in problems.items():
+            return Verdict(denied=denial(name, _unmutated(given, errors)))
+        return Verdict(request.object if request.object is not given.object else None)
 
     def validate(self, review: Review) -> Verdict:
         """Return whether the policies let a request pass, and what they warn of."""
@@ -92,19 +127,37 @@ class CelAdmission:
         return Verdict(warnings=tuple(warnings))
 
     def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
-        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for step in self._cache.index.steps(Stage.CEL_VALIDATE, kind):
-            policy = step.policy.policy
-            if not policy.facts.admission or not self._is_asked(policy, request):
-                continue
-            given = open_request(request, self._world, policy.name)
-            if given is not None:
-                yield run_step(step, Stage.CEL_VALIDATE.phase, given, self._world)
+        for step in self._steps(Stage.CEL_VALIDATE, request):
+            response = self._response(step, Stage.CEL_VALIDATE, request)
+            if response is not None:
+                yield response
 
-    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
-        """Return whether the API server asks the webhook of a policy; raise `ConditionError`."""
-        texts = [text for _, text in self._cache.webhook_facts(policy).conditions]
-        return not texts or is_asked(policy, texts, request, self._world.outside)
+    def _steps(self, stage: Stage, request: AdmissionRequest) -> Iterator[Step]:
+        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+        for step in self._cache.index.steps(stage, kind):
+            if step.policy.policy.facts.admission:
+                yield step
+
+    def _response(
+        self, step: Step, stage: Stage, request: AdmissionRequest
+    ) -> PolicyResponse | None:
+        """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
+        policy = step.policy.policy
+        given = open_request(request, self._world, policy.name)
+        if given is None or not self._is_asked(policy, given):
+            return None
+        return run_step(step, stage.phase, given, self._world)
+
+    def _is_asked(self, policy: Policy, given: RuleInput) -> bool:
+        """Return whether the API server asks the webhook of a policy; raise `ConditionError`.
+
+        Its rules come first: of other requests no condition is asked.
+        """
+        facts = self._cache.webhook_facts(policy)
+        if not facts.takes(given.facts):
+            return False
+        texts = [text for _, text in facts.conditions]
+        return not texts or is_asked(policy, texts, given.request, self._world.outside)
 
 
 def denies(policy: Policy) -> bool:
@@ -125,6 +178,24 @@ def own_webhook_name(policy: Policy, base: str) -> str:
     closed = "fail" if policy.facts.fails_closed else "ignore"
     place = "-".join(filter(None, (policy.namespace, policy.name)))
     return f"{base}-{closed}-finegrained-{place}"
+
+
+def _is_own(request: AdmissionRequest) -> bool:
+    return request.user is not None and request.user.username == BACKGROUND.username
+
+
+def _errors(response: PolicyResponse) -> list[str]:
+    return [
+        f"Policy {response.policy.name}: {one.message}"
+        for one in response.results
+        if one.status is RuleStatus.ERROR
+    ]
+
+
+def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
+    key = object_key(request.subject)
+    told = " ".join(errors)
+    return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{told}]"
 
 
 def _told(response: PolicyResponse) -> list[str]:

@@ -5,11 +5,14 @@ Source of the texts: upstream pkg/event/events.go.
 
 from collections.abc import Iterable, Iterator
 
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import PolicyResponse, RuleResult
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult
 from kyvsim.sim.kyverno.events import Action, Event, Reason, Source, policy_reference, reference
 from kyvsim.sim.parts import Parts
+
+_CHECKING = frozenset({"validate", "verifyImages"})
 
 
 def violation_of_policy(
@@ -38,8 +41,8 @@ def violation_of_object(source: Source, response: PolicyResponse, result: RuleRe
 
 def applied(parts: Parts, source: Source, response: PolicyResponse) -> Event:
     """Return the event on a policy that an object passed, or that changed it."""
-    rules = response.policy.rules
-    checks = any(one.data.get("validate") or one.data.get("verifyImages") for one in rules)
+    sections = {one.facts.section for one in response.policy.rules} - {""}
+    checks = bool(sections & _CHECKING) if sections else response.phase is not Phase.MUTATE
     named = _named(response.object)
     return Event(
         policy_reference(response.policy, parts),
@@ -59,7 +62,9 @@ def excepted(
     skipped = _slashed(response.object)
     note = f"resource {skipped} was skipped from policy rule {policy.key}/{rule}"
     for exception in result.exceptions:
-        regarding = _exception_reference(exception, parts)
+        group = split_api_version(policy.facts.api_version)[0]
+        version = "v2" if group == "kyverno.io" else "v1beta1"
+        regarding = _exception_reference(exception, f"{group}/{version}", parts)
         yield Event(regarding, Reason.SKIPPED, source, Action.PASSED, note, related)
     names = ", ".join(result.exceptions)
     note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
@@ -104,9 +109,11 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
     """Return the event on a cleanup policy of an object deleted, or of why it was not."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
-    note = f"successfully cleaned up the target resource {named}"
+    older = policy.kind in {"CleanupPolicy", "ClusterCleanupPolicy"}
+    note = f"successfully {'cleaned up' if older else 'deleted'} the target resource {named}"
     if problem:
-        note = f"failed to clean up the target resource {named}: {problem}"
+        verb = "clean up" if older else "delete"
+        note = f"failed to {verb} the target resource {named}: {problem}"
     return Event(
         policy_reference(policy, parts),
         Reason.ERROR if problem else Reason.APPLIED,
@@ -117,10 +124,10 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
     )
 
 
-def _exception_reference(key: str, parts: Parts) -> dict[str, str]:
+def _exception_reference(key: str, api_version: str, parts: Parts) -> dict[str, str]:
     namespace, _, name = key.rpartition("/")
     meta = {"name": name, "namespace": namespace}
-    named = {"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": meta}
+    named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
     return dict(reference(parts.store.get(*object_key(named)) or named))
 
 

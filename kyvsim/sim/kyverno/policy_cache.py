@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
 POLICY_KINDS = (("kyverno.io/v1", "ClusterPolicy"), ("kyverno.io/v1", "Policy"))
-CEL_KINDS = frozenset({"ValidatingPolicy", "NamespacedValidatingPolicy"})
+CEL_KINDS = frozenset(
+    {
+        "ValidatingPolicy",
+        "NamespacedValidatingPolicy",
+        "MutatingPolicy",
+        "NamespacedMutatingPolicy",
+        "DeletingPolicy",
+        "NamespacedDeletingPolicy",
+    }
+)
 """The kinds of `policies.kyverno.io` that are simulated."""
 _CEL_GROUP = "policies.kyverno.io"
 _EXCEPTION = ("kyverno.io/v2", "PolicyException")
@@ -118,7 +127,7 @@ class PolicyCache:
         """Return what the webhook of a policy in CEL needs to know of it."""
         place = place_of(policy.kind, policy.key)
         if place not in self._webhook_facts:
-            self._webhook_facts[place] = webhook_facts_of(policy)
+            self._webhook_facts[place] = webhook_facts_of(policy, self._parts.store.defined)
         return self._webhook_facts[place]
 
     @property
@@ -133,6 +142,11 @@ def policy_key(obj: Json) -> str:
     """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
     key = object_key(obj)
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def is_asked_policy(key: ObjectKey) -> bool:
+    """Return whether an object is such a policy that webhooks ask, and not a clock."""
+    return is_cel_policy(key) and not key.kind.endswith("DeletingPolicy")
 
 
 def is_cel_policy(key: ObjectKey) -> bool:

@@ -13,7 +13,7 @@ from kyvsim.sim.kyverno.cel_status import cel_status
 from kyvsim.sim.kyverno.policy_cache import (
     POLICY_KINDS,
     PolicyCache,
-    is_cel_policy,
+    is_asked_policy,
     place_of,
     policy_key,
 )
@@ -52,7 +52,7 @@ class PolicyStatusController:
         scheduler = self._parts.scheduler
         if key.kind == "PolicyException":
             scheduler.after(NOTICE, _ACTOR, self._cache.forget_compiled)
-        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_cel_policy(key):
+        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_asked_policy(key):
             if change.new is None:
                 scheduler.after(NOTICE, _ACTOR, lambda: self._drop(change.old))
             elif change.old is None or _spec(change.old) != _spec(change.new):
@@ -70,7 +70,7 @@ class PolicyStatusController:
         before = self._cache.get(_place(obj))
         if policy is not None and compiled is not None:
             self._cache.put(policy)
-        if policy is not None and is_cel_policy(key):
+        if policy is not None and is_asked_policy(key):
             self._tell(obj, cel_status(policy, self._parts.store, now, obj.get("status")))
         else:
             sound = policy if compiled is not None else None

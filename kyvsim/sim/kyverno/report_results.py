@@ -12,7 +12,12 @@ from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 
 _STATUSES = tuple(status.value for status in RuleStatus)
-_SOURCES = MappingProxyType({"ValidatingPolicy": "KyvernoValidatingPolicy"})
+_SOURCES = MappingProxyType(
+    {
+        "MutatingPolicy": "KyvernoMutatingPolicy",
+        "ValidatingPolicy": "KyvernoValidatingPolicy",
+    }
+)
 _EXCLUDED = "reports.kyverno.io/disabled"
 
 

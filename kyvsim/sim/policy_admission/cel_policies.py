@@ -6,11 +6,17 @@ Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
 from collections.abc import Iterator
 
 from kyvsim.compile import CompileOptions
+from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
-from kyvsim.languages.cel import expression_problems, resources_of
+from kyvsim.languages.cel import expression_problems, mutates_existing, resources_of
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+from kyvsim.sim.time.clock import START
 
+_IDLE = (
+    "spec.evaluation: Forbidden: "
+    "disabling both admission and mutateExisting evaluation modes is not allowed"
+)
 _UNMATCHED = (
     "spec.matchConstraints: Required value: "
     "a matchConstraints with at least one resource rule is required"
@@ -24,6 +30,18 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
         yield f"{_field(problem.path)}: {text}"
     if not resources_of(policy):
         yield _UNMATCHED
+    if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
+        yield from () if mutates_existing(policy) else (_IDLE,)
+    if policy.facts.schedule is not None:
+        yield from _schedule_problems(policy.facts.schedule)
+
+
+def _schedule_problems(schedule: str) -> Iterator[str]:
+    try:
+        next(iter(next_times(schedule, START, 1)), None)
+    except ValueError as error:
+        why = "schedule spec in the deletingPolicy is not in proper cron format"
+        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}: {error}"
 
 
 def _field(path: Path) -> str:

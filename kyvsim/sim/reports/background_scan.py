@@ -39,7 +39,9 @@ from kyvsim.sim.server import Change
 
 _ACTOR = "scan"
 _STAGES = tuple(
-    one for one in STAGES if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE}
+    one
+    for one in STAGES
+    if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
 )
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 _UNSCANNED_GROUPS = frozenset(
@@ -148,7 +150,20 @@ class _Scanner:
         if not concerns(policy, request, world.outside):
             return None
         given = open_request(request, world, policy.name)
-        return run_step(step, phase, given, world) if given else None
+        return _unapplied(run_step(step, phase, given, world)) if given else None
+
+
+def _unapplied(response: PolicyResponse) -> PolicyResponse:
+    """Return what a scan says: a mutation that would change the object has not been done."""
+    if not response.changed:
+        return response
+    results = tuple(
+        one._replace(status=RuleStatus.FAIL, message="mutation is not applied")
+        if one.status is RuleStatus.PASS and not one.exceptions
+        else one
+        for one in response.results
+    )
+    return response._replace(results=results)
 
 
 def _differs(change: Change) -> bool:

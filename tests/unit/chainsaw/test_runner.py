@@ -228,8 +228,8 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
         ("- proxy: {apiVersion: v1, kind: Pod}", "this operation is not simulated"),
         ("- script: {content: curl http://x}", "`curl`"),
         (
-            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy}}",
-            "MutatingPolicy",
+            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: GeneratingPolicy}}",
+            "GeneratingPolicy",
         ),
         (
             f"- delete: {{ref: {{apiVersion: {VAP[0]}, kind: {VAP[1]}, name: a}}}}",

@@ -173,3 +173,118 @@ def test_policies_of_both_groups_may_share_a_name(put, admin, validating, cluste
     assert not admin.create(pod()).ok
     admin.delete(ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "team"))
     assert not admin.create(pod()).ok
+
+
+def test_a_deletion_is_none_of_a_policy_on_creation(put, admin, validating, pod):
+    """Conditions that its webhook asks are asked of the requests in its rules only."""
+    condition = {"name": "c", "expression": "object.metadata.name != ''"}
+    put(pod(), validating("team", {"expression": "true"}, matchConditions=[condition]))
+    assert admin.delete(ObjectKey("v1", "Pod", "default", "p")).ok
+
+
+@pytest.fixture
+def mutating(obj):
+    """Return what makes a MutatingPolicy that sets a label, or does what an expression says."""
+
+    def make(name, expression="", **spec):
+        label = f"Object{{metadata: Object.metadata{{labels: {{'{name}': 'yes'}}}}}}"
+        configuration = {"expression": expression or label}
+        mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": configuration}
+        spec = {"matchConstraints": {"resourceRules": [PODS]}, "mutations": [mutation], **spec}
+        return obj("MutatingPolicy", name, api_version=f"{GROUP}/v1beta1", spec=spec)
+
+    return make
+
+
+def labels_of(response):
+    return response.object["metadata"].get("labels")
+
+
+def test_mutations_come_one_after_the_other_and_before_those_of_rules(
+    put, admin, mutating, cluster_policy, pod
+):
+    seen = {"metadata": {"annotations": {"seen": "{{ request.object.metadata.labels.a }}"}}}
+    put(
+        mutating("a"), mutating("b"), cluster_policy("r", {"mutate": {"patchStrategicMerge": seen}})
+    )
+    made = admin.create(pod()).object["metadata"]
+    assert made["labels"] == {"a": "yes", "b": "yes"}
+    assert made["annotations"] == {"seen": "yes"}
+
+
+def test_a_mutation_that_cannot_be_done_denies_unless_failures_are_ignored(
+    put, admin, mutating, pod
+):
+    broken = "Object{metadata: Object.metadata{labels: {'x': object.metadata.nope}}}"
+    put(mutating("a"), mutating("broken", broken, failurePolicy="Ignore"))
+    assert labels_of(admin.create(pod())) == {"a": "yes"}
+    put(mutating("closed", broken))
+    said = admin.create(pod("q")).error.message
+    assert said.startswith(
+        'admission webhook "mpol.validate.kyverno.svc-fail" denied the request: '
+        "Resource: default/q, Kind: Pod, Errors: [Policy closed: "
+    )
+
+
+def test_scans_tell_of_mutations_that_were_not_done(put, cluster, mutating, pod):
+    put(pod(), mutating("a"))
+    cluster.parts.scheduler.advance(120)
+    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    (result,) = report["results"]
+    assert (result["result"], result["message"]) == ("fail", "mutation is not applied")
+
+
+def test_a_mutating_policy_without_any_mode_is_refused(admin, mutating):
+    response = admin.create(mutating("a", evaluation={"admission": {"enabled": False}}))
+    assert "disabling both admission and mutateExisting" in response.error.message
+
+
+@pytest.fixture
+def deleting(obj):
+    def make(name, namespace="", schedule="*/1 * * * *", **spec):
+        kind = "NamespacedDeletingPolicy" if namespace else "DeletingPolicy"
+        rule = {**PODS, "operations": ["*"]}
+        condition = {"name": "c", "expression": "object.metadata.name == 'old'"}
+        constraints = {"resourceRules": [rule]}
+        spec = {
+            "matchConstraints": constraints,
+            "conditions": [condition],
+            "schedule": schedule,
+            **spec,
+        }
+        return obj(kind, name, namespace, api_version=f"{GROUP}/v1beta1", spec=spec)
+
+    return make
+
+
+def names_of(cluster):
+    return [one["metadata"]["name"] for one in cluster.parts.store.list("v1", "Pod", "")]
+
+
+def test_a_deleting_policy_acts_by_its_schedule(put, cluster, deleting, pod):
+    put(pod("old"), pod("new"), deleting("clean"))
+    assert names_of(cluster) == ["new", "old"]
+    cluster.parts.scheduler.advance(70)
+    assert names_of(cluster) == ["new"]
+
+
+def test_a_namespaced_one_looks_at_its_namespace_only(put, cluster, deleting, obj, pod):
+    put(obj("Namespace", "shop"), pod("old"), deleting("clean", "shop"))
+    cluster.parts.scheduler.advance(70)
+    assert names_of(cluster) == ["old"]
+
+
+def test_what_it_cannot_evaluate_is_told(put, cluster, deleting, pod):
+    broken = [{"name": "c", "expression": "object.metadata.nope == 'a'"}]
+    put(pod("old"), deleting("clean", conditions=broken))
+    cluster.parts.scheduler.advance(70)
+    told = [one for one in cluster.parts.timeline.events if one.action == "evaluate"]
+    assert [(one.object.name, one.outcome, one.policies) for one in told] == [
+        ("old", "failed", ("clean",))
+    ]
+    assert names_of(cluster) == ["old"]
+
+
+def test_a_schedule_that_is_none_is_refused(admin, deleting):
+    response = admin.create(deleting("clean", schedule="every day"))
+    assert "is not in proper cron format" in response.error.message
