@@ -11,6 +11,7 @@ from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import system_environment
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
+from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
@@ -22,6 +23,7 @@ from kyvsim.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine import GivenObjects
+from kyvsim.expr import Environment as System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
@@ -31,8 +33,15 @@ from kyvsim.model.outside import Outside
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
 from kyvsim.model.wording import listed
+from kyvsim.rules import cel_request
 
-EXPRESSION_KINDS = tuple(name for kind in KINDS for name in (kind, f"Namespaced{kind}"))
+_MUTATES = "MutatingAdmissionPolicy"
+_NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)
+"""Kubernetes' own kinds, whose expressions know nothing of Kyverno."""
+EXPRESSION_KINDS = (
+    *(name for kind in KINDS for name in (kind, f"Namespaced{kind}")),
+    *_NATIVE,
+)
 
 
 class CelInputs(NamedTuple):
@@ -68,19 +77,20 @@ class CelValue(NamedTuple):
 def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     """Return the environment of a policy kind with the values that the inputs give."""
     system = system_environment(inputs.now)
-    env = kyverno_environment(inputs.kind, system.clock, system.entropy)
+    env = _environment(inputs.kind, system)
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
     chosen, choice = _chosen(documents, inputs.name)
     context, further = read_context_file(inputs.context_file)
     obj = chosen.data if chosen else None
     namespace = inputs.namespace if inputs.kind.startswith("Namespaced") else ""
     cluster = GivenObjects((*objects_of(documents), *context.resources))
+    request = None if obj is None else AdmissionRequest(Operation.CREATE, obj)
     values = {
         **constants(),
         "object": obj,
         "oldObject": {},
         "namespaceObject": _namespace_of(obj, cluster),
-        "request": None if obj is None else request_value(AdmissionRequest(Operation.CREATE, obj)),
+        "request": request_value(request) if request else None,
         "variables": {},
         "exceptions": {"allowedImages": [], "allowedValues": []},
         "images": {},
@@ -90,8 +100,26 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "image": image_access(context.images, []),
         "http": http_access(Outside(cluster), namespace),
         "globalContext": global_access(Outside(cluster), system, []),
+        **(_native_values(request, cluster) if inputs.kind in _NATIVE else {}),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
+
+
+def _environment(kind: str, system: System) -> Environment:
+    if kind in _NATIVE:
+        return kubernetes_environment(params=True, mutates=kind == _MUTATES)
+    return kyverno_environment(kind, system.clock, system.entropy)
+
+
+def _native_values(request: AdmissionRequest | None, cluster: GivenObjects) -> dict[str, Json]:
+    """Return what the API server's expressions see otherwise than Kyverno's."""
+    if request is None:
+        return {"oldObject": None}
+    return {
+        "oldObject": None,
+        "request": cel_request.request_value(request),
+        "namespaceObject": cel_request.namespace_object(request, Outside(cluster)),
+    }
 
 
 def _namespace_of(obj: Json, cluster: GivenObjects) -> Json:
@@ -152,8 +180,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
 
 def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield every function of a policy kind with the ways to call it, by name."""
-    system = system_environment()
-    functions = kyverno_environment(kind, system.clock, system.entropy).functions
+    functions = _environment(kind, system_environment()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
             ways = dict.fromkeys(_signature(name, one) for one in functions[name].overloads)
@@ -169,6 +196,5 @@ def _signature(name: str, way: Overload) -> str:
 
 def variables(kind: str) -> Mapping[str, str]:
     """Return the variables of a policy kind, with their types."""
-    system = system_environment()
-    env = kyverno_environment(kind, system.clock, system.entropy)
+    env = _environment(kind, system_environment())
     return {name: str(found) for name, found in env.variables}

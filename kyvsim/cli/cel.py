@@ -41,7 +41,8 @@ _kind = click.option(
     show_default=True,
     metavar="KIND",
     help="The policy kind whose names the expression may use: Validating-, Mutating-, Generating-, "
-    "Deleting- or ImageValidatingPolicy, or one of these with Namespaced before it.",
+    "Deleting- or ImageValidatingPolicy, one of these with Namespaced before it, Validating- or "
+    "MutatingAdmissionPolicy.",
 )
 _expressions = list_option("-e", "--expression", help="An expression.", split=False)
 _arguments = click.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)

@@ -117,3 +117,28 @@ def test_the_namespace_of_the_object_is_known_where_it_is_given(kyvsim, tmp_path
     text = "namespaceObject.metadata.labels.a"
     assert kyvsim(*asked, "a", text) == (0, f'# {text}\nstring "b"\n', "")
     assert kyvsim(*asked, "shop", text)[0] == 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("kind", "text", "found"),
+    [
+        ("ValidatingPolicy", "oldObject == null", "bool false"),
+        ("ValidatingAdmissionPolicy", "oldObject == null", "bool true"),
+        ("ValidatingAdmissionPolicy", "namespaceObject.metadata.name", 'string "shop"'),
+        ("ValidatingAdmissionPolicy", "request.operation", 'string "CREATE"'),
+        ("ValidatingAdmissionPolicy", "quantity('1Ki').asInteger()", "int 1024"),
+        ("MutatingAdmissionPolicy", "Object{spec: Object.spec{a: 1}}", 'Object {"spec":{"a":1}}'),
+        ("MutatingAdmissionPolicy", "jsonpatch.escapeKey('a/b')", 'string "a~1b"'),
+    ],
+)
+def test_kinds_of_kubernetes_have_their_own_values(kyvsim, kind, text, found):
+    asked = ("cel", "eval", "--kind", kind, "-r", "pod.yaml", text)
+    assert kyvsim(*asked) == (0, f"# {text}\n{found}\n", "")
+
+
+@pytest.mark.parametrize("text", ["resource.Get('v1', 'pods', 'a', 'b')", "Object{}", "md5('a')"])
+def test_kinds_of_kubernetes_know_nothing_of_kyverno(kyvsim, text):
+    status, _, err = kyvsim("cel", "check", "--kind", "ValidatingAdmissionPolicy", text)
+    assert status == 2
+    assert "undeclared reference" in err
