@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile import PolicySet
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.policy import open_request, run_step
+from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import text_field
 from kyvsim.model.request import AdmissionRequest
@@ -29,12 +30,15 @@ def evaluate(
         if stage not in steps:
             continue
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
+        begun = source
         for step in steps[stage]:
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:
                 given = open_request(source, world, step.policy.policy.name)
             if given is None:
                 continue
+            if stage is Stage.CEL_MUTATE and source is not begun:
+                given = _within(given, begun)
             response = run_step(step, stage.phase, given, world)
             if response.results or response.silent:
                 responses.append(response)
@@ -42,3 +46,11 @@ def evaluate(
                 source = current = current._replace(object=response.object)
                 given = None
     return EngineResponse(request.subject, current.object, tuple(responses))
+
+
+def _within(given: RuleInput, begun: AdmissionRequest) -> RuleInput:
+    """Return what a later policy in CEL sees: of the object changes, of the request none.
+
+    One request goes through all of them.
+    """
+    return given._replace(request=given.request._replace(object=begun.object))

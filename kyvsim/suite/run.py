@@ -15,7 +15,7 @@ from kyvsim.model.context_data import ContextData
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, UserInfo
-from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, Stage
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
@@ -187,14 +187,31 @@ def _by_policy(
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     given = {(id(one.policy), one.phase): one for one in response.responses}
     found: dict[str, tuple[PolicyResponse, ...]] = {}
+    turns = tuple(turns)
+    left = _left_together(given, turns)
     for turn in turns:
         phase = turn.stage.phase
         nothing = PolicyResponse(turn.policy, phase, None, ())
         answer = _of_variant(given.get((id(turn.policy), phase), nothing), turn.variant)
+        if turn.stage is Stage.CEL_MUTATE and left is not None:
+            answer = answer._replace(object=left)
         if turn.always or answer.results or answer.silent:
             name = turn.policy.name
             found[name] = (*found.get(name, ()), answer)
     return found
+
+
+def _left_together(
+    given: Mapping[tuple[int, Phase], PolicyResponse], turns: Iterable[_Turn]
+) -> Json:
+    """Return the object as all MutatingPolicies together leave it: each row is about that one."""
+    chain = (
+        given.get((id(turn.policy), turn.stage.phase))
+        for turn in turns
+        if turn.stage is Stage.CEL_MUTATE
+    )
+    changed = [answer.object for answer in chain if answer is not None and answer.changed]
+    return changed[-1] if changed else None
 
 
 def _of_variant(answer: PolicyResponse, variant: str | None) -> PolicyResponse:

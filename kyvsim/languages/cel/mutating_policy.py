@@ -25,6 +25,7 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
 from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.constraints import are_plain
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
@@ -206,4 +207,5 @@ KIND = CelKind(
     variants=variants,
     names_rules=False,
     without_constraints=True,
+    answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
 )

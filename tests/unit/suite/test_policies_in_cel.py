@@ -152,3 +152,42 @@ def test_a_flag_for_another_kind_is_told(outcomes, flag, told):
     rows, codes = outcomes(f"{flag}, resources: [good], result: pass")
     assert rows == [("", "good", "Pass", "Ok")]
     assert codes == told
+
+
+MUTATING = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: %s}
+spec:
+  matchConstraints:
+    %s
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{data: {"%s": "1"}}'}
+"""
+LEFT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map}\ndata: "
+SELECTING = "objectSelector: {matchLabels: {a: b}}"
+
+
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+def test_mutating_policies_are_weighed_by_what_all_of_them_leave(outcomes, lenient):
+    row = "resources: [map], result: pass, patchedResources"
+    rows, _ = outcomes(
+        f"{row}: one.yaml",
+        f"{row}: both.yaml",
+        lenient=lenient,
+        policy=f"{MUTATING % ('p', '', 'one')}\n---{MUTATING % ('q', '', 'two')}",
+        one=LEFT + '{one: "1"}',
+        both=LEFT + '{one: "1", two: "1"}',
+    )
+    assert [row[2:] for row in rows] == [("Fail", "Resource diff"), ("Pass", "Ok")]
+
+
+def test_a_mutating_policy_that_selects_answers_what_it_leaves_alone(outcomes):
+    row = "resources: [map], result: fail"
+    narrow, plain = (MUTATING % ("p", more, "one") for more in (SELECTING, ""))
+    assert outcomes(row, lenient=True, policy=narrow)[0] == [("", "map", "Pass", "Excluded")]
+    other = "resources: [good], result: fail"
+    assert outcomes(other, lenient=True, policy=plain)[0] == [("", "good", "Fail", "Not found")]

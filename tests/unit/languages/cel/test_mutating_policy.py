@@ -161,6 +161,12 @@ def test_policies_feed_each_other(run):
     assert obj["data"]["b"] == "y"
 
 
+def test_the_request_of_later_policies_is_as_it_came(run):
+    second = 'Object{data: {"b": string(has(request.object.metadata.labels.x))}}'
+    _, obj, _ = run(policy(merge(LABEL)) + "\n---" + policy(merge(second), name="q"))
+    assert obj["data"]["b"] == "false"
+
+
 def test_a_policy_on_pods_changes_the_templates_of_their_controllers(run):
     text = 'Object{spec: Object.spec{containers: [Object.spec.containers{name: "web", tty: true}]}}'
     rows, obj, _ = run(policy(merge(text), resource='"", v1, pods'), DEPLOYMENT)
