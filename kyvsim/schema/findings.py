@@ -178,7 +178,8 @@ def _visit_mapping(walk: _Walk, schema: Node, data: dict[str, Json], path: Path)
     words = schema.words
     if len(data) < words.get("minProperties", 0):
         walk.found.append(Finding("minProperties", path, data, words["minProperties"]))
-    for name in data if walk.as_written else _in_order(schema, data) if schema.describes else ():
+    described = data if walk.as_written or schema.properties or schema.further else ()
+    for name in described if walk.as_written else _in_order(schema, described):
         child = schema.child(name)
         if child is not None:
             if schema.keys is not None and _tried(schema.keys, name, path):

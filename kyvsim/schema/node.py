@@ -8,7 +8,7 @@ plain type.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -20,6 +20,8 @@ NO_DEFINITIONS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
 _NO_PROPERTIES: Mapping[str, Json] = MappingProxyType({})
 _LISTS = ("anyOf", "oneOf", "allOf")
 _ABOUT_TYPES = frozenset({"type", "nullable", "default", "description"})
+_MANIFOLD = frozenset({dict, list, type(None)})
+_NO_CLASSES: frozenset[type] = frozenset()
 _OF_EMBEDDED_OBJECTS = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -41,14 +43,35 @@ class Definitions:
 
 
 class Node:
-    """A structural schema, and the way to those inside it. Nobody changes it."""
+    """A structural schema, and the way to those inside it. Nobody changes it.
+
+    Those of fields are made when they are asked for: of most schemas few are.
+    """
 
     def __init__(self, words: Mapping[str, Json], definitions: Definitions) -> None:
         self.words = words
+        self.definitions = definitions
         self.properties: Mapping[str, Json] = words.get("properties") or _NO_PROPERTIES
         self.nullable: bool = bool(words.get("nullable"))
         self.default: Json = words.get("default")
-        self.definitions = definitions
+        self.items = self._inner("items")
+        """The schema of the items of a list."""
+        self.further = self._inner("additionalProperties")
+        """The schema of fields that are none of the properties."""
+        self.keys = self._inner("propertyNames")
+        """The schema of the names of fields."""
+        self.choices = tuple(map(definitions.node, words.get("either") or ()))
+        """The schemas of which one counts, () where it is this one."""
+        self.types = self._types()
+        """The types that a value may have, () for any."""
+        self.classes = _classes(self.types)
+        """Those of loaded data."""
+        bare = not self.choices and words.keys() <= _ABOUT_TYPES
+        self.settled = self.classes - _MANIFOLD if bare else _NO_CLASSES
+        """The types of values of which there is no more to ask once their type is known.
+
+        Most fields take any text, or any boolean: these are not looked at further.
+        """
         self._children: dict[str, Node] = {}
 
     def child(self, name: str) -> "Node | None":
@@ -84,21 +107,17 @@ class Node:
             return True
         return data.__class__ is float and "integer" in self.types and data.is_integer()
 
-    @cached_property
-    def settled(self) -> frozenset[type]:
-        """The types of values of which there is no more to ask once their type is known.
+    def _inner(self, word: str) -> "Node | None":
+        ref = self.words.get(word)
+        return None if ref is None or ref.__class__ is bool else self.definitions.node(ref)
 
-        Most fields take any text, or any boolean: these are not looked at further.
-        """
-        if self.choices or self.words.keys() - _ABOUT_TYPES:
-            return frozenset()
-        return self.classes - {dict, list, type(None)}
-
-    @cached_property
-    def classes(self) -> frozenset[type]:
-        """The types of loaded data that values may have."""
-        wanted = {"integer", *self.types} if "number" in self.types else set(self.types)
-        return frozenset(one for one, name in TYPE_NAMES.items() if not wanted or name in wanted)
+    def _types(self) -> tuple[str, ...]:
+        if self.choices:
+            return tuple(name for one in self.choices for name in one.types)
+        if self.words.get("x-kubernetes-int-or-string"):
+            return ("integer", "string")
+        own = self.words.get("type")
+        return (own,) if own else ()
 
     @cached_property
     def combined(self) -> "Mapping[str, tuple[Node, ...]]":
@@ -109,52 +128,13 @@ class Node:
         return {word: tuple(map(self.definitions.node, some)) for word, some in refs.items()}
 
     @cached_property
-    def describes(self) -> bool:
-        """Whether something is said of fields."""
-        return bool(self.properties) or self.further is not None
-
-    @cached_property
-    def types(self) -> tuple[str, ...]:
-        """The types that a value may have, () for any."""
-        if self.choices:
-            return tuple(name for one in self.choices for name in one.types)
-        if self.words.get("x-kubernetes-int-or-string"):
-            return ("integer", "string")
-        own = self.words.get("type")
-        return (own,) if own else ()
-
-    @cached_property
-    def choices(self) -> "tuple[Node, ...]":
-        """The schemas of which one counts, () where it is this one."""
-        return tuple(map(self.definitions.node, self.words.get("either") or ()))
-
-    @cached_property
-    def items(self) -> "Node | None":
-        """The schema of the items of a list."""
-        ref = self.words.get("items")
-        return None if ref is None else self.definitions.node(ref)
-
-    @cached_property
-    def further(self) -> "Node | None":
-        """The schema of fields that are none of the properties."""
-        ref = self.words.get("additionalProperties")
-        return None if ref is None or isinstance(ref, bool) else self.definitions.node(ref)
-
-    @cached_property
-    def keys(self) -> "Node | None":
-        """The schema of the names of fields."""
-        ref = self.words.get("propertyNames")
-        return None if ref is None else self.definitions.node(ref)
-
-    @cached_property
     def defaults(self) -> Mapping[str, Json]:
         """What fields have that are not given."""
         found = {}
         for name, ref in self.properties.items():
-            given = self.definitions.node(ref).default if isinstance(ref, str) else None
-            given = ref.get("default") if isinstance(ref, Mapping) else given
-            if given is not None:
-                found[name] = given
+            words = self.definitions.table.get(ref, {}) if isinstance(ref, str) else ref
+            if words.get("default") is not None:
+                found[name] = words["default"]
         return found
 
 
@@ -170,3 +150,10 @@ TYPE_NAMES: Mapping[type, str] = MappingProxyType(
     }
 )
 """What schemas call the types of loaded data."""
+
+
+@lru_cache(maxsize=32)
+def _classes(types: tuple[str, ...]) -> frozenset[type]:
+    """Return the types of loaded data that have one of these names, all where none is named."""
+    names = {"integer", *types} if "number" in types else set(types)
+    return frozenset(one for one, name in TYPE_NAMES.items() if not names or name in names)
