@@ -10,8 +10,8 @@ _KEPT = ("type", "description", "enum", "minLength", "maxLength", "minimum", "re
 
 
 def json_schema(schema: Node, title: str) -> Json:
-    """Return a schema as JSON Schema (draft 07), with the definitions that it refers to."""
-    known = schema.definitions.table
+    """Return a schema as JSON Schema (draft 07), with the named ones that it refers to."""
+    known = schema.named.table
     return {
         "$schema": _DIALECT,
         "title": title,

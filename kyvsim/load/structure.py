@@ -14,7 +14,7 @@ from kyvsim.kube.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.findings import Finding, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, Definitions, Node
+from kyvsim.schema.node import TYPE_NAMES, NamedSchemas, Node
 from kyvsim.schema.shape import completed
 
 
@@ -44,8 +44,8 @@ _TYPES = MappingProxyType(
 def load_schemas(file_name: str) -> Mapping[str, Node]:
     """Return the schemas of a file in `load/schemas`, by apiVersion/kind."""
     table = read_table(__file__, "schemas", file_name)
-    definitions = Definitions(table["definitions"])
-    return {name: definitions.node(root) for name, root in table["kinds"].items()}
+    named = NamedSchemas(table["schemas"])
+    return {name: named.node(root) for name, root in table["kinds"].items()}
 
 
 def check(schema: Node, data: Json) -> tuple[Json, tuple[Problem, ...]]:

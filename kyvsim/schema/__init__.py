@@ -8,6 +8,7 @@ completes objects by them, `findings.py` tells what does not fit, `rules.py` wha
 object to. The words for it are those of who asks: `kyvsim/load/structure.py` has ours,
 `kyvsim/sim/server/unfit.py` the API server's.
 
-Facts of more versions, and of types of Kubernetes (which lists are keyed, and by what), belong here
-as well: a readable file, and one module that reads it on first use.
+Facts of more versions belong here as well: a readable file, and one module that reads it on first
+use. Kubernetes' kinds stand below, in `kyvsim/kube/`, and what merges know of its types stands with
+them, in `kyvsim/patch/`: both read tables of their own, and no schemas.
 """

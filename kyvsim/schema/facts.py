@@ -10,7 +10,7 @@ from functools import lru_cache
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.schema.node import Definitions, Node
+from kyvsim.schema.node import NamedSchemas, Node
 from kyvsim.schema.object_meta import OBJECT_META
 
 KYVERNO = "1.19.0"
@@ -22,13 +22,13 @@ _NOT_WRITTEN = frozenset({"UpdateRequest"})
 
 @lru_cache(maxsize=1)
 def kyverno_facts() -> Json:
-    """Return the facts as their file has them: `kinds` by group and name, and `definitions`."""
+    """Return the facts as their file has them: `kinds` by group and name, and named `schemas`."""
     return read_table(__file__, f"kyverno-{KYVERNO}.json")
 
 
 @lru_cache(maxsize=1)
-def _definitions() -> Definitions:
-    return Definitions(kyverno_facts()["definitions"])
+def _named_schemas() -> NamedSchemas:
+    return NamedSchemas(kyverno_facts()["schemas"])
 
 
 def _versions(group: str, kind: str) -> Mapping[str, Json]:
@@ -62,7 +62,7 @@ def kyverno_schema(api_version: str, kind: str) -> Node | None:
     """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
     group, version = split_api_version(api_version)
     facts = _versions(group, kind).get(version)
-    return None if facts is None else _definitions().node(facts["schema"])
+    return None if facts is None else _named_schemas().node(facts["schema"])
 
 
 @lru_cache(maxsize=64)
@@ -77,4 +77,4 @@ def written_schema(name: str) -> Node:
         raise KeyError(name)
     required = sorted({*schema.words.get("required", ()), "metadata"})
     properties = {**schema.properties, "metadata": OBJECT_META}
-    return schema.definitions.node({**schema.words, "required": required, "properties": properties})
+    return schema.named.node({**schema.words, "required": required, "properties": properties})

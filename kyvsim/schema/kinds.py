@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.kube.discovery import KindFacts, KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
-from kyvsim.schema.node import Definitions, Node
+from kyvsim.schema.node import NamedSchemas, Node
 
 
 @lru_cache(maxsize=1)
@@ -44,4 +44,4 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
     group, version = split_api_version(api_version)
     facts = kinds.get((group, kind))
     found = facts.schemas.get(version) if facts else None
-    return None if found is None else Definitions().node(found)
+    return None if found is None else NamedSchemas().node(found)

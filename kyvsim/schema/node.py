@@ -3,8 +3,8 @@
 They are written in Kubernetes' words (`type`, `properties`, `items`, `additionalProperties`,
 `default`, `x-kubernetes-…`), with a few more for files that our commands read: `either`, schemas
 of which that of the fitting type counts; `form`, an expression that the whole of a text fits; and
-`propertyNames`, a schema of keys. In place of a schema may stand a name: of a definition, or of a
-plain type.
+`propertyNames`, a schema of keys. In place of a schema may stand a name: of another one beside it,
+or of a plain type.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NO_CLASSES: frozenset[type] = frozenset()
 _OF_EMBEDDED_OBJECTS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-class Definitions:
+class NamedSchemas:
     """Schemas by name, each made ready once."""
 
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
@@ -33,7 +33,7 @@ class Definitions:
         self._nodes: dict[str, Node] = {}
 
     def node(self, ref: SchemaRef) -> "Node":
-        """Return the schema that a reference means; what is no name of a definition is a type."""
+        """Return the schema that a reference means; a name that is none of them is a type."""
         if not isinstance(ref, str):
             return Node(ref, self)
         found = self._nodes.get(ref)
@@ -48,9 +48,9 @@ class Node:
     Those of fields are made when they are asked for: of most schemas few are.
     """
 
-    def __init__(self, words: Mapping[str, Json], definitions: Definitions) -> None:
+    def __init__(self, words: Mapping[str, Json], named: NamedSchemas) -> None:
         self.words = words
-        self.definitions = definitions
+        self.named = named
         self.properties: Mapping[str, Json] = words.get("properties") or _NO_PROPERTIES
         self.nullable: bool = bool(words.get("nullable"))
         self.default: Json = words.get("default")
@@ -60,7 +60,7 @@ class Node:
         """The schema of fields that are none of the properties."""
         self.keys = self._inner("propertyNames")
         """The schema of the names of fields."""
-        self.choices = tuple(map(definitions.node, words.get("either") or ()))
+        self.choices = tuple(map(named.node, words.get("either") or ()))
         """The schemas of which one counts, () where it is this one."""
         self.types = self._types()
         """The types that a value may have, () for any."""
@@ -82,7 +82,7 @@ class Node:
         ref = self.properties.get(name)
         if ref is None:
             return self.further
-        found = self._children[name] = self.definitions.node(ref)
+        found = self._children[name] = self.named.node(ref)
         return found
 
     def keeps(self, name: str) -> bool:
@@ -109,7 +109,7 @@ class Node:
 
     def _inner(self, word: str) -> "Node | None":
         ref = self.words.get(word)
-        return None if ref is None or ref.__class__ is bool else self.definitions.node(ref)
+        return None if ref is None or ref.__class__ is bool else self.named.node(ref)
 
     def _types(self) -> tuple[str, ...]:
         if self.choices:
@@ -125,14 +125,14 @@ class Node:
         refs = {word: self.words[word] for word in _LISTS if self.words.get(word)}
         if self.words.get("not") is not None:
             refs["not"] = (self.words["not"],)
-        return {word: tuple(map(self.definitions.node, some)) for word, some in refs.items()}
+        return {word: tuple(map(self.named.node, some)) for word, some in refs.items()}
 
     @cached_property
     def defaults(self) -> Mapping[str, Json]:
         """What fields have that are not given."""
         found = {}
         for name, ref in self.properties.items():
-            words = self.definitions.table.get(ref, {}) if isinstance(ref, str) else ref
+            words = self.named.table.get(ref, {}) if isinstance(ref, str) else ref
             if words.get("default") is not None:
                 found[name] = words["default"]
         return found

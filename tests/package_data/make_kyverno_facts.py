@@ -4,7 +4,7 @@
 
 FOLDER is `config/crds` of Kyverno's source. The facts are what all else is derived from: this is
 needed for another version of Kyverno only. Texts for people are left out; a schema that occurs more
-than once is written once, in `definitions`, under a name made of the fields that have it.
+than once is written once, in `schemas`, under a name made of the fields that have it.
 """
 
 import json
@@ -48,7 +48,7 @@ def make(version, definitions):
         known = kinds.setdefault(spec["group"], {})
         known[spec["names"]["kind"]] = kind_facts(spec, schemas, names)
     known = {name: inside(json.loads(text), names) for text, name in names.items()}
-    facts = {"kyverno": version, "kinds": kinds, "definitions": dict(sorted(known.items()))}
+    facts = {"kyverno": version, "kinds": kinds, "schemas": dict(sorted(known.items()))}
     return show(facts) + "\n"
 
 
@@ -139,7 +139,7 @@ def inside(schema, names):
 
 
 def capital(key):
-    """Return a key as the name of a definition."""
+    """Return a key as the name of a schema."""
     return key[:1].upper() + key[1:]
 
 

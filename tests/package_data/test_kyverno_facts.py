@@ -30,7 +30,7 @@ def schemas_in(facts):
         for kind in kinds.values():
             for version in kind["versions"].values():
                 yield version["schema"]
-    yield from facts["definitions"].values()
+    yield from facts["schemas"].values()
 
 
 def names_in(schema):
@@ -55,10 +55,10 @@ def test_facts_are_written_as_the_script_writes_them(make, facts):
     assert make.show(facts) + "\n" == FILE.read_text(encoding="utf-8")
 
 
-def test_every_name_is_defined_and_every_definition_used(facts):
+def test_every_name_is_defined_and_every_named_schema_used(facts):
     used = {name for schema in schemas_in(facts) for name in names_in(schema)}
-    assert used - PLAIN == facts["definitions"].keys()
-    assert not PLAIN & facts["definitions"].keys()
+    assert used - PLAIN == facts["schemas"].keys()
+    assert not PLAIN & facts["schemas"].keys()
 
 
 def test_each_kind_is_stored_in_one_version(facts):
@@ -78,8 +78,8 @@ def test_a_repeated_schema_is_written_once(make):
     part = {"type": "object", "properties": {"long": {"type": "string", "enum": ["a", "b", "c"]}}}
     schema = {"type": "object", "properties": {"part": part, "other": part}}
     made = json.loads(make.make("1", [definition(schema), definition(schema, "Second")]))
-    assert made["definitions"].keys() == {"Part", "Thing"}
-    assert made["definitions"]["Thing"]["properties"] == {"other": "Part", "part": "Part"}
+    assert made["schemas"].keys() == {"Part", "Thing"}
+    assert made["schemas"]["Thing"]["properties"] == {"other": "Part", "part": "Part"}
     assert made["kinds"]["x.io"]["Second"] == {
         "plural": "seconds",
         "namespaced": False,

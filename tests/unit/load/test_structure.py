@@ -1,9 +1,9 @@
 import pytest
 
 from kyvsim.load.structure import check, show_path, suggestion
-from kyvsim.schema.node import Definitions
+from kyvsim.schema.node import NamedSchemas
 
-SHARED = Definitions(
+SHARED = NamedSchemas(
     {
         "part": {
             "type": "object",

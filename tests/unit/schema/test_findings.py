@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.schema.findings import duplicates, findings, findings_as_written
-from kyvsim.schema.node import Definitions
+from kyvsim.schema.node import NamedSchemas
 
 TEXT = {"type": "string"}
 KEYED = {
@@ -13,7 +13,7 @@ KEYED = {
 
 
 def node(**words):
-    return Definitions({"letter": {**TEXT, "maxLength": 1}}).node(words)
+    return NamedSchemas({"letter": {**TEXT, "maxLength": 1}}).node(words)
 
 
 def of(properties, **words):

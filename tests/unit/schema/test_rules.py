@@ -1,12 +1,12 @@
 import pytest
 
-from kyvsim.schema.node import Definitions
+from kyvsim.schema.node import NamedSchemas
 from kyvsim.schema.rules import broken_rules
 
 
 def of(*rules):
     spec = {"type": "object", "x-kubernetes-validations": list(rules)}
-    return Definitions().node({"type": "object", "properties": {"spec": spec}})
+    return NamedSchemas().node({"type": "object", "properties": {"spec": spec}})
 
 
 def told(spec, before, *rules):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.schema.node import Definitions
+from kyvsim.schema.node import NamedSchemas
 from kyvsim.schema.shape import completed, stored
 
 TEXT = {"type": "string"}
@@ -9,7 +9,7 @@ WITH_DEFAULT = {"type": "object", "properties": {"a": {**TEXT, "default": "d"}}}
 
 def of(**words):
     spec = {"type": "object", **words}
-    return Definitions().node({"type": "object", "properties": {"spec": spec}})
+    return NamedSchemas().node({"type": "object", "properties": {"spec": spec}})
 
 
 CASES = [
@@ -34,7 +34,7 @@ def test_what_an_api_server_stores(words, sent, kept):
 
 
 def test_items_of_lists_are_completed_by_definitions():
-    known = Definitions({"item": WITH_DEFAULT})
+    known = NamedSchemas({"item": WITH_DEFAULT})
     properties = {"l": {"type": "array", "items": "item"}}
     schema = known.node({"type": "object", "properties": properties})
     assert stored({"l": [{}, {"b": 1}]}, schema) == {"l": [{"a": "d"}, {"a": "d"}]}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.schema.node import Definitions
+from kyvsim.schema.node import NamedSchemas
 from kyvsim.sim.server.unfit import unfit
 
 ONE_OF = "must validate one and only one schema (oneOf)."
@@ -12,7 +12,7 @@ TEXT = {"type": "string"}
 
 def problems(spec, old=None, **words):
     properties = {"spec": {"type": "object", **words}}
-    schema = Definitions().node({"type": "object", "properties": properties})
+    schema = NamedSchemas().node({"type": "object", "properties": properties})
     return unfit({"spec": spec}, old, schema)
 
 
