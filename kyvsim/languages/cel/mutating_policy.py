@@ -14,6 +14,13 @@ from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel.exceptions import (
+    CompiledExceptions,
+    Matched,
+    compile_exceptions,
+    excepted,
+    noted,
+)
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
     ExpressionProblem,
@@ -50,6 +57,7 @@ class MutatingPolicy(NamedTuple):
     conditions: tuple[Program, ...]
     mutations: tuple[Mutation, ...]
     annotations: Mapping[str, Program]
+    exceptions: CompiledExceptions | None
     looks_again: bool
     """Whether an expression looks at the object after a mutation."""
     targets: Targets | None
@@ -77,6 +85,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         conditions=conditions,
         mutations=tuple(mutations),
         annotations=annotations,
+        exceptions=compile_exceptions(part, ignorable=False),
         looks_again=len(mutations) > 1 or bool(annotations),
         targets=targets,
     )
@@ -128,18 +137,34 @@ def _merge(part: PolicyPart, program: Program) -> Mutation:
 
 def _body(policy: MutatingPolicy) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome:
-        values = policy.values.of(evaluation)
         try:
-            if not all_hold(policy.conditions, values):
-                return skipped("skip")
+            matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
         except EvaluationError as error:
             return KIND.unevaluated(error)
-        outcome = _outcome(policy, values, evaluation.object)
-        if policy.targets is None:
-            return outcome
-        return _with_targets(policy, policy.targets, evaluation, outcome)
+        excused = excepted(matched) if matched.is_full else None
+        if excused is not None and policy.targets is None:
+            return excused
+        outcome = _run(policy, evaluation._replace(exceptions=matched.partial), excused)
+        return noted(outcome, matched) or outcome
 
     return run
+
+
+def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None) -> Outcome:
+    """Return the result for a trigger; `excused` is that of one which an exception lets off.
+
+    What becomes of existing objects is another matter: that is decided by conditions alone.
+    """
+    values = policy.values.of(evaluation)
+    try:
+        if not all_hold(policy.conditions, values):
+            return excused or skipped("skip")
+    except EvaluationError as error:
+        return excused or KIND.unevaluated(error)
+    outcome = excused or _outcome(policy, values, evaluation.object)
+    if policy.targets is None:
+        return outcome
+    return _with_targets(policy, policy.targets, evaluation, outcome)
 
 
 def _outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
@@ -182,15 +207,24 @@ def _with_targets(
     except EvaluationError as error:
         return outcome._replace(further=(KIND.unevaluated(error),))
     for target in found:
-        seen = evaluation._replace(object=target)
-        values = policy.values.of(seen, object=target, oldObject=None, namespaceObject=None)
         try:
-            if targets.take(values):
+            values = _values_on(policy, evaluation._replace(object=target))
+            if values is not None and targets.take(values):
                 after = _mutated(policy, values, target)
                 changed.append(PatchedTarget(after, not same(after, target), target))
         except (EvaluationError, MutationError) as error:
             faults.append(_on(target, KIND.unevaluated(error)))
     return outcome._replace(targets=tuple(changed), further=tuple(faults))
+
+
+def _values_on(policy: MutatingPolicy, seen: Evaluation) -> list[Any] | None:
+    """Return what expressions see of an existing object, None where an exception lets it off."""
+    if policy.exceptions is not None:
+        matched = policy.exceptions.matching(seen)
+        if matched.is_full:
+            return None
+        seen = seen._replace(exceptions=matched.partial)
+    return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 
 
 def _on(target: Json, outcome: Outcome) -> Outcome:
@@ -207,5 +241,6 @@ KIND = CelKind(
     variants=variants,
     names_rules=False,
     without_constraints=True,
+    weighs_exceptions=True,
     answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
 )

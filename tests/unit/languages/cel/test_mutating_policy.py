@@ -283,7 +283,7 @@ BY_EXPRESSION = """
 def on_targets(tmp_path):
     """Return what gives the rows of a policy, and the targets with whether they changed."""
 
-    def call(policies):
+    def call(policies, exceptions=""):
         files = {
             "policy": policies,
             "resource": CONFIG,
@@ -295,6 +295,9 @@ def on_targets(tmp_path):
         for name, text in files.items():
             (tmp_path / name).with_suffix(".yaml").write_text(text)
         paths = [(str(tmp_path / f"{name}.yaml"),) for name in files]
+        if exceptions:
+            (tmp_path / "exceptions.yaml").write_text(exceptions)
+            paths.append((str(tmp_path / "exceptions.yaml"),))
         (response,) = open_application(ApplyInputs(*paths)).responses
         results = [result for one in response.responses for result in one.results]
         rows = [(one.rule.name, one.status.value, one.message) for one in results]
@@ -370,3 +373,37 @@ def test_conditions_of_what_becomes_a_policy_of_the_api_server_use_no_variables(
     rows, _, diagnostics = run(policy(merge(LABEL), more=more))
     assert [one.code for one in diagnostics] == codes
     assert rows == ([] if codes else PASS)
+
+
+EXCEPTION = """
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: e, namespace: shop}
+spec:
+  policyRefs: [{name: p, kind: MutatingPolicy}]
+  matchConditions: [{name: c, expression: %s}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "found"),
+    [
+        ("object.kind == 'ConfigMap'", "skip", [("a", True), ("c", True)]),
+        ("object.metadata.name == 'a'", "pass", [("c", True)]),
+        ("'true' == 'true'", "skip", []),
+        ("'true' == 'false'", "pass", [("a", True), ("c", True)]),
+    ],
+)
+def test_exceptions_let_off_the_trigger_and_existing_objects_each_by_itself(
+    on_targets, condition, status, found
+):
+    rows, changed = on_targets(
+        policy(merge(LABEL), more=EXISTING + SECRETS), EXCEPTION % json.dumps(condition)
+    )
+    assert ([row[1] for row in rows], changed) == ([status], found)
+
+
+def test_an_exception_comes_before_conditions_that_cannot_be_evaluated(on_targets):
+    more = EXISTING + SECRETS + '  matchConditions: [{name: c, expression: "object.zzz == 1"}]'
+    rows, changed = on_targets(policy(merge(LABEL), more=more), EXCEPTION % "'true == true'")
+    assert ([row[:2] for row in rows], changed) == ([("exception", "skip")], [])
