@@ -30,16 +30,20 @@ class Generator(NamedTuple):
         return _TYPE
 
 
-def _apply(generator: Generator, namespace: str, objects: list[Any]) -> bool:
+def _apply(generator: Generator, namespace: str, objects: list[Any], *, argument: int = 2) -> bool:
     try:
-        generator.apply(namespace, struct_value(objects))
+        made = struct_value(objects)
+    except CelError as error:
+        raise CelError(f"invalid arg {argument}: {error}") from None
+    try:
+        generator.apply(namespace, made)
     except ValueError as error:
         raise CelError(f"failed to generate resources: {error}") from None
     return True
 
 
 def _apply_in_own(generator: Generator, objects: list[Any]) -> bool:
-    return _apply(generator, generator.namespace, objects)
+    return _apply(generator, generator.namespace, objects, argument=1)
 
 
 def _library(arguments: str, run: Callable[..., bool]) -> Library:

@@ -5,11 +5,11 @@ Source of the rules and messages: upstream cel-go common/types (ConvertToNative)
 
 import base64
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.text import show_seconds, show_timestamp
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
     Duration,
@@ -23,7 +23,6 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kube.objects import Json
 
-_SECOND = 1_000_000_000
 _SAFE = 1 << 53
 
 _NAMES: MappingProxyType[type, str] = MappingProxyType(
@@ -96,27 +95,6 @@ def _no_data(_: CelType) -> Json:
     raise CelError("type conversion not supported for 'type'")
 
 
-def _time(value: Timestamp) -> str:
-    seconds, rest = divmod(value.nanoseconds, _SECOND)
-    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    return f"{time:%Y-%m-%dT%H:%M:%S}{_fraction(rest)}Z"
-
-
-def _decimal(nanoseconds: int) -> str:
-    seconds, rest = divmod(abs(nanoseconds), _SECOND)
-    return f"{'-' if nanoseconds < 0 else ''}{seconds}{_fraction(rest)}"
-
-
-def _fraction(nanoseconds: int) -> str:
-    """Return the part of a second in thousandths, millionths or billionths, as few as do."""
-    if not nanoseconds:
-        return ""
-    digits = f"{nanoseconds:09d}"
-    while digits.endswith("000"):
-        digits = digits[:-3]
-    return f".{digits}"
-
-
 def _same(value: Json) -> Json:
     return value
 
@@ -130,8 +108,8 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
         int: _number,
         UInt: _number,
         bytes: lambda value: base64.b64encode(value).decode(),
-        Timestamp: _time,
-        Duration: lambda value: f"{_decimal(value.nanoseconds)}s",
+        Timestamp: show_timestamp,
+        Duration: show_seconds,
         Optional: _present,
         CelType: _no_data,
     }

@@ -72,10 +72,10 @@ def _parts(obj: Json) -> Iterator[Json]:
 
 def _moved(obj: Json, namespace: str) -> Json:
     """Return an object with another namespace; with none at all for ""."""
-    metadata = obj.get("metadata")
-    if metadata.__class__ is not dict and (not namespace or metadata is not None):
+    metadata = obj.get("metadata", {} if namespace else None)
+    if metadata.__class__ is not dict:
         return obj
-    placed = {key: value for key, value in (metadata or {}).items() if key != "namespace"}
+    placed = {key: value for key, value in metadata.items() if key != "namespace"}
     if namespace:
         placed["namespace"] = namespace
     return {**obj, "metadata": placed}

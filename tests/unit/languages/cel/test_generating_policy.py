@@ -177,3 +177,29 @@ def test_what_becomes_of_the_objects_later_is_told(run, tmp_path):
     run(spec)
     found = open_application(ApplyInputs(policies=(str(tmp_path / "policy.yaml"),)))
     assert found.policies[0].rules[0].facts.upkeep == {"synchronize": True}
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("{'metadata': null}", {"metadata": None}),
+        ("{'metadata': 5}", {"metadata": 5.0}),
+        ("{'a': timestamp('2024-01-01T00:00:00.5Z')}", {"a": "2024-01-01T00:00:00.5Z"}),
+        ("{'a': duration('1500ms')}", {"a": "1.5s"}),
+    ],
+)
+def test_objects_are_taken_as_they_are(run, written, made):
+    _, objects, _ = run(f"  generate: [{{expression: \"generator.Apply('', [{written}])\"}}]")
+    assert objects == [made]
+    _, objects, _ = run(f"  generate: [{{expression: \"generator.Apply('ns', [{written}])\"}}]")
+    placed = made if "metadata" in made else {**made, "metadata": {"namespace": "ns"}}
+    assert objects == [placed]
+
+
+def test_what_is_no_object_is_told_by_the_place_of_the_argument(run):
+    written = "[{'a': optional.none()}]"
+    spec = '  generate: [{expression: "generator.Apply(%s)"}]'
+    (row,), _, _ = run(spec % f"'ns', {written}")
+    assert row[2] == "failed to evaluate policy: invalid arg 2: optional.none() dereference"
+    (row,), _, _ = run(spec % written, POD % "shop", NAMESPACED)
+    assert row[2] == "failed to evaluate policy: invalid arg 1: optional.none() dereference"
