@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kyvsim.kube.duration import SECOND
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.load.policy import EXCEPTION_KINDS, RULE_EXCEPTION_KINDS, sniff
 from kyvsim.load.structure import check, diagnostics, suggestion
@@ -56,12 +54,11 @@ def load_exceptions(
         if for_rules:
             rules.append(_build(data, document))
             continue
-        try:
-            policies.append(_build_for_policies(data, document))
-        except TimeError:
-            text = f"`{data['spec']['expiresAt']}` is no time as RFC 3339 writes it"
-            place = document.locate(("spec", "expiresAt"))
-            remarks.append(Diagnostic("KV165", Severity.ERROR, text, place))
+        end = _end_of(data["spec"].get("expiresAt"), document)
+        if isinstance(end, Diagnostic):
+            remarks.append(end)
+        else:
+            policies.append(_build_for_policies(data, end, document))
     return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
 
 
@@ -81,11 +78,24 @@ def _build(data: Json, document: Document) -> PolicyException:
     )
 
 
-def _build_for_policies(data: Json, document: Document) -> CelException:
-    """Return an exception for policies in CEL; raises TimeError."""
+def _end_of(expires: str | None, document: Document) -> datetime | Diagnostic | None:
+    """Return when an exception ends, None for never, or what is wrong with the time."""
+    if not expires:
+        return None
+    from kyvsim.kube.go_layout import TimeError  # noqa: PLC0415 — slow, for exceptions that end
+    from kyvsim.kube.go_time import parse_rfc3339  # noqa: PLC0415 — slow, for exceptions that end
+
+    try:
+        return datetime.fromtimestamp(parse_rfc3339(expires).nanoseconds / SECOND, UTC)
+    except TimeError:
+        text = f"`{expires}` is no time as RFC 3339 writes it"
+        place = document.locate(("spec", "expiresAt"))
+        return Diagnostic("KV165", Severity.ERROR, text, place)
+
+
+def _build_for_policies(data: Json, end: datetime | None, document: Document) -> CelException:
+    """Return an exception for policies in CEL, which ends at some time or never."""
     spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
-    expires = spec.get("expiresAt")
-    end = parse_rfc3339(expires).nanoseconds / SECOND if expires else None
     return CelException(
         name=text_field(metadata(data), "name"),
         namespace=text_field(metadata(data), "namespace"),
@@ -95,7 +105,7 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
         values=tuple(spec.get("allowedValues", ())),
         passes=spec["reportResult"] == "pass",
         priority=max(int(priority), 0) if priority.removeprefix("-").isdecimal() else 0,
-        expires=None if end is None else datetime.fromtimestamp(end, UTC),
+        expires=end,
         document=document,
     )
 

@@ -3,12 +3,19 @@
 Their rule types are in `kyvsim.rules`; checks, advice and autogen in `kyvsim.compile`.
 """
 
-from kyvsim.compile import compile_checked
+from kyvsim.compile import CompileOptions, compile_checked
 from kyvsim.compile.autogen import compute_rules
-from kyvsim.compile.lint import lint_policy
 from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
-from kyvsim.languages.protocol import Language
+from kyvsim.languages.protocol import Language, Told
+from kyvsim.model.policy import Policy
+
+
+def _lint(policy: Policy, options: CompileOptions) -> Told:
+    from kyvsim.compile.lint import lint_policy  # noqa: PLC0415 — all advice, for `lint` only
+
+    return lint_policy(policy, options)
+
 
 LANGUAGE = Language(
     kinds=frozenset(
@@ -18,7 +25,7 @@ LANGUAGE = Language(
     ),
     read=read,
     compile=compile_checked,
-    lint=lint_policy,
+    lint=_lint,
     needs_request=needs_request,
     derive=lambda policy: compute_rules(policy).every,
 )

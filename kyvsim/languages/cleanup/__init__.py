@@ -1,7 +1,6 @@
 """CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.lint import with_advice
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json, metadata
@@ -39,6 +38,8 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 
 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
+    from kyvsim.compile.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
+
     return with_advice(policy, _compile(policy, options)[1])
 
 
