@@ -5,18 +5,20 @@ cluster, and nobody here; and fields that controllers fill in there, and none he
 finds of them, or does not find, says nothing about a cluster.
 """
 
+import re
 from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
 
 _EVERY = ""
 _WEBHOOKS = "webhook configurations are not simulated but for Kyverno's own on resources"
+_FORCED = re.compile(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
 _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 _WRITTEN_HERE = frozenset(
     {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}
@@ -158,3 +160,15 @@ def require_filled_in(obj: Json, problems: tuple[Mismatch, ...]) -> None:
         return
     if problems and all(one.path.partition(".")[0] == "status" for one in problems):
         raise UnsupportedError(f"the status of a {key.kind}, which nobody writes here")
+
+
+def require_installed_so(tree: Json, obj: Json, problems: tuple[Mismatch, ...]) -> None:
+    """Raise UnsupportedError where all that does not fit follows from how Kyverno is installed.
+
+    Installed with `forceFailurePolicyIgnore` it has no webhook whose failures close.
+    """
+    if object_key(obj).name not in _WRITTEN_HERE or not problems:
+        return
+    wanted = {text_field(one, "failurePolicy") for one in tree.get("webhooks") or ()}
+    if wanted == {"Ignore"} and all(_FORCED.search(one.path) for one in problems):
+        raise UnsupportedError("webhooks of a Kyverno with `forceFailurePolicyIgnore`")

@@ -16,14 +16,17 @@ from kyvsim.cel.kyverno.image_data import ImageDataAccess
 from kyvsim.cel.kyverno.json import JsonCodec
 from kyvsim.cel.kyverno.resources import ResourceAccess
 from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.context.access_review import allows
 from kyvsim.context.blocked_addresses import blocked
 from kyvsim.context.global_data import given_data, global_data
 from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import Environment, QueryError
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.request import UserInfo
 
 
 def resource_access(
@@ -59,6 +62,43 @@ def resource_access(
             found = one.list(api_version, kind, within)
             return [obj for obj in found if wanted.items() <= labels(obj).items()]
         raise LookupError(f"{resource} resource not found")
+
+    return ResourceAccess(get, listed, namespace)
+
+
+def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> ResourceAccess:
+    """Return the value of `resource` in a cluster: what the roles of who asks let it read.
+
+    A kind that is served has objects, or none; of one without any upstream's stand-in for a
+    cluster knows nothing.
+    """
+
+    def kind_for(verb: str, api_version: str, resource: str, place: tuple[str, str]) -> str:
+        group, (within, name) = split_api_version(api_version)[0], place
+        asked = {"group": group, "resource": resource, "namespace": within, "name": name}
+        if not allows({"verb": verb, **asked}, account, cluster):
+            where = f'in the namespace "{within}"' if within else "at the cluster scope"
+            what = f"{resource}.{group}" if group else resource
+            shown = f'{what} "{name}"' if name else what
+            raise LookupError(
+                f'{shown} is forbidden: User "{account.username}" cannot {verb} resource '
+                f'"{resource}" in API group "{group}" {where}'
+            )
+        kind = cluster.kind_of(api_version, resource)
+        if not kind:
+            raise LookupError("the server could not find the requested resource")
+        return kind
+
+    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+        kind = kind_for("get", api_version, resource, (within, name))
+        return cluster.get(api_version, kind, within, name)
+
+    def listed(
+        api_version: str, resource: str, within: str, wanted: Mapping[str, str]
+    ) -> Sequence[Any]:
+        kind = kind_for("list", api_version, resource, (within, ""))
+        found = cluster.list(api_version, kind, within)
+        return [obj for obj in found if wanted.items() <= labels(obj).items()]
 
     return ResourceAccess(get, listed, namespace)
 

@@ -8,7 +8,12 @@ from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError, HardError
 from kyvsim.chainsaw.objects import candidates, in_namespace, written_objects
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.reach import is_served, require_filled_in, require_written
+from kyvsim.chainsaw.reach import (
+    is_served,
+    require_filled_in,
+    require_installed_so,
+    require_written,
+)
 from kyvsim.chainsaw.session import POLL, Scope
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
@@ -63,6 +68,7 @@ def _require_in_reach(scope: Scope, tree: Json) -> None:
     for one in _candidates(scope, tree):
         if one is not None:
             require_filled_in(one, _checked(scope, tree, one))
+            require_installed_so(tree, one, _checked(scope, tree, one))
 
 
 def _trees(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:

@@ -17,6 +17,7 @@ from kyvsim.context.cel_access import (
     global_access,
     http_access,
     image_access,
+    live_access,
     registry_access,
     resource_access,
 )
@@ -115,6 +116,8 @@ def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
 
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     outside = evaluation.scope.outside
+    if outside.account is not None:
+        return live_access(outside.cluster, outside.account, policy_namespace)
     clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
     return resource_access(clusters, policy_namespace, _hints(evaluation))
 
@@ -161,7 +164,7 @@ _SOURCES: Mapping[str, _Source] = MappingProxyType(
 
 
 def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:
-    """Return the value of `request`."""
+    """Return the value of `request`, with what an API server has filled in."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
@@ -181,4 +184,5 @@ def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dic
         "oldObject": request.old_object,
         "dryRun": False,
         "options": None,
+        **(request.details or {}),
     }

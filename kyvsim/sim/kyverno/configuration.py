@@ -47,8 +47,9 @@ def settings_of(store: Store) -> Mapping[str, Json]:
 
 def is_filtered(request: Filtered, store: Store) -> bool:
     """Return whether a resource filter keeps a request from Kyverno."""
-    text = settings_of(store).get("resourceFilters")
-    return any(_fits(one, request) for one in _filters(text or ""))
+    text = settings_of(store).get("resourceFilters") or ""
+    some = _filters_of(text, request.api_version, request.kind, request.subresource)
+    return any(_fits(one, request) for one in some)
 
 
 def is_selected(namespace: str, review: Review, store: Store) -> bool:
@@ -137,11 +138,18 @@ def _or_any(text: str) -> str:
     return text.strip() or _ANYTHING
 
 
+@lru_cache(maxsize=512)
+def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tuple[_Filter, ...]:
+    """Return the filters that are about a kind: few of the many."""
+    named = (*split_api_version(api_version), kind, subresource)
+    return tuple(
+        one
+        for one in _filters(text)
+        if all(matches(pattern, value) for pattern, value in zip(one.kind, named, strict=True))
+    )
+
+
 def _fits(one: _Filter, request: Filtered) -> bool:
-    group, version = split_api_version(request.api_version)
-    named = (group, version, request.kind, request.subresource)
-    if not all(matches(pattern, value) for pattern, value in zip(one.kind, named, strict=True)):
-        return False
     if matches(one.namespace, request.namespace) and matches(one.name, request.name):
         return True
     # What filters a namespace filters the Namespace itself.

@@ -45,6 +45,7 @@ class Store:
 
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._ordered: dict[tuple[str, str], Sequence[tuple[str, Json]]] = {}
         self._watchers: list[Watcher] = []
         self._installed = installed
         self._defined = installed
@@ -67,12 +68,20 @@ class Store:
         group = split_api_version(api_version)[0]
         if self.read_keys is not None:
             self.read_keys.add(ObjectKey(group, kind, namespace, ""))
-        some = self._objects.get((group, kind), {})
         return [
             in_version(obj, api_version)
-            for (place, _), obj in sorted(some.items(), key=lambda item: item[0])
+            for place, obj in self._in_order(group, kind)
             if not namespace or place == namespace
         ]
+
+    def _in_order(self, group: str, kind: str) -> Sequence[tuple[str, Json]]:
+        """Return the objects of a kind with their namespaces, sorted once for each write."""
+        known = self._ordered.get((group, kind))
+        if known is None:
+            some = self._objects.get((group, kind), {})
+            known = [(place, some[place, name]) for place, name in sorted(some)]
+            self._ordered[group, kind] = known
+        return known
 
     def ever(self, api_version: str, kind: str) -> int:
         """Return how many objects of a kind there have been; that counts as no read of them."""
@@ -135,6 +144,7 @@ class Store:
         some = self._objects.setdefault((group, key.kind), {})
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
+        self._ordered.pop((group, key.kind), None)
         if old is None:
             self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
         self._tell(Change(self.revision, old, stored))
@@ -146,6 +156,7 @@ class Store:
         group = split_api_version(key.api_version)[0]
         old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
         if old is not None:
+            self._ordered.pop((group, key.kind), None)
             self.revision += 1
             self._tell(Change(self.revision, old, None))
 

@@ -153,3 +153,15 @@ spec:
     )
     assert outcome.result == "unsupported", outcome.reason
     assert "registry" in outcome.reason
+
+
+def test_webhooks_of_another_installation_settle_nothing(steps):
+    wanted = HOOKS % (
+        "metadata: {name: kyverno-resource-validating-webhook-cfg}, webhooks: [{failurePolicy: %s}]"
+    )
+    policy = CONDITIONED % "true"
+    create = "- create: {file: policy.yaml, template: false}\n"
+    check = f"- assert: {{timeout: 1s, resource: {wanted}}}"
+    forced = steps(create + check % "Ignore", policy=policy)
+    assert (forced.result, "forceFailurePolicyIgnore" in forced.reason) == ("unsupported", True)
+    assert steps(create + check % "Fail", policy=policy).result == "pass"

@@ -3,6 +3,8 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.installation import HELM
+from kyvsim.sim.server.client import ADMIN
 
 GROUP = "policies.kyverno.io"
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
@@ -288,3 +290,28 @@ def test_what_it_cannot_evaluate_is_told(put, cluster, deleting, pod):
 def test_a_schedule_that_is_none_is_refused(admin, deleting):
     response = admin.create(deleting("clean", schedule="every day"))
     assert "is not in proper cron format" in response.error.message
+
+
+def _lists(resource):
+    return f"resource.List('v1', '{resource}', 'default').items.size() == 0"
+
+
+def test_a_kind_without_objects_is_an_empty_list_in_a_cluster(put, admin, validating, pod, obj):
+    put(validating("none", {"expression": _lists("limitranges"), "message": "there is one"}))
+    assert admin.create(pod()).ok
+    put(obj("LimitRange", "l", "default", spec={"limits": []}))
+    assert "there is one" in admin.create(pod("q")).error.message
+
+
+def test_expressions_read_what_the_roles_of_kyverno_let_them(make_cluster, validating, pod):
+    cluster = make_cluster(installation=HELM)
+    admin = cluster.parts.client(ADMIN)
+    assert admin.create(validating("reads", {"expression": _lists("secrets")})).ok
+    cluster.parts.scheduler.settle(30)
+    assert 'cannot list resource "secrets" in API group ""' in admin.create(pod()).error.message
+
+
+def test_the_request_is_as_the_api_server_tells_it(put, admin, validating, pod):
+    put(validating("dry", {"expression": "request.dryRun"}))
+    assert admin.create(pod(), dry_run=True).ok
+    assert not admin.create(pod()).ok
