@@ -222,6 +222,40 @@ def test_apply_loads_nothing_that_it_does_not_need():
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
+MOST_POSITIONAL = 8
+
+
+def record_names():
+    """Return the names of all records."""
+    classes = (node for tree in TREES.values() for node in ast.walk(tree))
+    return {
+        node.name
+        for node in classes
+        if isinstance(node, ast.ClassDef) and any(map(is_record_base, node.bases))
+    }
+
+
+def is_record_base(base):
+    return isinstance(base, ast.Name) and base.id == "NamedTuple"
+
+
+def test_records_of_many_fields_are_built_by_keyword():
+    """Two fields of one type can change places without anybody noticing."""
+    records = record_names()
+    calls = (
+        (name_of(path), node)
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
+    found = [
+        f"{name}:{call.lineno} {call.func.id}"
+        for name, call in calls
+        if call.func.id in records and len(call.args) > MOST_POSITIONAL
+    ]
+    assert found == []
+
+
 BEHIND_LANGUAGES = ("engine", "sim", "chainsaw", "suite", "report", "api", "testing", "cli")
 RAW = re.compile(r"\brule\.data\b|\bpolic(?:y|ies)\.spec\b|\b(?:own|owner|rule)\.spec\b")
 

@@ -132,20 +132,20 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     context = keep(_read_context(inputs.context_file, stdin, policies))
     remarks, left_out = without_left_out(said)
     return ReadInputs(
-        policies,
-        resources,
-        targets,
-        shared,
-        exceptions,
-        values,
-        user,
-        context,
-        remarks,
-        unusable,
-        payloads,
-        tuple(definitions),
-        bindings,
-        left_out,
+        policies=policies,
+        resources=resources,
+        targets=targets,
+        shared_data=shared,
+        exceptions=exceptions,
+        values=values,
+        user=user,
+        context=context,
+        diagnostics=remarks,
+        unusable=unusable,
+        payloads=payloads,
+        definitions=tuple(definitions),
+        bindings=bindings,
+        left_out=left_out,
     )
 
 

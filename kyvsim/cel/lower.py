@@ -269,7 +269,9 @@ class _Lowering:
         own = _ROUND_COSTS.get(node.kind, _MAP_ROUND_COST)
         step = own + sum(cost(part) for part in (node.test, node.result) if part is not None)
         second = slots[1] if len(slots) > 1 else 0
-        parts = LoopParts(source, slots[0], second, test, result, step)
+        parts = LoopParts(
+            source=source, slot=slots[0], second=second, test=test, result=result, step=step
+        )
         return Code(_LOOPS[node.kind](parts, node.test is not None))
 
 

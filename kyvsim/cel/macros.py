@@ -63,7 +63,9 @@ class NodeFactory:
         self, at: int, operand: Node, field: str, *, optional: bool = False, test: bool = False
     ) -> Select:
         """Return the selection of a field."""
-        return Select(self._id(), at, operand, field, optional, test)
+        return Select(
+            id=self._id(), at=at, operand=operand, field=field, optional=optional, test=test
+        )
 
     def call(self, at: int, function: str, *arguments: Node) -> Call:
         """Return the call of an operator or function."""
@@ -92,7 +94,15 @@ class NodeFactory:
     def loop(self, call: Call, kind: str, variables: tuple[str, ...], *parts: Node | None) -> Loop:
         """Return a loop over the call's target; `parts` are its test and its result."""
         test, result = parts
-        return Loop(self._id(), call.at, kind, _target(call), variables, test, result)
+        return Loop(
+            id=self._id(),
+            at=call.at,
+            kind=kind,
+            source=_target(call),
+            variables=variables,
+            test=test,
+            result=result,
+        )
 
     def bind(self, at: int, variable: str, value: Node, body: Node) -> Bind:
         """Return a body with a name for a value."""

@@ -84,7 +84,14 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     except (CelError, RegexError) as error:
         message = f"program instantiation failed: {error}"
         raise CompileError(message, listing=str(error)) from None
-    return Program(text, found, lowered.code.run, lowered.slots, lowered.reads, env.limit)
+    return Program(
+        text=text,
+        type=found,
+        run=lowered.code.run,
+        slots=lowered.slots,
+        reads=lowered.reads,
+        limit=env.limit,
+    )
 
 
 def _refused(text: str, issues: Sequence[Issue]) -> CompileError:

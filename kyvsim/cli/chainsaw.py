@@ -67,12 +67,12 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
     chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
     run = ChainsawRun(
-        options["paths"],
-        options["test_file"],
-        options["jobs"],
-        options["timeline"],
-        options["configuration"],
-        walking_of(options, ctx),
+        paths=options["paths"],
+        file_name=options["test_file"],
+        jobs=options["jobs"],
+        timeline=options["timeline"],
+        configuration=options["configuration"],
+        walking=walking_of(options, ctx),
     )
     report = run_chainsaw(run)
     for one in report.diagnostics:

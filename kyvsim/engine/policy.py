@@ -53,7 +53,14 @@ def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> Policy
         ):
             break
     changed = subject is not start
-    return PolicyResponse(policy, phase, subject, tuple(results), changed, tuple(silent))
+    return PolicyResponse(
+        policy=policy,
+        phase=phase,
+        object=subject,
+        results=tuple(results),
+        changed=changed,
+        silent=tuple(silent),
+    )
 
 
 def _after_change(given: RuleInput, subject: Json) -> RuleInput:
@@ -80,18 +87,18 @@ def result_of(
         note = "; ".join(filter(None, (note, *outcome.hints)))
     told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
-        told,
-        outcome.phase or rule.stage.phase,
-        outcome.status,
-        outcome.message,
-        generated,
-        outcome.targets,
-        outcome.path,
-        note,
-        outcome.exceptions,
-        outcome.properties,
-        outcome.unchecked,
-        hindered,
+        rule=told,
+        phase=outcome.phase or rule.stage.phase,
+        status=outcome.status,
+        message=outcome.message,
+        generated=generated,
+        targets=outcome.targets,
+        path=outcome.path,
+        note=note,
+        exceptions=outcome.exceptions,
+        properties=outcome.properties,
+        unchecked=outcome.unchecked,
+        hindered=hindered,
     )
 
 

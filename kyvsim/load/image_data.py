@@ -25,12 +25,12 @@ def _pinned(name: str, digest: str) -> str:
 def _image(entry: Json) -> ImageData:
     signatures, attestations = entry.get("signatures"), entry.get("attestations")
     return ImageData(
-        entry.get("digest") or "",
-        None if signatures is None else _signatures(signatures),
-        None if attestations is None else tuple(map(_attestation, attestations)),
-        entry.get("manifest"),
-        entry.get("manifestList"),
-        entry.get("configData"),
+        digest=entry.get("digest") or "",
+        signatures=None if signatures is None else _signatures(signatures),
+        attestations=None if attestations is None else tuple(map(_attestation, attestations)),
+        manifest=entry.get("manifest"),
+        manifest_list=entry.get("manifestList"),
+        config=entry.get("configData"),
     )
 
 

@@ -40,21 +40,24 @@ def match_facts(
     if not subject:
         return None
     meta = metadata(subject)
-    kind = text_field(subject, "kind")
+    own_kind = text_field(subject, "kind")
     group, version = split_api_version(text_field(subject, "apiVersion"))
-    matched = request.parent_kind or (group, version, kind)
+    group, version, kind = request.parent_kind or (group, version, own_kind)
+    name, to_come = text_field(meta, "name"), text_field(meta, "generateName")
     return MatchFacts(
-        *matched,
-        request.subresource,
-        kind,
-        text_field(meta, "name") or text_field(meta, "generateName"),
-        text_field(meta, "namespace"),
-        labels(subject),
-        annotations(subject),
-        namespace_labels,
-        request.operation.value,
-        request.user,
-        "" if text_field(meta, "name") else text_field(meta, "generateName"),
+        group=group,
+        version=version,
+        kind=kind,
+        subresource=request.subresource,
+        object_kind=own_kind,
+        name=name or to_come,
+        namespace=text_field(meta, "namespace"),
+        labels=labels(subject),
+        annotations=annotations(subject),
+        namespace_labels=namespace_labels,
+        operation=request.operation.value,
+        user=request.user,
+        name_to_come="" if name else to_come,
     )
 
 

@@ -34,6 +34,8 @@ from kyvsim.rules.protocol import (
 
 _EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
+_PLACE_OF_VARIABLES = 4
+"""Where `variables` stands among the values of an environment."""
 
 
 def compile_cel(context: RuleContext) -> CompiledBody:
@@ -135,7 +137,7 @@ def _values(rule: Validator, evaluation: Evaluation, *params: Json) -> list[Any]
         *params,
         *authorizer_of(request, outside),
     ]
-    values[4] = LazyVariables(rule.variables, values)
+    values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values)
     return values
 
 

@@ -100,7 +100,16 @@ def _combine(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
         if _IS_BROKEN[word](fitting, len(tries)):
             told = tries if word == "allOf" else () if fitting else tries[:1]
             inner = tuple(finding for one in told for finding in one)
-            walk.found.append(Finding(word, path, data, schema.words[word], fitting, inner))
+            walk.found.append(
+                Finding(
+                    word=word,
+                    path=path,
+                    value=data,
+                    limit=schema.words[word],
+                    fitting=fitting,
+                    inner=inner,
+                )
+            )
 
 
 _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(

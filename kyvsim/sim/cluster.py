@@ -54,7 +54,16 @@ def open_cluster(
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)
     scheduler = Scheduler(clock, choose, dict(settings.delays))
-    parts = Parts(clock, scheduler, store, server, timeline, identities, readers, settings)
+    parts = Parts(
+        clock=clock,
+        scheduler=scheduler,
+        store=store,
+        server=server,
+        timeline=timeline,
+        identities=identities,
+        readers=readers,
+        settings=settings,
+    )
     for obj in installed_objects(settings.installation):
         store.put(_installed(obj, parts))
     cache = PolicyCache(parts)
@@ -72,13 +81,13 @@ def open_cluster(
     server.observers.append(record_requests(timeline, AdmissionNotes(admission, store).take))
     status = PolicyStatusController(parts, cache)
     kyverno = Kyverno(
-        parts,
-        cache,
-        admission,
-        status,
-        EventRecorder(parts),
-        PolicyLister(parts, cache),
-        ReportCollector(parts, cache),
+        parts=parts,
+        cache=cache,
+        admission=admission,
+        policies=status,
+        events=EventRecorder(parts),
+        lister=PolicyLister(parts, cache),
+        reports=ReportCollector(parts, cache),
     )
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)

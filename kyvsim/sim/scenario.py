@@ -77,7 +77,14 @@ def play(
     cut = _run(steps, parts, scenario, expectations)
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(parts.timeline.events)
-    facts = Facts(parts, cluster.kyverno, events, policies, tuple(admissions), cut)
+    facts = Facts(
+        parts=parts,
+        kyverno=cluster.kyverno,
+        events=events,
+        documents=policies,
+        admissions=tuple(admissions),
+        cut=cut,
+    )
     return Simulation(
         scenario.name,
         events,

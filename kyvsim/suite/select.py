@@ -142,24 +142,38 @@ def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcom
 def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> RowOutcome:
     """Return the outcome that a verdict makes of a row."""
     return RowOutcome(
-        row.policy,
-        rule,
-        resource,
-        "Pass" if verdict.passed else "Fail",
-        verdict.reason,
-        verdict.message,
+        policy=row.policy,
+        rule=rule,
+        resource=resource,
+        result="Pass" if verdict.passed else "Fail",
+        reason=verdict.reason,
+        message=verdict.message,
         difference=verdict.difference,
         goldens=verdict.goldens,
     )
 
 
 def _excluded(row: ExpectedRow, key: ObjectKey) -> RowOutcome:
-    return RowOutcome(row.policy, row.rule, "/".join(key), "Pass", "Excluded", "Excluded")
+    return RowOutcome(
+        policy=row.policy,
+        rule=row.rule,
+        resource="/".join(key),
+        result="Pass",
+        reason="Excluded",
+        message="Excluded",
+    )
 
 
 def _unseen(row: ExpectedRow, key: ObjectKey, bench: Bench) -> RowOutcome:
     invalid = bench.refused.get(row.policy.rpartition("/")[2])
-    shown = RowOutcome(row.policy, row.rule, "/".join(key), "Fail", "Not found", "Not found")
+    shown = RowOutcome(
+        policy=row.policy,
+        rule=row.rule,
+        resource="/".join(key),
+        result="Fail",
+        reason="Not found",
+        message="Not found",
+    )
     if invalid is None:
         return shown
     return shown._replace(result="Skip", reason="Invalid Policy", message=invalid)

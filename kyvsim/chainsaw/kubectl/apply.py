@@ -49,7 +49,13 @@ def _apply(call: Call, name: str, obj: Json) -> Result:
     if not patch:
         return Result(0, (Printed(STDOUT, f"{_shown(obj)} unchanged\n"),))
     request = ApiRequest(
-        Operation.UPDATE, key, call.user, merge_patch(now, patch), "", dry_run, patch="strategic"
+        operation=Operation.UPDATE,
+        key=key,
+        user=call.user,
+        object=merge_patch(now, patch),
+        subresource="",
+        dry_run=dry_run,
+        patch="strategic",
     )
     response = call.client.send(request)
     return answer(response, f"{_shown(obj)} configured", _about_patch(name, obj, patch))

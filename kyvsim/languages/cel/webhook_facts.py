@@ -59,14 +59,14 @@ def webhook_facts(
     rules = [*_rules(spec), *(rule for one in derived for rule in _rules(one.spec))]
     texts = tuple(_texts(spec, derived)) if conditions is not None else ()
     return WebhookFacts(
-        tuple(rules),
-        constraints.get("namespaceSelector"),
-        constraints.get("objectSelector"),
-        texts,
-        alone,
-        exact,
-        timeout,
-        compile_constraints({"resourceRules": rules}, "", kinds).matches,
+        rules=tuple(rules),
+        namespace_selector=constraints.get("namespaceSelector"),
+        object_selector=constraints.get("objectSelector"),
+        conditions=texts,
+        alone=alone,
+        exact=exact,
+        timeout=timeout,
+        takes=compile_constraints({"resourceRules": rules}, "", kinds).matches,
     )
 
 

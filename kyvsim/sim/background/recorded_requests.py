@@ -50,26 +50,26 @@ def request_of(context: Json, store: Store) -> AdmissionRequest | None:
     subresource = text_field(fields, "subResource")
     details = {name: fields[name] for name in (*_DETAILS, *_SUBRESOURCES) if name in fields}
     return AdmissionRequest(
-        Operation(fields["operation"]),
-        fields.get("object"),
-        fields.get("oldObject"),
-        text_field(fields, "namespace"),
-        _user(context.get("userInfo") or {}),
-        subresource,
-        _parent(fields, store) if subresource else None,
-        details,
+        operation=Operation(fields["operation"]),
+        object=fields.get("object"),
+        old_object=fields.get("oldObject"),
+        namespace=text_field(fields, "namespace"),
+        user=_user(context.get("userInfo") or {}),
+        subresource=subresource,
+        parent_kind=_parent(fields, store) if subresource else None,
+        details=details,
     )
 
 
 def _user(info: Json) -> UserInfo:
     asked = info.get("userInfo") or {}
     return UserInfo(
-        text_field(asked, "username"),
-        text_field(asked, "uid"),
-        tuple(asked.get("groups") or ()),
-        asked.get("extra"),
-        tuple(info.get("roles") or ()),
-        tuple(info.get("clusterRoles") or ()),
+        username=text_field(asked, "username"),
+        uid=text_field(asked, "uid"),
+        groups=tuple(asked.get("groups") or ()),
+        extra=asked.get("extra"),
+        roles=tuple(info.get("roles") or ()),
+        cluster_roles=tuple(info.get("clusterRoles") or ()),
     )
 
 

@@ -23,12 +23,12 @@ def violation_of_policy(
     said = f"; {result.message}" if result.message else ""
     note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
     return Event(
-        policy_reference(response.policy, parts),
-        Reason.VIOLATION,
-        source,
-        Action.BLOCKED if blocked else Action.PASSED,
-        note,
-        reference(response.object),
+        regarding=policy_reference(response.policy, parts),
+        reason=Reason.VIOLATION,
+        source=source,
+        action=Action.BLOCKED if blocked else Action.PASSED,
+        note=note,
+        related=reference(response.object),
     )
 
 
@@ -45,12 +45,12 @@ def applied(parts: Parts, source: Source, response: PolicyResponse) -> Event:
     checks = bool(sections & _CHECKING) if sections else response.phase is not Phase.MUTATE
     named = _named(response.object)
     return Event(
-        policy_reference(response.policy, parts),
-        Reason.APPLIED,
-        source,
-        Action.PASSED if checks else Action.MUTATED,
-        f"{named}: pass" if checks else f"{named} is successfully mutated",
-        reference(response.object),
+        regarding=policy_reference(response.policy, parts),
+        reason=Reason.APPLIED,
+        source=source,
+        action=Action.PASSED if checks else Action.MUTATED,
+        note=f"{named}: pass" if checks else f"{named} is successfully mutated",
+        related=reference(response.object),
     )
 
 
@@ -65,11 +65,23 @@ def excepted(
         group = split_api_version(policy.facts.api_version)[0]
         version = "v2" if group == "kyverno.io" else "v1beta1"
         regarding = _exception_reference(exception, f"{group}/{version}", parts)
-        yield Event(regarding, Reason.SKIPPED, source, Action.PASSED, note, related)
+        yield Event(
+            regarding=regarding,
+            reason=Reason.SKIPPED,
+            source=source,
+            action=Action.PASSED,
+            note=note,
+            related=related,
+        )
     names = ", ".join(result.exceptions)
     note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
     yield Event(
-        policy_reference(policy, parts), Reason.SKIPPED, source, Action.PASSED, note, related
+        regarding=policy_reference(policy, parts),
+        reason=Reason.SKIPPED,
+        source=source,
+        action=Action.PASSED,
+        note=note,
+        related=related,
     )
 
 
@@ -90,7 +102,14 @@ def background_succeeded(
     action = Action.MUTATED if mutates else Action.GENERATED
     regarding = policy_reference(policy, parts)
     for obj in objects:
-        yield Event(regarding, Reason.APPLIED, source, action, note, reference(obj))
+        yield Event(
+            regarding=regarding,
+            reason=Reason.APPLIED,
+            source=source,
+            action=action,
+            note=note,
+            related=reference(obj),
+        )
 
 
 def background_failed(
@@ -115,12 +134,12 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
         verb = "clean up" if older else "delete"
         note = f"failed to {verb} the target resource {named}: {problem}"
     return Event(
-        policy_reference(policy, parts),
-        Reason.ERROR if problem else Reason.APPLIED,
-        Source.CLEANUP,
-        Action.NONE if problem else Action.CLEANED_UP,
-        note,
-        reference(obj),
+        regarding=policy_reference(policy, parts),
+        reason=Reason.ERROR if problem else Reason.APPLIED,
+        source=Source.CLEANUP,
+        action=Action.NONE if problem else Action.CLEANED_UP,
+        note=note,
+        related=reference(obj),
     )
 
 

@@ -22,14 +22,14 @@ def admission_request(review: Review, store: Store) -> AdmissionRequest:
         # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
         obj = with_metadata(obj, {"namespace": request.key.namespace})
     return AdmissionRequest(
-        request.operation,
-        obj,
-        review.old,
-        request.key.namespace,
-        with_roles(request.user, store),
-        subresource,
-        (group, version, request.key.kind) if subresource else None,
-        details(request.key, review, store),
+        operation=request.operation,
+        object=obj,
+        old_object=review.old,
+        namespace=request.key.namespace,
+        user=with_roles(request.user, store),
+        subresource=subresource,
+        parent_kind=(group, version, request.key.kind) if subresource else None,
+        details=details(request.key, review, store),
     )
 
 

@@ -26,7 +26,14 @@ def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     if spec.get("background") is not False:
         yield from user_fields(filters(block, "match"))
     holder = Policy(
-        "ClusterPolicy", exception.name, "", {}, {}, (), exception.document, PolicyFacts("")
+        kind="ClusterPolicy",
+        name=exception.name,
+        namespace="",
+        annotations={},
+        spec={},
+        rules=(),
+        document=exception.document,
+        facts=PolicyFacts(""),
     )
     rule = RuleUnderCheck(holder, Rule("", block, ("spec",), RuleFacts()), 0)
     for found in check_match_blocks(rule):

@@ -49,7 +49,13 @@ class Client:
             return ApiResponse(error=errors.not_found(key, self._server.store.defined))
         patched = merge_patch(now, patch)
         request = ApiRequest(
-            Operation.UPDATE, key, self.user, patched, subresource, dry_run, patch="merge"
+            operation=Operation.UPDATE,
+            key=key,
+            user=self.user,
+            object=patched,
+            subresource=subresource,
+            dry_run=dry_run,
+            patch="merge",
         )
         return self.send(request)
 

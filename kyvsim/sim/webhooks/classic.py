@@ -110,7 +110,14 @@ def _entries(policy: Policy, store: Store, *, mutating: bool) -> Iterator[Entry]
     for kind, operations in kinds.items():
         for group, version, resource, part, scope in _resources(kind, policy, store):
             for operation in operations:
-                yield Entry(group, version, resource, part, scope, operation)
+                yield Entry(
+                    group=group,
+                    version=version,
+                    resource=resource,
+                    subresource=part,
+                    scope=scope,
+                    operation=operation,
+                )
 
 
 def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:

@@ -87,7 +87,14 @@ def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[s
 
 def _is_covered(one: Entry, known: frozenset[Entry]) -> bool:
     wider = (
-        Entry(group, version, resource, subresource, scope, one.operation)
+        Entry(
+            group=group,
+            version=version,
+            resource=resource,
+            subresource=subresource,
+            scope=scope,
+            operation=one.operation,
+        )
         for scope, group, version, (resource, subresource) in product(
             {one.scope, ALL_SCOPES}, {one.group, _ANY}, {one.version, _ANY}, _wider_resources(one)
         )
