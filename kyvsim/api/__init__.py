@@ -1,7 +1,7 @@
 """For library users and commands: from paths to responses."""
 
-from kyvsim.api.apply import Application, open_application
+from kyvsim.api.apply import open_application
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
 
-__all__ = ["Application", "ApplyInputs", "Source", "open_application"]
+__all__ = ["ApplyInputs", "Source", "open_application"]

@@ -1,7 +1,6 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
@@ -15,31 +14,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
-from kyvsim.model.schedule import Schedule
+from kyvsim.report.course import Course
+from kyvsim.report.run import Run
 
 
-class Application(NamedTuple):
-    """Policies over resources: what was read, and the responses as they are asked for."""
-
-    policies: tuple[Policy, ...]
-    resource_count: int
-    rule_count: int
-    """Rules after autogen."""
-    exception_count: int
-    diagnostics: tuple[Diagnostic, ...]
-    responses: Iterator[EngineResponse]
-    """One for each resource, in input order."""
-    schedules: tuple[Schedule, ...] = ()
-    """Of the cleanup policies."""
-    applied: bool = True
-    """False where a file that every verdict depends on was refused: there are no responses."""
-    afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
-    """What is to be said when all responses are read, of so many resources that a rule matched."""
-    left_out: tuple[Diagnostic, ...] = ()
-    """What was left out of folders: where, and what it is."""
-
-
-def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Application:
+def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     """Return the policies of `inputs` compiled, and the responses of its resources, lazily.
 
     `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics; the
@@ -62,7 +41,9 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others))]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
-    return Application(
+    course = Course(audit_warn=inputs.audit_warn)
+    found = iter(()) if read.unusable else _responses(policies, read, inputs)
+    return Run(
         policies=sound,
         resource_count=len(read.resources) + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
@@ -70,7 +51,11 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Applica
         diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
         schedules=schedules_of(sound, environment.clock.now()),
         left_out=read.left_out,
-        responses=iter(()) if read.unusable else _responses(policies, read, inputs),
+        responses=course.watching(found),
+        course=course,
+        audit_warn=inputs.audit_warn,
+        dated=inputs.now is not None,
+        checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
         afterthoughts=lambda matched: _afterthoughts(matched, given, sound, inputs),
     )

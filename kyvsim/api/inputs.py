@@ -56,6 +56,8 @@ class ApplyInputs(NamedTuple):
     """Which reading of `spec.background` to follow; a value of `kyvsim.compile.Model`."""
     exceptions_with_resources: bool = False
     exceptions_within_policies: bool = False
+    audit_warn: bool = False
+    """Whether failures of policies that only audit are warnings."""
     check_idempotent: bool = False
     """Whether to run the mutate rules a second time."""
     payloads: tuple[tuple[PayloadMode, str | Source], ...] = ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
@@ -23,12 +23,10 @@ from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.course import Course
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.style import safe_line
-from kyvsim.report.summary import Tally
 
 if TYPE_CHECKING:
     from kyvsim.cli.output_files import ObjectFiles
@@ -169,23 +167,22 @@ def _apply(
     files: "ObjectFiles | None",
 ) -> int:
     with waiting("reading files", shown=is_terminal(sys.stderr)):
-        application = open_application(inputs, stdin)
+        run = open_application(inputs, stdin)
+    run = run._replace(terms=Terms(options["warn_exit_code"], options["warn_no_pass"]))
     if options["strict"]:
-        application = _strict(application)
-    for entry in application.diagnostics:
+        run = _strict(run)
+    for entry in run.diagnostics:
         say(safe_line(str(entry)))
-    say_left_out(application.left_out, options)
-    responses = _watched(application, options)
-    if files:
-        responses = files.saving(responses)
-    run, tally = _run_of(application, responses, options), Tally()
+    say_left_out(run.left_out, options)
+    responses = _watched(run, options)
+    run = run._replace(responses=files.saving(responses) if files else responses)
     lines = LineCount()
-    write_out(lines.watching(render(run, tally, options)))
+    write_out(lines.watching(render(run, options)))
     if files:
         say(f"wrote {files.commit()} to {safe_line(options['output'])}")
     for entry in run.last_remarks():
         say(safe_line(str(entry)))
-    ending = run_ending(run, tally)
+    ending = run_ending(run)
     if is_for_people(options):
         remind(run.diagnostics, lines)
     close(ending, on_stdout=is_for_people(options))
@@ -196,11 +193,11 @@ def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]
     return tuple((PayloadMode.JSON, path) for path in options["json_files"])
 
 
-def _strict(application: Application) -> Application:
-    """Return an application in which every warning is an error."""
-    later = application.afterthoughts
-    return application._replace(
-        diagnostics=strictly(application.diagnostics),
+def _strict(run: Run) -> Run:
+    """Return a run in which every warning is an error."""
+    later = run.afterthoughts
+    return run._replace(
+        diagnostics=strictly(run.diagnostics),
         afterthoughts=lambda matched: strictly(later(matched)),
     )
 
@@ -254,38 +251,16 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         model=options["model"],
         exceptions_with_resources=options["exceptions_with_resources"],
         exceptions_within_policies=options["exceptions_within_policies"],
+        audit_warn=options["audit_warn"],
         check_idempotent=options["check_idempotent"],
         payloads=_payloads(options),
         now=options["now"],
     )
 
 
-def _watched(application: Application, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
+def _watched(run: Run, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
     """Return the responses, with a progress bar where one shows and disturbs nothing."""
     silent = options["output_format"] or options["policy_report"] or options["table"]
     if is_terminal(sys.stderr) and (silent or not is_terminal(sys.stdout)):
-        return with_progress(application.responses, application.resource_count, "applying")
-    return application.responses
-
-
-def _run_of(
-    application: Application, responses: Iterator[EngineResponse], options: Mapping[str, Any]
-) -> Run:
-    course = Course()
-    return Run(
-        policies=application.policies,
-        resource_count=application.resource_count,
-        rule_count=application.rule_count,
-        exception_count=application.exception_count,
-        diagnostics=application.diagnostics,
-        responses=course.watching(responses),
-        course=course,
-        terms=Terms(options["warn_exit_code"], options["warn_no_pass"]),
-        applied=application.applied,
-        afterthoughts=application.afterthoughts,
-        left_out=len(frozenset(application.left_out)),
-        audit_warn=options["audit_warn"],
-        schedules=application.schedules,
-        dated=options["now"] is not None,
-        checks_idempotence=options["check_idempotent"],
-    )
+        return with_progress(run.responses, run.resource_count, "applying")
+    return run.responses

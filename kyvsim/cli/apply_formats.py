@@ -14,7 +14,6 @@ from kyvsim.cli.streams import say, shows_colours
 from kyvsim.report import text
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import safe_text
-from kyvsim.report.summary import Tally
 
 DOCUMENTS: Mapping[str, str] = MappingProxyType({"yaml": "yaml_document", "json": "json_document"})
 """The formats of `--output-format`; each is `render` in a module of `kyvsim.report`, loaded when it
@@ -52,10 +51,10 @@ def is_for_people(options: Mapping[str, Any]) -> bool:
     return not (options["policy_report"] or options["output_format"] or options["stdin"])
 
 
-def render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
+def render(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
     """Return the output in the format that the options choose."""
     if options["policy_report"] or options["output_format"]:
-        return _document(run, tally, options)
+        return _document(run, options)
     look = Look(
         colours=shows_colours(unwanted=options["remove_color"]),
         detailed=options["detailed_results"],
@@ -65,24 +64,24 @@ def render(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
     if options["table"]:
         from kyvsim.report import table  # noqa: PLC0415 — for this format only
 
-        return table.render(run, tally, look)
+        return table.render(run, look)
     if options["stdin"]:
         from kyvsim.report import manifests  # noqa: PLC0415 — for this format only
 
-        return manifests.render(run, tally, look._replace(colours=False), _say_all)
-    return text.render(run, tally, look)
+        return manifests.render(run, look._replace(colours=False), _say_all)
+    return text.render(run, look)
 
 
-def _document(run: Run, tally: Tally, options: Mapping[str, Any]) -> Iterator[str]:
+def _document(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
     """Return the output as a document for programs."""
     data = options["output_format"]
     if options["policy_report"]:
         from kyvsim.report import policy_report  # noqa: PLC0415 — for this format only
 
         write = policy_report.render_json if data == "json" else policy_report.render_yaml
-        return write(run, tally)
+        return write(run)
     write = importlib.import_module(f"kyvsim.report.{DOCUMENTS[data]}").render
-    return cast("Iterator[str]", write(run, tally))
+    return cast("Iterator[str]", write(run))
 
 
 def _say_all(lines: str) -> None:

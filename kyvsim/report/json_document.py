@@ -20,25 +20,26 @@ from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import identity
-from kyvsim.report.summary import Row, Tally, compile_rows, silent_rows
+from kyvsim.report.summary import Row, compile_rows, silent_rows
 
 
-def render(run: Run, tally: Tally) -> Iterator[str]:
-    """Yield the document a piece at a time, counting every result in `tally`."""
-    rows_of, row_text = compile_rows(tally, audit_warn=run.audit_warn), _compile_row_text()
+def render(run: Run) -> Iterator[str]:
+    """Yield the document a piece at a time."""
+    rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
     ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     asides: dict[str, list[str]] = {"unchecked": [], "notIdempotent": []}
     needs: list[Need] = []
     objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
     yield '{"results": ['
-    between = "\n  "
+    between, unchecked = "\n  ", 0
     for response in run.responses:
         for book in (ledger, collisions, deletions):
             book.add(response)
         needs += needs_of(response)
-        before, rows = tally.unchecked, list(rows_of(response))
+        rows = list(rows_of(response))
         texts = [row_text(row) for row in rows]
-        if tally.unchecked != before:
+        if run.course.unchecked != unchecked:
+            unchecked = run.course.unchecked
             asides["unchecked"] += map(to_json, _unchecked((*rows, *silent_rows(response))))
         asides["notIdempotent"] += map(to_json, repeat_entries(response))
         for key, entry in _objects(response):
@@ -56,9 +57,8 @@ def render(run: Run, tally: Tally) -> Iterator[str]:
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
-    summary = tally.summary()
-    yield f',\n"ending": {json.dumps(ending_json(run_ending(run, tally)))}'
-    yield f',\n"summary": {json.dumps(figures(run, summary))}}}\n'
+    yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
+    yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
 def _on_demand(

@@ -6,17 +6,17 @@ from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.run import Look, Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import painter
-from kyvsim.report.summary import Tally, compile_rows
+from kyvsim.report.summary import compile_rows
 from kyvsim.report.text_blocks import resource_block, untold, verdict_block
 
 
-def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> Iterator[str]:
+def render(run: Run, look: Look, say: Callable[[str], None]) -> Iterator[str]:
     """Yield every resource as a YAML document; verdicts and counts go to `say`, a text at a time.
 
     Resources that no rule changed are there too, so that the stream is complete.
     """
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(tally, audit_warn=run.audit_warn, untold=untold(look))
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
     lead = ""
     for response in run.responses:
@@ -26,4 +26,4 @@ def render(run: Run, tally: Tally, look: Look, say: Callable[[str], None]) -> It
         if look.objects and response.object is not None:
             yield f"{lead}{to_yaml(response.object)}"
             lead = "---\n"
-    say(counts_line(run, tally.summary()))
+    say(counts_line(run))

@@ -14,18 +14,18 @@ from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.report.object_yaml import scalar, to_yaml
 from kyvsim.report.run import Run
 from kyvsim.report.subject import identity
-from kyvsim.report.summary import Row, Tally, compile_rows
+from kyvsim.report.summary import Row, compile_rows, summary_of
 
 _API_VERSION = "wgpolicyk8s.io/v1alpha2"
 
 
-def render_yaml(run: Run, tally: Tally) -> Iterator[str]:
+def render_yaml(run: Run) -> Iterator[str]:
     """Yield one YAML document a report, the cluster-wide one first and as it comes."""
     apart: list[tuple[Policy, Json]] = []
-    counts = Tally()
+    statuses: list[str] = []
     yield _opening("ClusterPolicyReport", "merged", "")
-    yield from _results_yaml(_cluster_results(run, tally, counts, apart))
-    yield to_yaml({"summary": counts.summary().as_dict()})
+    yield from _results_yaml(_cluster_results(run, statuses, apart))
+    yield to_yaml({"summary": summary_of(statuses).as_dict()})
     for policy, results in _grouped(apart):
         yield "---\n"
         yield _opening("PolicyReport", policy.name, policy.namespace)
@@ -33,16 +33,16 @@ def render_yaml(run: Run, tally: Tally) -> Iterator[str]:
         yield to_yaml({"summary": _counts(results)})
 
 
-def render_json(run: Run, tally: Tally) -> Iterator[str]:
+def render_json(run: Run) -> Iterator[str]:
     """Yield one JSON document: the cluster-wide report, or a List when policies have namespaces."""
     apart: list[tuple[Policy, Json]] = []
-    counts = Tally()
+    statuses: list[str] = []
     listed = any(policy.namespace for policy in run.policies)
     if listed:
         yield '{"apiVersion": "v1", "kind": "List", "items": [\n'
-    results = _cluster_results(run, tally, counts, apart)
+    results = _cluster_results(run, statuses, apart)
     yield from _report_json("ClusterPolicyReport", {"name": "merged"}, results)
-    yield f', "summary": {json.dumps(counts.summary().as_dict())}}}'
+    yield f', "summary": {json.dumps(summary_of(statuses).as_dict())}}}'
     for policy, own in _grouped(apart):
         yield ",\n"
         about = {"name": policy.name, "namespace": policy.namespace}
@@ -57,17 +57,17 @@ def _opening(kind: str, name: str, namespace: str) -> str:
 
 
 def _cluster_results(
-    run: Run, tally: Tally, counts: Tally, apart: list[tuple[Policy, Json]]
+    run: Run, statuses: list[str], apart: list[tuple[Policy, Json]]
 ) -> Iterator[Json]:
-    """Yield the results of cluster-wide policies; those of others are put into `apart`."""
-    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
+    """Yield the results of cluster-wide policies, noting statuses; others go to `apart`."""
+    rows_of = compile_rows(audit_warn=run.audit_warn)
     result_of = _compile_result()
     for response in run.responses:
         for row in rows_of(response):
             if row.policy.namespace:
                 apart.append((row.policy, result_of(row)))
             else:
-                counts.add(row.status)
+                statuses.append(row.status)
                 yield result_of(row)
 
 
@@ -169,7 +169,4 @@ def _grouped(apart: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[Js
 
 
 def _counts(results: list[Json]) -> dict[str, int]:
-    counts = Tally()
-    for entry in results:
-        counts.add(entry["result"])
-    return counts.summary().as_dict()
+    return summary_of(entry["result"] for entry in results).as_dict()

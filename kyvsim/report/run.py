@@ -18,20 +18,25 @@ class Terms(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of policies over resources; `responses` can be read once, in input order."""
+    """One run of policies over resources: what was read, and the responses as they are asked for.
+
+    `responses` can be read once.
+    """
 
     policies: tuple[Policy, ...]
     resource_count: int
     rule_count: int
+    """Rules after autogen."""
     exception_count: int
     diagnostics: tuple[Diagnostic, ...]
     responses: Iterator[EngineResponse]
+    """One for each resource, in input order."""
     course: Course
     """What is counted while they are read."""
     terms: Terms = Terms()
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()
-    """Of the cleanup policies."""
+    """Of the policies that act at times."""
     dated: bool = False
     """Whether the time of the run was given, so that times in its output mean something later."""
     checks_idempotence: bool = False
@@ -39,9 +44,9 @@ class Run(NamedTuple):
     applied: bool = True
     """False where a file that every verdict depends on was refused, so that there is no verdict."""
     afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
-    """What is to be said at the end, of so many resources that a rule matched."""
-    left_out: int = 0
-    """How many documents of folders were left out, being neither policies nor manifests."""
+    """What is to be said when all responses are read, of so many resources that a rule matched."""
+    left_out: tuple[Diagnostic, ...] = ()
+    """What was left out of folders, being neither policies nor manifests: where, and what it is."""
 
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Return everything that is to be said of the inputs, once all responses are read."""

@@ -6,32 +6,32 @@ from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
-from kyvsim.report.summary import Summary, Tally
+from kyvsim.report.summary import Summary
 
 
-def run_ending(run: Run, tally: Tally) -> Ending:
+def run_ending(run: Run) -> Ending:
     """Return how a run ended; unusable input wins over failures, those over warnings.
 
     To be asked when all responses have been read.
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
     """
-    return Ending(tuple(_facts(run, tally)), run.terms.warn_exit_code)
+    return Ending(tuple(_facts(run)), run.terms.warn_exit_code)
 
 
-def figures(run: Run, summary: Summary) -> dict[str, int]:
+def figures(run: Run) -> dict[str, int]:
     """Return the counts by name, with that of unstable mutations where they were looked for."""
     unstable = {"notIdempotent": run.course.unstable} if run.checks_idempotence else {}
-    return {**summary.as_dict(), **unstable}
+    return {**run.course.summary().as_dict(), **unstable}
 
 
-def counts_line(run: Run, summary: Summary) -> str:
+def counts_line(run: Run) -> str:
     """Return the counts as one line."""
     unstable = f", not idempotent: {run.course.unstable}" if run.checks_idempotence else ""
-    return f"{summary}{unstable}"
+    return f"{run.course.summary()}{unstable}"
 
 
-def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
-    summary = tally.summary()
+def _facts(run: Run) -> Iterator[Fact]:
+    summary = run.course.summary()
     remarks = run.remarks()
     yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
@@ -46,9 +46,9 @@ def _facts(run: Run, tally: Tally) -> Iterator[Fact]:
         yield from _checked(run, summary)
     yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
     yield Fact("unmatched", run.course.unmatched, "")
-    unchecked = f"{counted(tally.unchecked, 'check')} could not be made in full"
-    yield informing("unchecked", tally.unchecked, unchecked)
-    yield left_out_fact(run.left_out)
+    unchecked = f"{counted(run.course.unchecked, 'check')} could not be made in full"
+    yield informing("unchecked", run.course.unchecked, unchecked)
+    yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
 
 

@@ -1,5 +1,6 @@
-"""Counting results: which status a result has in reports, and how many there are of each."""
+"""Which status a result has in reports, and how many there are of each."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -32,23 +33,10 @@ class Summary(NamedTuple):
         return ", ".join(f"{name}: {count}" for name, count in self.as_dict().items())
 
 
-class Tally:
-    """Counts statuses while results stream by."""
-
-    __slots__ = ("_counts", "unchecked")
-
-    def __init__(self) -> None:
-        self.unchecked = 0
-        """How often a rule could not look at all of an object that it would have checked."""
-        self._counts = {"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
-
-    def add(self, status: str) -> None:
-        """Count one result."""
-        self._counts[status] += 1
-
-    def summary(self) -> Summary:
-        """Return the counts so far."""
-        return Summary(*self._counts.values())
+def summary_of(statuses: Iterable[str]) -> Summary:
+    """Return how often each status is among some."""
+    counts = Counter(statuses)
+    return Summary(*(counts[name] for name in Summary().as_dict()))
 
 
 class Row(NamedTuple):
@@ -64,15 +52,11 @@ class Row(NamedTuple):
 Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 
 
-def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = frozenset()) -> Rows:
-    """Return a function that counts the results of a response and yields a row for each, in order.
+def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> Rows:
+    """Return a function that yields a row for each result of a response, in order.
 
-    Results whose status is in `untold` are counted only, unless they have a note.
-    A failure becomes a warning where the policy is not scored and, with `audit_warn`, where the
-    policy's action for the resource is Audit.
-    upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
+    Results whose status is in `untold` are left out, unless they have a note.
     """
-    count = tally.add
 
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = response.trigger
@@ -82,23 +66,25 @@ def compile_rows(tally: Tally, *, audit_warn: bool, untold: frozenset[str] = fro
             policy = answer.policy
             for result in answer.results:
                 status = result.status
-                if status is RuleStatus.FAIL and (
-                    not policy.scored or (audit_warn and is_audit(answer, labels))
-                ):
+                if status is RuleStatus.FAIL and only_warns(answer, labels, audit_warn=audit_warn):
                     status = RuleStatus.WARN
                 word = status._value_
-                count(word)
-                if result.unchecked:
-                    tally.unchecked += 1
                 if word not in untold or result.note:
                     shown = _with_own_message(result, word) if result.properties else result
                     yield Row(policy, shown, word, resource)
-            if answer.silent:
-                tally.unchecked += len(answer.silent)
             if answer.changed:
                 before = answer.object
 
     return rows
+
+
+def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn: bool) -> bool:
+    """Return whether failures of a policy are warnings: it is not scored, or only audits.
+
+    The latter counts with `audit_warn` alone.
+    upstream: pkg/utils/report/results.go, cmd/cli/kubectl-kyverno/report/report.go
+    """
+    return not answer.policy.scored or (audit_warn and is_audit(answer, labels))
 
 
 def _with_own_message(result: RuleResult, status: str) -> RuleResult:

@@ -6,19 +6,19 @@ from kyvsim.report.run import Look, Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import CODES, painter, safe_line
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Tally, compile_rows, silent_rows
+from kyvsim.report.summary import compile_rows, silent_rows
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 
 
-def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
+def render(run: Run, look: Look) -> Iterator[str]:
     """Yield the table a line at a time, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
     Messages stand last and are never wrapped: a row is a line.
     """
     notes: list[str] = []
-    rows = _rows(run, tally, notes, detailed=look.detailed)
+    rows = _rows(run, notes, detailed=look.detailed)
     columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
     widths = [
         max(len(name), *(len(row[index]) for row in rows)) if rows else len(name)
@@ -37,12 +37,12 @@ def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
     if notes:
         yield f"\n{paint('title', 'Notes')}\n"
         yield from notes
-    yield f"\n{counts_line(run, tally.summary())}\n"
+    yield f"\n{counts_line(run)}\n"
 
 
-def _rows(run: Run, tally: Tally, notes: list[str], *, detailed: bool) -> list[tuple[str, ...]]:
+def _rows(run: Run, notes: list[str], *, detailed: bool) -> list[tuple[str, ...]]:
     """Return the cells of all rows; what a user should know besides goes to `notes`."""
-    rows_of = compile_rows(tally, audit_warn=run.audit_warn)
+    rows_of = compile_rows(audit_warn=run.audit_warn)
     rows: list[tuple[str, ...]] = []
     for response in run.responses:
         for row in rows_of(response):

@@ -11,7 +11,7 @@ from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.run import Look, Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, counted, painter
-from kyvsim.report.summary import Tally, compile_rows
+from kyvsim.report.summary import compile_rows
 from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
 from kyvsim.report.text_objects import object_blocks
 
@@ -21,21 +21,21 @@ _HOLD_LIMIT = 1 << 20
 _Piece: TypeAlias = str | Need
 
 
-def render(run: Run, tally: Tally, look: Look) -> Iterator[str]:
-    """Yield the view a piece at a time, counting every result in `tally`; the last line counts."""
+def render(run: Run, look: Look) -> Iterator[str]:
+    """Yield the view a piece at a time; the last line counts."""
     paint = painter(colours=look.colours)
     yield f"{paint('title', header(run))}\n\n"
     ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     late: list[Need] = []
     run = run._replace(responses=_noting(run.responses, (collisions, deletions)))
-    yield from _in_order(_pieces(run, tally, look, ledger), ledger, late, paint)
+    yield from _in_order(_pieces(run, look, ledger), ledger, late, paint)
     if late:
         yield paint("title", "Injected references that stood open above") + "\n"
         yield from (need_line(need, ledger.met_by(need), paint, owner=True) for need in late)
         yield "\n"
     yield from cleanup_lines(run.schedules, deletions, paint)
     yield from collision_lines(collisions, paint)
-    yield f"{counts_line(run, tally.summary())}\n"
+    yield f"{counts_line(run)}\n"
 
 
 def _noting(
@@ -56,10 +56,10 @@ def header(run: Run) -> str:
     return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
 
 
-def _pieces(run: Run, tally: Tally, look: Look, ledger: Ledger) -> Iterator[_Piece]:
+def _pieces(run: Run, look: Look, ledger: Ledger) -> Iterator[_Piece]:
     """Yield the text of every response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(tally, audit_warn=run.audit_warn, untold=untold(look))
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
     for response in run.responses:
         ledger.add(response)

@@ -4,13 +4,14 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from kyvsim.api import Application, ApplyInputs, open_application
+from kyvsim.api import ApplyInputs, open_application
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.run import Run
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Row, Tally, compile_rows
+from kyvsim.report.summary import Row, compile_rows
 from kyvsim.testing.given import Given, sources
 
 
@@ -58,7 +59,7 @@ def apply_policies(policies: Given, manifests: Given, **options: Any) -> tuple[E
     )
     application = open_application(inputs)
     _check(application)
-    rows_of = compile_rows(Tally(), audit_warn=False)
+    rows_of = compile_rows(audit_warn=False)
     return tuple(_effect(response, rows_of) for response in application.responses)
 
 
@@ -83,7 +84,7 @@ def _option(name: str, value: Any) -> Any:
     return os.fspath(value) if name in _PATHS else value
 
 
-def _check(application: Application) -> None:
+def _check(application: Run) -> None:
     wrong = [str(one) for one in application.diagnostics if one.severity is Severity.ERROR]
     if not application.policies and not wrong:
         wrong.append("there is no policy")

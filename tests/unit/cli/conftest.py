@@ -2,12 +2,13 @@
 
 import pytest
 
-from kyvsim.api import Application
 from kyvsim.cli import apply, main
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
+from kyvsim.report.course import Course
+from kyvsim.report.run import Run
 
 
 def make_response(status, name="web", created=(), changed=False):
@@ -43,7 +44,18 @@ def engine(monkeypatch, calls):
     def answer(*responses, diagnostics=()):
         def opened(inputs, stdin):
             calls.append((inputs, stdin))
-            return Application((), len(responses), 1, 0, tuple(diagnostics), iter(responses))
+            course = Course(audit_warn=inputs.audit_warn)
+            watched = course.watching(responses)
+            return Run(
+                policies=(),
+                resource_count=len(responses),
+                rule_count=1,
+                exception_count=0,
+                diagnostics=tuple(diagnostics),
+                responses=watched,
+                course=course,
+                audit_warn=inputs.audit_warn,
+            )
 
         monkeypatch.setattr(apply, "open_application", opened)
 

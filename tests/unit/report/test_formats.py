@@ -8,15 +8,14 @@ import yaml
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.run import Look
-from kyvsim.report.summary import Summary, Tally
+from kyvsim.report.summary import Summary
 
 ALL = Summary(2, 1, 1, 1, 1)
 
 
 def document(run):
-    tally = Tally()
-    found = json.loads("".join(json_document.render(run, tally)))
-    assert tally.summary() == ALL
+    found = json.loads("".join(json_document.render(run)))
+    assert run.course.summary() == ALL
     return found
 
 
@@ -54,19 +53,19 @@ def test_the_json_document(menagerie):
 
 
 def test_an_empty_run_is_a_document_too(make):
-    found = json.loads("".join(json_document.render(make.run([]), Tally())))
+    found = json.loads("".join(json_document.render(make.run([]))))
     assert found["results"] == found["mutated"] == found["generated"] == found["targets"] == []
 
 
 def test_whole_numbers_have_no_fraction(menagerie):
-    text = "".join(json_document.render(menagerie(), Tally()))
+    text = "".join(json_document.render(menagerie()))
     assert '"priority": 10,' in text
 
 
 def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespaced_policy(menagerie):
-    tally = Tally()
-    cluster, own = yaml.safe_load_all("".join(policy_report.render_yaml(menagerie(), tally)))
-    assert tally.summary() == ALL
+    run = menagerie()
+    cluster, own = yaml.safe_load_all("".join(policy_report.render_yaml(run)))
+    assert run.course.summary() == ALL
     assert cluster["apiVersion"] == "wgpolicyk8s.io/v1alpha2"
     assert (cluster["kind"], cluster["metadata"]) == ("ClusterPolicyReport", {"name": "merged"})
     assert cluster["summary"] == {"pass": 2, "fail": 1, "warn": 1, "error": 0, "skip": 1}
@@ -87,40 +86,39 @@ def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespace
 
 
 def test_the_policy_report_says_the_same_in_json(menagerie):
-    listed = json.loads("".join(policy_report.render_json(menagerie(), Tally())))
-    reports = list(yaml.safe_load_all("".join(policy_report.render_yaml(menagerie(), Tally()))))
+    listed = json.loads("".join(policy_report.render_json(menagerie())))
+    reports = list(yaml.safe_load_all("".join(policy_report.render_yaml(menagerie()))))
     assert listed["kind"] == "List"
     assert listed["items"] == reports
 
 
 def test_without_namespaced_policies_the_json_report_stands_alone(make):
-    found = json.loads("".join(policy_report.render_json(make.run([]), Tally())))
+    found = json.loads("".join(policy_report.render_json(make.run([]))))
     assert found["kind"] == "ClusterPolicyReport"
-    empty = yaml.safe_load("".join(policy_report.render_yaml(make.run([]), Tally())))
+    empty = yaml.safe_load("".join(policy_report.render_yaml(make.run([]))))
     assert empty == found
 
 
 def test_the_table(menagerie):
-    tally = Tally()
-    lines = "".join(table.render(menagerie(), tally, Look(detailed=True))).splitlines()
+    lines = "".join(table.render(menagerie(), Look(detailed=True))).splitlines()
     assert lines[0] == "ID  POLICY    RULE        RESOURCE        RESULT  MESSAGE"
     assert (
         lines[3]
         == "2   checks    image       shop/Pod/web    Fail    tag \\x1b[31mneeded\\nsee [docs]"
     )
     assert lines[-1] == str(ALL)
-    plain = "".join(table.render(menagerie(), Tally(), Look())).splitlines()
+    plain = "".join(table.render(menagerie(), Look())).splitlines()
     assert plain[3] == "2   checks    image       shop/Pod/web    Fail"
-    assert "\x1b[31mFail\x1b[0m" in "".join(table.render(menagerie(), Tally(), Look(colours=True)))
+    assert "\x1b[31mFail\x1b[0m" in "".join(table.render(menagerie(), Look(colours=True)))
 
 
 def test_an_empty_table_has_its_head(make):
-    assert "".join(table.render(make.run([]), Tally(), Look())).startswith("ID  POLICY  RULE")
+    assert "".join(table.render(make.run([]), Look())).startswith("ID  POLICY  RULE")
 
 
 def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
     said = []
-    written = "".join(manifests.render(menagerie(), Tally(), Look(), said.append))
+    written = "".join(manifests.render(menagerie(), Look(), said.append))
     web, calm = yaml.safe_load_all(written)
     assert web["spec"]["volumes"]
     assert calm["metadata"]["name"] == "calm"
@@ -130,7 +128,7 @@ def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
 
 def test_two_renderings_are_the_same_bytes(menagerie):
     for render in (json_document.render, policy_report.render_yaml, policy_report.render_json):
-        assert "".join(render(menagerie(), Tally())) == "".join(render(menagerie(), Tally()))
+        assert "".join(render(menagerie())) == "".join(render(menagerie()))
 
 
 @pytest.fixture
@@ -151,17 +149,17 @@ def gaps(make):
 
 
 def test_every_format_tells_what_was_not_checked(gaps):
-    tallies = [Tally() for _ in range(4)]
-    shown = "".join(table.render(gaps(), tallies[0], Look()))
+    runs = [gaps() for _ in range(4)]
+    shown = "".join(table.render(runs[0], Look()))
     assert "1: not checked: element 0\n" in shown
     assert "checks / image, shop/Pod/web: no result, not checked: element 0\n" in shown
-    (entry,) = yaml.safe_load("".join(policy_report.render_yaml(gaps(), tallies[1])))["results"]
+    (entry,) = yaml.safe_load("".join(policy_report.render_yaml(runs[1])))["results"]
     assert entry["properties"]["note"] == "not checked: element 0"
-    told = json.loads("".join(json_document.render(gaps(), tallies[2])))
+    told = json.loads("".join(json_document.render(runs[2])))
     assert [one["result"] for one in told["unchecked"]] == ["pass", "none"]
     assert told["unchecked"][0]["reasons"] == ["element 0"]
     assert len(told["results"]) == 1
-    lines = "".join(text.render(gaps(), tallies[3], Look()))
+    lines = "".join(text.render(runs[3], Look()))
     assert lines.count("         not checked: element 0\n") == 2
     assert "  none   checks / image" in lines
-    assert [(tally.unchecked, tally.summary().passed) for tally in tallies] == [(2, 1)] * 4
+    assert [(one.course.unchecked, one.course.summary().passed) for one in runs] == [(2, 1)] * 4

@@ -1,7 +1,8 @@
 import pytest
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
-from kyvsim.report.summary import Summary, Tally, compile_rows, is_audit
+from kyvsim.report.course import Course
+from kyvsim.report.summary import Summary, compile_rows, is_audit, summary_of
 
 POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop-eu"}}
 
@@ -14,15 +15,13 @@ def answer(make, **fields):
 
 def statuses(found, *, audit_warn):
     response = EngineResponse(POD, POD, (found,))
-    return [row.status for row in compile_rows(Tally(), audit_warn=audit_warn)(response)]
+    return [row.status for row in compile_rows(audit_warn=audit_warn)(response)]
 
 
 def test_the_summary_line():
-    tally = Tally()
-    for status in ("pass", "fail", "fail", "skip"):
-        tally.add(status)
-    assert str(tally.summary()) == "pass: 1, fail: 2, warn: 0, error: 0, skip: 1"
-    assert tally.summary() == Summary(1, 2, 0, 0, 1)
+    found = summary_of(("pass", "fail", "fail", "skip"))
+    assert str(found) == "pass: 1, fail: 2, warn: 0, error: 0, skip: 1"
+    assert found == Summary(1, 2, 0, 0, 1)
 
 
 def test_failures_of_policies_that_are_not_scored_are_warnings(make):
@@ -114,15 +113,25 @@ def test_a_mutate_row_names_the_object_as_it_was_before(make):
             PolicyResponse(policy, Phase.VALIDATE, renamed, (checked,)),
         ),
     )
-    rows = compile_rows(Tally(), audit_warn=False)(response)
+    rows = compile_rows(audit_warn=False)(response)
     assert [row.resource["metadata"]["name"] for row in rows] == ["p", "q"]
 
 
-def test_untold_results_are_counted_all_the_same(make):
-    tally = Tally()
-    rows_of = compile_rows(tally, audit_warn=False, untold=frozenset({"fail"}))
+def test_untold_results_are_left_out(make):
+    rows_of = compile_rows(audit_warn=False, untold=frozenset({"fail"}))
     assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
-    assert tally.summary().failed == 1
+
+
+@pytest.mark.parametrize("audit_warn", [True, False])
+def test_a_run_counts_what_rows_show(make, audit_warn):
+    """Whatever shows a run, and if it shows nothing: its results count."""
+    unscored = answer(make, annotations={"policies.kyverno.io/scored": "false"})
+    enforced = answer(make, validationFailureAction="Enforce")
+    responses = [EngineResponse(POD, POD, (one,)) for one in (unscored, enforced, answer(make))]
+    rows_of, course = compile_rows(audit_warn=audit_warn), Course(audit_warn=audit_warn)
+    shown = [row.status for one in course.watching(responses) for row in rows_of(one)]
+    assert course.summary() == summary_of(shown)
+    assert course.summary().warned == (2 if audit_warn else 1)
 
 
 @pytest.mark.parametrize(
@@ -138,5 +147,5 @@ def test_properties_may_give_the_message_of_a_result(make, properties, message):
     failed = make.result(policy, Phase.VALIDATE, RuleStatus.FAIL)
     failed = failed._replace(message="said", properties=properties)
     found = PolicyResponse(policy, Phase.VALIDATE, POD, (failed,))
-    rows = compile_rows(Tally(), audit_warn=False)(EngineResponse(POD, POD, (found,)))
+    rows = compile_rows(audit_warn=False)(EngineResponse(POD, POD, (found,)))
     assert [row.result.message for row in rows] == [message]

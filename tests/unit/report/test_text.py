@@ -1,11 +1,10 @@
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.report import text
 from kyvsim.report.run import Look
-from kyvsim.report.summary import Tally
 
 
 def shown(run, **look):
-    return "".join(text.render(run, Tally(), Look(**look)))
+    return "".join(text.render(run, Look(**look)))
 
 
 def test_the_last_line_counts(menagerie):
