@@ -7,7 +7,6 @@ from kyvsim.compile import (
     CompiledPolicy,
     CompileOptions,
     PolicySet,
-    declare_exceptions,
     index_policies,
 )
 from kyvsim.languages import cel, classic, cleanup, native
@@ -49,13 +48,8 @@ def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tup
 
     Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
     """
-    declare_exceptions(options)
-    if options.cel_exceptions:
-        from kyvsim.languages.cel.exceptions import (  # noqa: PLC0415 — slow, for policies in CEL only
-            declare_cel_exceptions,
-        )
-
-        declare_cel_exceptions(options)
+    for one in LANGUAGES:
+        one.declare(options)
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:

@@ -25,6 +25,8 @@ class Language(NamedTuple):
     """Checks and compiles a policy; None where it cannot be used, with what is wrong with it."""
     lint: Callable[[Policy, CompileOptions], Told]
     """Returns everything that can be said of a policy by itself."""
+    declare: Callable[[CompileOptions], None]
+    """Tells who listens of the exceptions that are given for its policies."""
     needs_request: Callable[[Policy], bool]
     """Returns whether something of a policy is only known where there is a request."""
     derive: Callable[[Policy], tuple[Rule, ...]]

@@ -53,6 +53,16 @@ def _lint(policy: Policy, options: CompileOptions) -> Told:
     return lint_cel_policy(policy, options)
 
 
+def _declare(options: CompileOptions) -> None:
+    if not options.cel_exceptions:
+        return
+    from kyvsim.languages.cel.exceptions import (  # noqa: PLC0415 — slow, for policies in CEL only
+        declare_cel_exceptions,
+    )
+
+    declare_cel_exceptions(options)
+
+
 LANGUAGE = Language(
     kinds=frozenset(
         f"{_GROUP}/{version}/{name}"
@@ -63,6 +73,7 @@ LANGUAGE = Language(
     read=_read,
     compile=_compile,
     lint=_lint,
+    declare=_declare,
     needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )

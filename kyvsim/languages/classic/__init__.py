@@ -3,7 +3,7 @@
 Their rule types are in `kyvsim.rules`; checks, advice and autogen in `kyvsim.compile`.
 """
 
-from kyvsim.compile import CompileOptions, compile_checked
+from kyvsim.compile import CompileOptions, compile_checked, declare_exceptions
 from kyvsim.compile.autogen import compute_rules
 from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
@@ -26,6 +26,7 @@ LANGUAGE = Language(
     read=read,
     compile=compile_checked,
     lint=_lint,
+    declare=declare_exceptions,
     needs_request=needs_request,
     derive=lambda policy: compute_rules(policy).every,
 )

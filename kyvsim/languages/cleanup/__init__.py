@@ -52,6 +52,7 @@ LANGUAGE = Language(
     read=_read,
     compile=_compile,
     lint=_lint,
+    declare=lambda _: None,
     needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )

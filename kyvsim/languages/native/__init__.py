@@ -35,6 +35,7 @@ LANGUAGE = Language(
     read=_read,
     compile=_compile,
     lint=lambda policy, options: _compile(policy, options)[1],
+    declare=lambda _: None,
     needs_request=lambda _: False,
     derive=lambda policy: policy.rules,
 )
