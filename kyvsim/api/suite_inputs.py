@@ -138,9 +138,8 @@ def read_test(
         context=context,
     )
     others = (*targets, *params, *cluster, *definitions)
-    given = Given(policies, objects_of(resources), derived_rules, others, values=values)
-    given = given._replace(exceptions=exceptions.rules, sound=not _has_error(reader))
-    reader.said += _idle(given, exceptions, manifest)
+    given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
+    reader.said += _idle(given._replace(sound=not _has_error(reader)), exceptions, manifest)
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
     files = _read_files(rows, reader)

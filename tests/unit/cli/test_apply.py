@@ -68,7 +68,10 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
         (["apply", "p", "-n", "default"], "kyvsim works offline: --namespace"),
         (["apply", "p", "-r", "r", "--registry"], "kyvsim works offline: --registry"),
         (["apply", "https://github.com/x/y", "-r", "r"], "kyvsim works offline: fetch https"),
-        (["apply", "p", "-r", "r", "--json", "x"], "--json is not supported by kyvsim yet"),
+        (
+            ["apply", "p", "-r", "r", "--json", "x"],
+            "either resources or payloads (--json), not both",
+        ),
         (["apply", "p", "-r", "r", "--continue-on-fail"], "always goes on after an error"),
         (["apply", "p", "-r", "r", "-v", "4"], "kyvsim has no log to make longer"),
         (["apply", "p", "-r", "r", "--warn-no-pass"], "give --warn-exit-code N too"),
