@@ -1,0 +1,52 @@
+"""Entries of GeneratingPolicies of our own against the recorded answers of Kyverno 1.19.0.
+
+`record_generate.py` asks again.
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+
+HERE = Path(__file__)
+ROWS = [
+    json.loads(line) for line in HERE.with_name("generate.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def recorder():
+    file = HERE.with_name("record_generate.py")
+    spec = importlib.util.spec_from_file_location("record_generate", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+RECORDER = recorder()
+
+
+def answer(folder, entry):
+    (folder / "policy.yaml").write_text(json.dumps(RECORDER.policy(entry)))
+    (folder / "trigger.yaml").write_text(json.dumps(RECORDER.TRIGGER))
+    given = (str(folder / "policy.yaml"),), (str(folder / "trigger.yaml"),)
+    found = open_application(ApplyInputs(*given))
+    if found.diagnostics:
+        return {"refused": True}
+    (result,) = (
+        result
+        for response in found.responses
+        for said in response.responses
+        for result in said.results
+    )
+    if result.status.value == "error":
+        return {"error": result.message}
+    return {"generated": list(result.generated)}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[str(number) for number in range(1, len(ROWS) + 1)])
+def test_entry_generates_what_was_recorded(row, tmp_path):
+    expected = {name: value for name, value in row.items() if name != "entry"}
+    assert answer(tmp_path, row["entry"]) == expected
