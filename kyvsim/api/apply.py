@@ -9,7 +9,13 @@ from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
-from kyvsim.languages import compile_policies, derived_rules, idle_exceptions, unknown_resources
+from kyvsim.languages import (
+    compile_policies,
+    derived_rules,
+    idle_bindings,
+    idle_exceptions,
+    unknown_resources,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -34,6 +40,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
         cel_exceptions=read.exceptions.policies,
         kinds=kinds,
         bindings=read.bindings,
+        parameters=read.parameters,
     )
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
@@ -41,6 +48,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others))]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
+        idle += idle_bindings(read.bindings, read.policies)
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else _responses(policies, read, inputs)
     return Run(
@@ -67,7 +75,7 @@ def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
         policies=read.policies,
         resources=objects_of(read.resources),
         derive=derived_rules,
-        others=(*others, *read.definitions),
+        others=(*others, *read.definitions, *read.parameters),
         exceptions=read.exceptions.rules,
         values=read.values,
         sound=not any(one.severity is Severity.ERROR for one in said),

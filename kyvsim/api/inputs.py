@@ -12,7 +12,14 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import READERS, is_cel_policy
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
-from kyvsim.load.documents import STRICT, STRICT_FLOATS, Loaded, read_documents
+from kyvsim.load.documents import (
+    AS_RESOURCES,
+    AS_WRITTEN,
+    STRICT,
+    STRICT_FLOATS,
+    Loaded,
+    read_documents,
+)
 from kyvsim.load.exceptions import is_exception, load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
@@ -66,6 +73,8 @@ class ApplyInputs(NamedTuple):
     """What counts as the current time; None for the machine's."""
     walking: Walking = USUAL
     """How folders are walked."""
+    parameters: tuple[str | Source, ...] = ()
+    """Of Kubernetes' admission policies."""
 
 
 def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
@@ -95,6 +104,8 @@ class ReadInputs(NamedTuple):
     """What is given besides of custom resources."""
     bindings: tuple[Binding, ...] = ()
     """Those of Kubernetes' admission policies."""
+    parameters: tuple[Json, ...] = ()
+    """What such policies may be given besides."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being none of what was wanted: where, and what it is."""
 
@@ -124,7 +135,10 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     before = len(said)
     exceptions = keep(load_exceptions(written))
     asked += said[before:]
-    targets = keep(load_resources(inputs.targets, stdin, definitions, walking=walking))
+    targets, parameters = (
+        keep(load_resources(paths, stdin, definitions, typing, walking=walking))
+        for paths, typing in ((inputs.targets, AS_RESOURCES), (inputs.parameters, AS_WRITTEN))
+    )
     payloads = keep(read_payloads(inputs.payloads))
     shared, resources = _parted(resources)
     before = len(said)
@@ -147,6 +161,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         payloads=payloads,
         definitions=tuple(definitions),
         bindings=bindings,
+        parameters=objects_of(parameters),
         left_out=left_out,
     )
 

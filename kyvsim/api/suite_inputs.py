@@ -18,6 +18,7 @@ from kyvsim.languages import (
     READERS,
     compile_policies,
     derived_rules,
+    idle_bindings,
     idle_exceptions,
     unknown_resources,
 )
@@ -34,6 +35,7 @@ from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.mocks import NO_MOCKS, Mocks
@@ -114,13 +116,12 @@ def read_test(
     resources = _read_resources(manifest, definitions, reader)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
-    kinds = crd_kinds((*definitions, *objects_of(resources)))
     options = CompileOptions(
         system_environment(),
         exceptions.rules,
         listener=listener,
         cel_exceptions=exceptions.policies,
-        kinds=kinds,
+        kinds=crd_kinds((*definitions, *objects_of(resources))),
         bindings=bindings,
         parameters=tuple(params),
     )
@@ -139,7 +140,8 @@ def read_test(
     )
     others = (*targets, *params, *cluster, *definitions)
     given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
-    reader.said += _idle(given._replace(sound=not _has_error(reader)), exceptions, manifest)
+    beside = (exceptions, bindings)
+    reader.said += _idle(given._replace(sound=not _has_error(reader)), beside, manifest)
     lost = [_lost(document) for document in lost_namespaces(suite)]
     reader.said += lost
     files = _read_files(rows, reader)
@@ -180,12 +182,16 @@ def _outcasts(
     return refused, [one for one in documents if _name(one) not in known]
 
 
-def _idle(given: Given, exceptions: Exceptions, manifest: Manifest) -> Iterator[Diagnostic]:
+def _idle(
+    given: Given, beside: tuple[Exceptions, tuple[Binding, ...]], manifest: Manifest
+) -> Iterator[Diagnostic]:
     """Yield what of a test has no effect, or is not what its rows say."""
     yield from of_run(given)
     yield from unknown_resources(given.policies, (*given.resources, *given.others))
     if given.sound:
+        exceptions, bindings = beside
         yield from idle_exceptions(exceptions.policies, given.policies)
+        yield from idle_bindings(bindings, given.policies)
     yield from _wrong_flags(manifest, given.policies)
 
 

@@ -36,6 +36,7 @@ _FILES = (
     "policies",
     "resource",
     "target_resource",
+    "parameter_resource",
     "exception",
     "crd_paths",
     "values_file",
@@ -70,6 +71,11 @@ POLICY is a file, a folder or - for standard input.
     "--target-resource",
     "--target-resources",
     help="Existing objects that mutate rules may change on behalf of a resource.",
+)
+@list_option(
+    "--parameter-resource",
+    "--parameter-resources",
+    help="Parameters of Kubernetes' admission policies.",
 )
 @list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
 @click.option("-f", "--values-file", default="", help="Values for the policies' variables.")
@@ -223,7 +229,9 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
     if options["warn_no_pass"] and not options["warn_exit_code"]:
         text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
         raise click.UsageError(text, ctx)
-    refuse_urls((*policies, *resources, *options["target_resource"]), ctx)
+    refuse_urls(
+        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), ctx
+    )
     if options["output"] in _FORMAT_NAMES:
         name = options["output"]
         raise click.UsageError(
@@ -242,6 +250,7 @@ def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
         policies=options["policies"],
         resources=options["resource"],
         targets=options["target_resource"],
+        parameters=options["parameter_resource"],
         exceptions=options["exception"],
         values_file=options["values_file"],
         set_values=options["set_values"],

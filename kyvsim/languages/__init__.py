@@ -5,6 +5,7 @@ Behind them everything knows compiled policies and facts only. A language is a f
 """
 
 from kyvsim.languages.cel import is_cel_policy
+from kyvsim.languages.idle_bindings import idle_bindings
 from kyvsim.languages.idle_exceptions import idle_exceptions
 from kyvsim.languages.policies import (
     LANGUAGES,
@@ -24,6 +25,7 @@ __all__ = [
     "READERS",
     "compile_policies",
     "derived_rules",
+    "idle_bindings",
     "idle_exceptions",
     "is_cel_policy",
     "language_of",

@@ -12,10 +12,11 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
 _GROUP = "admissionregistration.k8s.io"
+_MUTATING = ("v1alpha1", "v1beta1", "v1")
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
-    facts = PolicyFacts(f"{_GROUP}/v1", background=False)
+    facts = PolicyFacts(f"{_GROUP}/v1", background=False, has_rules=False)
     name = metadata(data)["name"]
     return whole_policy(data, document, facts, RuleFacts(), rule_name=name), ()
 
@@ -30,7 +31,10 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 
 LANGUAGE = Language(
     kinds=frozenset(
-        f"{_GROUP}/{version}/MutatingAdmissionPolicy" for version in ("v1alpha1", "v1beta1", "v1")
+        {
+            f"{_GROUP}/v1/ValidatingAdmissionPolicy",
+            *(f"{_GROUP}/{version}/MutatingAdmissionPolicy" for version in _MUTATING),
+        }
     ),
     read=_read,
     compile=_compile,

@@ -6,23 +6,27 @@ own constraints; of several that match the last one counts.
 Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.languages.native.expressions import Compiler
-from kyvsim.languages.native.mutating_admission_policy import compile_body
+from kyvsim.languages.native import mutating_admission_policy, validating_admission_policy
+from kyvsim.languages.native.expressions import ExpressionProblem
+from kyvsim.languages.native.kind import NativeKind
 from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Told
 from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Stage
 from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome
+
+KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
+_BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
 
 class _Bound(NamedTuple):
@@ -36,19 +40,20 @@ def compile_native_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, Told]:
     """Return a policy compiled, or None with what is wrong with it."""
+    kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
     told: dict[Diagnostic, None] = dict.fromkeys(_lost(bindings, options))
     bound: list[_Bound] = []
     for binding in bindings or (None,):
-        one, problems = _bind(policy, binding, options)
+        one, problems = _bind(kind, policy, binding, options)
         bound.append(one)
         told.update(dict.fromkeys(problems))
-    if told:
+    if told and not kind.tells_faults:
         return None, tuple(told)
     kinds = [one.constraints.kinds for one in bound]
     rule = CompiledRule(
         rule=policy.rules[0],
-        stage=Stage.NATIVE_MUTATE,
+        stage=kind.stage,
         matches=lambda facts: any(one.constraints.matches(facts) for one in bound),
         kinds=_all_of(kinds),
         entries=(),
@@ -58,8 +63,9 @@ def compile_native_policy(
         concerns=None,
         body=bound[0].body if len(bound) == 1 else _last_of(bound),
         tolerates_violations=False,
+        answers_always=kind.answers_always,
     )
-    return CompiledPolicy(policy, (rule,), {}, ()), ()
+    return CompiledPolicy(policy, (rule,), {}, ()), tuple(told)
 
 
 def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:
@@ -70,27 +76,26 @@ def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnost
             yield Diagnostic("KV157", Severity.ERROR, text, place)
 
 
-def _bind(policy: Policy, binding: Binding | None, options: CompileOptions) -> tuple[_Bound, Told]:
+def _bind(
+    kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
+) -> tuple[_Bound, Told]:
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
     if reference:
         params = (chosen_parameters(reference, options.parameters),)
-    compiler = Compiler(params=bool(params))
-    body = compile_body(policy, compiler, options.kinds, params)
-    problems = tuple(
-        Diagnostic(
-            "KV156",
-            Severity.ERROR,
-            f"`{policy.key}`: {_shown(one.message)}",
-            policy.document.locate(one.path),
-        )
-        for one in compiler.problems
-    )
+    body, problems = kind.compile(policy, options.kinds, params)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
         binding.match if binding else own, "", options.kinds, everything=binding is not None
     )
-    return _Bound(constraints, _naming(binding, body) if binding else body), problems
+    if binding:
+        body = _naming({kind.binding_property: binding.name}, body)
+    return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
+
+
+def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
+    text = f"`{policy.key}`: {_shown(problem.message)}"
+    return Diagnostic("KV156", Severity.ERROR, text, policy.document.locate(problem.path))
 
 
 def _shown(message: str) -> str:
@@ -99,12 +104,11 @@ def _shown(message: str) -> str:
     return f"{head.removeprefix('ERROR: <input>:')}{below}"
 
 
-def _naming(binding: Binding, body: CompiledBody) -> CompiledBody:
+def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
     """Return a body whose outcomes name the binding in reports."""
 
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
-        properties = {"mapBinding": binding.name}
         return outcome._replace(properties=properties) if outcome else None
 
     return run

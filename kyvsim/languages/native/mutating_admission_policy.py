@@ -25,10 +25,12 @@ from kyvsim.languages.native.expressions import (
     for_conditions,
     values_of,
 )
+from kyvsim.languages.native.kind import Compiled, NativeKind
 from kyvsim.model.policy import Policy
+from kyvsim.model.result import Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped, unheard
+from kyvsim.rules.protocol import Evaluation, Outcome, passed, skipped, unheard
 
 _SPEC = ("spec",)
 _UNMET = skipped("match conditions aren't met")
@@ -48,11 +50,8 @@ class _Policy(NamedTuple):
     """The value of `params`, where the policy has parameters."""
 
 
-def compile_body(
-    policy: Policy, compiler: Compiler, kinds: KindTable, params: Sequence[Json]
-) -> CompiledBody:
-    """Return what mutates an object; `params` holds the value of that name, or nothing."""
-    spec = policy.spec
+def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compiled:
+    spec, compiler = policy.spec, Compiler(params=bool(params))
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     mutations = [
@@ -69,7 +68,7 @@ def compile_body(
         kinds=kinds,
         params=params,
     )
-    return lambda evaluation: _run(compiled, evaluation)
+    return (lambda evaluation: _run(compiled, evaluation)), tuple(compiler.problems)
 
 
 def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
@@ -119,3 +118,8 @@ def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
     done = passed("mutation is successfully applied")
     after = with_floats_where_exact(after)
     return done if same(after, obj) else done._replace(object=after)
+
+
+KIND = NativeKind(
+    "MutatingAdmissionPolicy", Stage.NATIVE_MUTATE, _compile, binding_property="mapBinding"
+)

@@ -72,6 +72,7 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
             ["apply", "p", "-r", "r", "--json", "x"],
             "either resources or payloads (--json), not both",
         ),
+        (["apply", "p", "--generate-exceptions"], "--generate-exceptions is not supported by"),
         (["apply", "p", "-r", "r", "--continue-on-fail"], "always goes on after an error"),
         (["apply", "p", "-r", "r", "-v", "4"], "kyvsim has no log to make longer"),
         (["apply", "p", "-r", "r", "--warn-no-pass"], "give --warn-exit-code N too"),

@@ -1,0 +1,29 @@
+"""What a kind of Kubernetes' admission policies is: a value that names it and compiles its own."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kube.discovery import KindTable
+from kyvsim.kube.objects import Json
+from kyvsim.languages.native.expressions import ExpressionProblem
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Stage
+from kyvsim.rules.protocol import CompiledBody
+
+Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
+
+
+class NativeKind(NamedTuple):
+    """One kind."""
+
+    name: str
+    stage: Stage
+    compile: Callable[[Policy, KindTable, Sequence[Json]], Compiled]
+    """Returns what judges or changes an object; the last argument holds the value of `params`, or
+    nothing."""
+    binding_property: str
+    """Under which name reports tell the binding."""
+    tells_faults: bool = False
+    """Whether what cannot be compiled is an error of each object, besides being told."""
+    answers_always: bool = False
+    """Whether tests see an answer where it has nothing to say."""

@@ -1,0 +1,90 @@
+"""ValidatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
+
+Each object is one that is created. The first validation that cannot be evaluated or that refuses
+the object decides; `failurePolicy` counts for match conditions only.
+
+Source of the rules: upstream pkg/admissionpolicy/validate.go.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kyvsim.kube.discovery import KindTable
+from kyvsim.kube.objects import Json
+from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
+from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.source import Path
+from kyvsim.rules.cel_validator import (
+    Expression,
+    LazyVariables,
+    Scope,
+    Validator,
+    compile_validator,
+)
+from kyvsim.rules.protocol import Evaluation, Outcome, passed, skipped
+
+_PASSED = passed("")
+_UNMET = skipped("match conditions aren't met")
+_VARIABLES = 4
+
+
+def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compiled:
+    spec = policy.spec
+    validator = compile_validator(
+        spec.get("variables") or (),
+        spec.get("matchConditions") or (),
+        spec.get("validations") or (),
+        Scope(bool(params), authorizer=False),
+    )
+    ignores_faults = spec.get("failurePolicy") == "Ignore"
+
+    def run(evaluation: Evaluation) -> Outcome:
+        obj = evaluation.request.subject if evaluation.object is None else evaluation.object
+        values = values_of(obj, asked_by(evaluation, kinds), {}, params)
+        values[_VARIABLES] = LazyVariables(validator.variables, values)
+        unmet = validator.unmet(values)
+        if unmet is not None:
+            return _faulty(unmet) if unmet and not ignores_faults else _UNMET
+        refusal = validator.refusal(values)
+        if refusal is None:
+            return _PASSED
+        if refusal.is_fault:
+            return _faulty(refusal.message)
+        return Outcome(RuleStatus.FAIL, refusal.message)
+
+    return run, tuple(_problems(validator))
+
+
+def _faulty(message: str) -> Outcome:
+    return Outcome(RuleStatus.ERROR, message)
+
+
+def _problems(validator: Validator) -> Iterator[ExpressionProblem]:
+    """Yield the expressions that cannot be compiled."""
+    found: list[tuple[Path, Expression]] = [
+        (("spec", field, index, "expression"), one)
+        for field, expressions in (
+            ("variables", validator.variables.values()),
+            ("matchConditions", validator.conditions),
+            ("validations", [one.test for one in validator.validations]),
+        )
+        for index, one in enumerate(expressions)
+    ]
+    for index, entry in enumerate(validator.validations):
+        if entry.message_expression is not None:
+            place = ("spec", "validations", index, "messageExpression")
+            found.append((place, entry.message_expression))
+    for path, one in found:
+        if one.program is None:
+            yield ExpressionProblem(path, one.problem.removeprefix("compilation failed: "))
+
+
+KIND = NativeKind(
+    "ValidatingAdmissionPolicy",
+    Stage.NATIVE_VALIDATE,
+    _compile,
+    binding_property="binding",
+    tells_faults=True,
+    answers_always=True,
+)

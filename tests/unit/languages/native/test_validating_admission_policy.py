@@ -1,0 +1,186 @@
+"""ValidatingAdmissionPolicies over objects, as `apply` evaluates them."""
+
+import json
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop, labels: {app: web}}
+spec: {replicas: 3}
+"""
+PARAMETERS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: small, namespace: limits, labels: {size: s}}
+data: {most: "1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: large, namespace: limits}
+data: {most: "9"}
+"""
+UNMET = ("p", "skip", "match conditions aren't met")
+
+
+def policy(*validations, more="", failure="Fail"):
+    listed = "".join(f"  - {json.dumps(one)}\n" for one in validations)
+    return f"""
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: p}}
+spec:
+  failurePolicy: {failure}
+  matchConstraints:
+    resourceRules:
+    - {{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}}
+{more}
+  validations:
+{listed}"""
+
+
+def binding(more="", name="b", bound="p"):
+    return f"""
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: {name}}}
+spec:
+  policyName: {bound}
+  validationActions: [Deny]
+{more}"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what gives (rule, status, message) of the results, properties, and diagnostics."""
+
+    def call(policies, resource=DEPLOYMENT):
+        paths = []
+        for name, text in (("policy", policies), ("resource", resource), ("params", PARAMETERS)):
+            path = tmp_path / f"{name}.yaml"
+            path.write_text(text)
+            paths.append((str(path),))
+        found = open_application(ApplyInputs(paths[0], paths[1], parameters=paths[2]))
+        results = [
+            result
+            for response in found.responses
+            for answer in response.responses
+            for result in answer.results
+        ]
+        rows = [(one.rule.name, one.status.value, one.message) for one in results]
+        return rows, [dict(one.properties) for one in results], found.diagnostics
+
+    return call
+
+
+def expression(text, **more):
+    return {"expression": text, **more}
+
+
+NO_KEY = "expression 'object.spec.no == 1' resulted in error: no such key: no"
+OUTCOMES = {
+    "pass": ([expression("object.spec.replicas == 3.0")], ("p", "pass", "")),
+    "nothing to validate": ([], ("p", "pass", "")),
+    "denied": ([expression("false")], ("p", "fail", "failed expression: false")),
+    "message": ([expression("false", message=" no ")], ("p", "fail", "no")),
+    "computed message": (
+        [expression("false", messageExpression="object.metadata.name + '!'")],
+        ("p", "fail", "web!"),
+    ),
+    "cannot be evaluated": ([expression("object.spec.no == 1")], ("p", "error", NO_KEY)),
+    "the first decides": (
+        [expression("true"), expression("object.spec.no == 1"), expression("false")],
+        ("p", "error", NO_KEY),
+    ),
+    "nobody asks": (
+        [expression("request.userInfo.username == 'system:kyverno:background-scan'")],
+        ("p", "pass", ""),
+    ),
+    "an object is created": (
+        [expression("oldObject == null && request.operation == 'CREATE'")],
+        ("p", "pass", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize(("validations", "row"), OUTCOMES.values(), ids=OUTCOMES)
+@pytest.mark.parametrize("failure", ["Fail", "Ignore"])
+def test_outcomes(run, validations, row, failure):
+    assert run(policy(*validations, failure=failure))[0] == [row]
+
+
+@pytest.mark.parametrize(
+    ("text", "failure", "row"),
+    [
+        ("false", "Fail", UNMET),
+        ("object.spec.no == 1", "Fail", ("p", "error", NO_KEY)),
+        ("object.spec.no == 1", "Ignore", UNMET),
+    ],
+)
+def test_match_conditions(run, text, failure, row):
+    more = f"  matchConditions: [{{name: c, expression: {text!r}}}]"
+    written = policy(expression("false"), more=more, failure=failure)
+    assert run(written)[0] == [row]
+
+
+def test_what_does_not_compile_is_told_and_an_error_of_every_object(run):
+    rows, _, told = run(policy(expression("objec.spec == 1")))
+    assert [row[:2] for row in rows] == [("p", "error")]
+    assert rows[0][2].startswith("compilation error: ")
+    assert [one.code for one in told if "undeclared reference" in one.message] == ["KV156"]
+
+
+MATCHING = "  matchResources: {objectSelector: {matchLabels: {app: %s}}}"
+
+
+def test_bindings_alone_say_what_is_matched_and_are_named(run):
+    text = policy(expression("false", message="no"))
+    assert run(text + binding(MATCHING % "other"))[0] == []
+    rows, properties, _ = run(text + binding(MATCHING % "web"))
+    assert rows == [("p", "fail", "no")]
+    assert properties == [{"binding": "b"}]
+    pod = DEPLOYMENT.replace("apps/v1", "v1").replace("Deployment", "Pod")
+    assert run(text, pod)[0] == []
+    assert run(text + binding(), pod)[0] == [("p", "fail", "no")]
+
+
+MOST = expression("object.spec.replicas <= double(params.data.most)", message="too many")
+KIND = "  paramKind: {apiVersion: v1, kind: ConfigMap}"
+
+
+@pytest.mark.parametrize(
+    ("reference", "row"),
+    [
+        ("name: large", ("p", "pass", "")),
+        ("name: small, namespace: limits", ("p", "fail", "too many")),
+    ],
+)
+def test_parameters_come_from_the_binding(run, reference, row):
+    bound = binding(f"  paramRef: {{{reference}, parameterNotFoundAction: Deny}}")
+    assert run(policy(MOST, more=KIND) + bound)[0] == [row]
+
+
+def test_of_several_bindings_the_last_that_matches_counts(run):
+    first, second = (
+        binding(f"  paramRef: {{name: {name}}}", name=name) for name in ("small", "large")
+    )
+    assert run(policy(MOST, more=KIND) + first + second)[0] == [("p", "pass", "")]
+    assert run(policy(MOST, more=KIND) + second + first)[0] == [("p", "fail", "too many")]
+
+
+def test_without_parameters_they_are_null(run):
+    assert run(policy(expression("params == null"), more=KIND))[0] == [("p", "pass", "")]
+    lost = binding("  paramRef: {name: nowhere}")
+    rows, _, told = run(policy(MOST, more=KIND) + lost)
+    assert [row[1] for row in rows] == ["error"]
+    assert "KV157" in [one.code for one in told]
+
+
+def test_a_binding_for_no_policy_is_told(run):
+    _, _, told = run(policy(expression("true")) + binding(bound="q"))
+    (one,) = [one for one in told if one.code == "KV167"]
+    assert "`q`, which is not given (given: `p`)" in one.message
