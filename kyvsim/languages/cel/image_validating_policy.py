@@ -282,5 +282,4 @@ KIND = CelKind(
     weighs_exceptions=True,
     tells_faults=True,
     judges_json=lambda mode: mode == "JSON",
-    answers_always=lambda _: True,
 )
