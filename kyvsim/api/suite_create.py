@@ -75,6 +75,7 @@ def _manifest(creation: Creation) -> Manifest:
         values_file="",
         userinfo="",
         context="",
+        payloads=(),
         unread=(),
         rows=(),
     )

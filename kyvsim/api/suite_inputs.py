@@ -27,6 +27,7 @@ from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
+from kyvsim.load.payloads import read_payloads
 from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
@@ -39,6 +40,7 @@ from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.mocks import NO_MOCKS, Mocks
+from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
@@ -137,6 +139,7 @@ def read_test(
         values=values,
         user=user,
         context=context,
+        payloads=_read_payloads(manifest, reader),
     )
     others = (*targets, *params, *cluster, *definitions)
     given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
@@ -167,6 +170,15 @@ def _read_resources(
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     return resources
+
+
+def _read_payloads(manifest: Manifest, reader: _Reader) -> tuple[Payload, ...]:
+    """Return the payloads, each with the name that the manifest gives it."""
+    found: list[Payload] = []
+    for name in manifest.payloads:
+        given = reader.keep(read_payloads([(PayloadMode.JSON, reader.path(name))]))
+        found += [one._replace(name=name) for one in given]
+    return tuple(found)
 
 
 def _outcasts(

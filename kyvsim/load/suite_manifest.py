@@ -18,7 +18,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
-_PAYLOADS = ("jsonPayload", "jsonPayloads", "httpPayloads", "envoyPayloads")
+_PAYLOADS = ("httpPayloads", "envoyPayloads")
 _FLAG = "is"
 
 
@@ -97,6 +97,7 @@ def _build(data: Json, document: Document) -> Manifest:
         values_file=data.get("variables", ""),
         userinfo=data.get("userinfo", ""),
         context=data.get("context", ""),
+        payloads=paths("jsonPayloads") or tuple(filter(None, (data.get("jsonPayload", ""),))),
         unread=tuple(name for name in _PAYLOADS if data.get(name)),
         rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
     )

@@ -56,6 +56,8 @@ class Manifest(NamedTuple):
     values_file: str
     userinfo: str
     context: str
+    payloads: tuple[str, ...]
+    """Files that policies of mode JSON judge."""
     unread: tuple[str, ...]
     """Fields that only modes of policies in CEL make use of which are not evaluated."""
     rows: tuple[ExpectedRow, ...]

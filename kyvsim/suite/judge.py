@@ -13,7 +13,7 @@ from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources_meant
 from kyvsim.suite.run import Answers, SuiteInputs
-from kyvsim.suite.select import Bench, generated_name, outcome
+from kyvsim.suite.select import Bench, generated_name, outcome, shown_key
 from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_skip, why_silent
 from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
@@ -60,7 +60,7 @@ def _on_resource(
     """
     answers = bench.observed.triggers[row.operation].get(key)
     outcomes = [
-        _outcome(row, name or "/".join(key), answer.result, verdict)
+        _outcome(row, name or shown_key(key), answer.result, verdict)
         for answer in _answers(row, answers, meant)
         for name, verdict in _verdicts(row, answer, bench)
     ]
@@ -69,17 +69,17 @@ def _on_resource(
         policy, result = target.response.policy, target.result
         if id(policy) in policies and means_rule(row, policy, result.rule.name):
             verdict = weigh(row, Left(policy, result, target.object), bench.files)
-            outcomes.append(_outcome(row, "/".join(key), result, verdict))
+            outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
     kind = _silence(answers, meant)
     if row.result == _SKIP:
-        shown = outcome(row, row.rule, "/".join(key), Verdict(True, "Ok", _SILENCE[kind]))
+        shown = outcome(row, row.rule, shown_key(key), Verdict(True, "Ok", _SILENCE[kind]))
         return [shown._replace(skip=kind)]
     if row.resources is None and not row.specs:
         return []
     silent = Verdict(False, "Never ran", _SILENCE[kind])
-    return [outcome(row, row.rule, "/".join(key), silent)]
+    return [outcome(row, row.rule, shown_key(key), silent)]
 
 
 def _answers(

@@ -8,13 +8,14 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.context_data import ContextData
+from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
-from kyvsim.model.request import AdmissionRequest, UserInfo
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
@@ -41,6 +42,8 @@ class SuiteInputs(NamedTuple):
     values: Values | None
     user: UserInfo | None
     context: ContextData = ContextData()
+    payloads: tuple[Payload, ...] = ()
+    """What is no object of a cluster, and judged by itself."""
     """What policies in CEL can ask for besides."""
 
 
@@ -114,6 +117,7 @@ def _lacks_namespace(document: Document, known: set[str], inputs: SuiteInputs) -
 def object_keys(inputs: SuiteInputs) -> tuple[ObjectKey, ...]:
     """Return what rows can name: the resources, and the targets that are none of them."""
     keys = [object_key(document.data) for document in inputs.resources]
+    keys += map(_payload_key, inputs.payloads)
     return tuple(dict.fromkeys((*keys, *map(object_key, inputs.targets))))
 
 
@@ -155,7 +159,25 @@ def observe(
             said.append(response)
             answers = Answers(request, world, _by_policy(response, turns))
             triggers[operation][object_key(obj)] = answers
+    for payload in inputs.payloads:
+        if begin:
+            begin(_payload_key(payload), _BY_DEFAULT)
+        triggers[_BY_DEFAULT][_payload_key(payload)] = _judged(payload, inputs, about)
     return Observed(triggers, _patched(inputs.targets, said))
+
+
+def _payload_key(payload: Payload) -> ObjectKey:
+    """Return what stands for a payload among the resources."""
+    return ObjectKey("", "", "", payload.name)
+
+
+def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> Answers:
+    response = evaluate_payload(inputs.policies, payload, world)
+    found: dict[str, tuple[PolicyResponse, ...]] = {}
+    for one in response.responses:
+        found[one.policy.name] = (*found.get(one.policy.name, ()), one)
+    request = AdmissionRequest(Operation.CREATE, {"kind": "Payload"}, is_payload=True)
+    return Answers(request, world, found)
 
 
 def _sources_of(trigger: Json, inputs: SuiteInputs) -> Callable[[str], ClusterView]:

@@ -41,6 +41,11 @@ def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
             yield _unseen(row, key, bench)
 
 
+def shown_key(key: ObjectKey) -> str:
+    """Return what stands for a resource, or a payload, in the column of resources."""
+    return "/".join(key) if key.api_version or key.kind else f"/{key.name}"
+
+
 def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
     """Return those of the resources that a row means: all, where it names none that is there."""
     if row.resources is None:
@@ -51,7 +56,7 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
 
 
 def _is_named(key: ObjectKey, name: str) -> bool:
-    return name.split("/") in ([key.name], [key.namespace, key.name])
+    return name == key.name or name.split("/") == [key.namespace, key.name]
 
 
 def _is_specified(key: ObjectKey, spec: ResourceSpec) -> bool:
@@ -74,7 +79,7 @@ def _of_trigger(
         kept = [(result, name, verdict) for result, name, verdict in weighed if verdict]
         dropped = dropped or len(kept) < len(weighed)
         rows += [
-            outcome(row, result.rule.name, name or "/".join(key), verdict)
+            outcome(row, result.rule.name, name or shown_key(key), verdict)
             for result, name, verdict in kept
         ]
         if not rows and not dropped:
@@ -132,7 +137,7 @@ def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcom
         outcome(
             row,
             found.result.rule.name,
-            "/".join(key),
+            shown_key(key),
             weigh(row, Left(found.response.policy, found.result, found.object), bench.files),
         )
         for found in bench.observed.targets.get(key, ())
@@ -157,7 +162,7 @@ def _excluded(row: ExpectedRow, key: ObjectKey) -> RowOutcome:
     return RowOutcome(
         policy=row.policy,
         rule=row.rule,
-        resource="/".join(key),
+        resource=shown_key(key),
         result="Pass",
         reason="Excluded",
         message="Excluded",
@@ -169,7 +174,7 @@ def _unseen(row: ExpectedRow, key: ObjectKey, bench: Bench) -> RowOutcome:
     shown = RowOutcome(
         policy=row.policy,
         rule=row.rule,
-        resource="/".join(key),
+        resource=shown_key(key),
         result="Fail",
         reason="Not found",
         message="Not found",

@@ -28,6 +28,7 @@ variables: v.yaml
 userinfo: u.yaml
 context: x.yaml
 jsonPayloads: [j.json]
+httpPayloads: [h.json]
 results:
   - policy: ns/p
     rule: r
@@ -51,7 +52,7 @@ results:
     assert (found.resources, found.targets, found.params) == (("r.yaml",), ("t.yaml",), ("q.yaml",))
     assert (found.exceptions, found.cluster_resources) == (("e.yaml",), ("c.yaml",))
     assert (found.values_file, found.userinfo, found.context) == ("v.yaml", "u.yaml", "x.yaml")
-    assert found.unread == ("jsonPayloads",)
+    assert (found.payloads, found.unread) == (("j.json",), ("httpPayloads",))
     first, second = found.rows
     assert first[:4] == ("ns/p", "r", "pass", ("a", "b/c"))
     assert first.specs == (("apps/v1", "Deployment", "lab", "d"),)

@@ -191,3 +191,39 @@ def test_a_mutating_policy_that_selects_answers_what_it_leaves_alone(outcomes):
     assert outcomes(row, lenient=True, policy=narrow)[0] == [("", "map", "Pass", "Excluded")]
     other = "resources: [good], result: fail"
     assert outcomes(other, lenient=True, policy=plain)[0] == [("", "good", "Fail", "Not found")]
+
+
+JSON_POLICY = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  evaluation: {mode: JSON}
+  validations: [{expression: object.a > 1}]
+"""
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("field", ["jsonPayloads: [good.yaml, bad.yaml]", "jsonPayload: bad.yaml"])
+def test_rows_name_payloads_by_their_files(outcomes, lenient, field):
+    files = {"good": "a: 2", "bad": "a: 1", "resources": ""}
+    found, _ = outcomes(
+        "result: fail, resources: [bad.yaml]",
+        lenient=lenient,
+        policy=JSON_POLICY,
+        more=field,
+        **files,
+    )
+    assert found == [("", "bad.yaml", "Pass", "Ok")]
+
+
+def test_every_payload_is_meant_where_none_is_named(outcomes):
+    found, _ = outcomes(
+        "result: pass",
+        policy=JSON_POLICY,
+        more="jsonPayloads: [good.yaml, bad.yaml]",
+        good="a: 2",
+        bad="a: 1",
+        resources="",
+    )
+    assert [row[1:3] for row in found] == [("good.yaml", "Pass"), ("bad.yaml", "Fail")]
