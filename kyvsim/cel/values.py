@@ -70,6 +70,12 @@ class MadeMap(dict[Any, Any]):
         return id(self)
 
 
+class NativeStruct(dict[str, Any]):
+    """A structure of Go: every field is there, and one that is empty counts as not set."""
+
+    __slots__ = ()
+
+
 def plain(value: Any) -> Any:
     """Return a value with plain lists and maps in place of those that expressions made."""
     if isinstance(value, MadeMap):

@@ -83,6 +83,7 @@ POLICY is a file, a folder or - for standard input.
 @click.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
 @click.option("--context-file", default="", help="Context data for CEL policies.")
 @list_option("--json", "json_files", help="JSON or YAML files that policies of mode JSON judge.")
+@list_option("--http-payload", help="JSON files with requests that policies of mode HTTP judge.")
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
 @click.option(
     "--exceptions-with-resources",
@@ -196,7 +197,8 @@ def _apply(
 
 
 def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
-    return tuple((PayloadMode.JSON, path) for path in options["json_files"])
+    sorts = ((PayloadMode.JSON, "json_files"), (PayloadMode.HTTP, "http_payload"))
+    return tuple((mode, path) for mode, name in sorts for path in options[name])
 
 
 def _strict(run: Run) -> Run:

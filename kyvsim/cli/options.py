@@ -35,6 +35,7 @@ _ONLINE = (
 """Flags of the reference that need a server: whether they are bare, and what to do without."""
 
 _LATER = (
+    (("--envoy-payload",), False),
     (("--generate-exceptions",), True),
     (("--generated-exception-ttl",), False),
 )

@@ -7,6 +7,7 @@ yet.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kyvsim.cel.kyverno.authorization import http_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
@@ -18,6 +19,7 @@ from kyvsim.languages.cel import (
     mutating_policy,
     validating_policy,
 )
+from kyvsim.languages.cel.authorization import compile_authorization
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
@@ -47,11 +49,12 @@ def compile_cel_policy(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
     mode = mode_of(policy)
-    if mode in {"HTTP", "Envoy"} and policy.kind == "ValidatingPolicy":
+    if mode == "Envoy" and policy.kind == "ValidatingPolicy":
         text = f"kyvsim does not evaluate policies of mode {mode} yet"
         place = policy.document.locate(("spec", "evaluation", "mode"))
         return None, (Diagnostic("KV151", Severity.ERROR, text, place),)
-    compiled, problems = _lower(policy, options)
+    decides = mode == "HTTP" and policy.kind == "ValidatingPolicy"
+    compiled, problems = (_lower_authorization if decides else _lower)(policy, options)
     if problems:
         told = tuple(_diagnostic(policy, one) for one in problems)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
@@ -81,6 +84,30 @@ def _lower(
         # What is wrong as it is written is not told again for what is derived from it.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
     return CompiledPolicy(policy, tuple(rules), {}, ()), tuple(found)
+
+
+def _lower_authorization(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
+    """Return a policy that judges payloads of mode HTTP and no objects."""
+    kind = _BY_NAME[policy.kind]
+    compiler = Compiler(http_environment())
+    body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options))
+    rule = CompiledRule(
+        rule=policy.rules[0]._replace(name=policy.name),
+        stage=kind.stage,
+        matches=lambda _: False,
+        kinds=frozenset(),
+        entries=(),
+        preconditions=None,
+        exceptions=(),
+        weighs_exceptions=False,
+        concerns=None,
+        body=body,
+        tolerates_violations=False,
+        payloads={PayloadMode.HTTP: body},
+    )
+    return CompiledPolicy(policy, (rule,), {}, ()), tuple(compiler.problems)
 
 
 def _lower_part(

@@ -221,6 +221,6 @@ def test_every_expression_that_is_wrong_is_told_with_its_place(run):
 
 
 def test_a_mode_that_is_not_there_yet_is_refused(run):
-    rows, remarks = run("  evaluation: {mode: HTTP}\n  validations: [{expression: 'true'}]")
+    rows, remarks = run("  evaluation: {mode: Envoy}\n  validations: [{expression: 'true'}]")
     assert rows == []
     assert [one.code for one in remarks] == ["KV151"]
