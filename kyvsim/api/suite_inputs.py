@@ -145,8 +145,7 @@ def read_test(
     given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
     beside = (exceptions, bindings)
     reader.said += _idle(given._replace(sound=not _has_error(reader)), beside, manifest)
-    lost = [_lost(document) for document in lost_namespaces(suite)]
-    reader.said += lost
+    reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
     files = _read_files(rows, reader)
     said, left_out = without_left_out(reader.said)
     refused, unread = _outcasts(documents, policies, compiled)
