@@ -104,9 +104,14 @@ def _compile(part: PolicyPart) -> CompiledBody:
 
 def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) -> _Generate | None:
     """Return what runs an entry; None with a problem noted."""
-    template = entry.get("template")
+    template, expression = entry.get("template"), entry.get("expression")
+    if (template is None) is (expression is None):
+        # Kyverno's definition says so in a rule of its own; a policy that breaks it is not loaded.
+        text = "exactly one of expression or template must be set"
+        compiler.problems.append(ExpressionProblem(path, "", text))
+        return None
     if template is None:
-        program = compiler.compile(entry["expression"], (*path, "expression"), BOOL)
+        program = compiler.compile(expression, (*path, "expression"), BOOL)
         return (lambda values, _: evaluate(program, values)) if program else None
     text, place = template["value"], (*path, "template", "value")
     try:

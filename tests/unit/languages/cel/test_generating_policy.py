@@ -172,6 +172,15 @@ def test_what_does_not_compile_is_told_with_its_line(run):
     assert 'line 1: invalid placeholder expression "1 +": ERROR: <input>:1:4:' in problem.message
 
 
+@pytest.mark.parametrize(
+    "entry", ["{}", "{expression: 'generator.apply(\"a\", [])', template: {value: 'a: b'}}"]
+)
+def test_an_entry_is_an_expression_or_a_template(run, entry):
+    rows, _, (problem,) = run(f"  generate:\n  - {entry}\n")
+    assert rows == []
+    assert problem.message.endswith("exactly one of expression or template must be set")
+
+
 def test_what_becomes_of_the_objects_later_is_told(run, tmp_path):
     spec = "  evaluation: {synchronize: {enabled: true}}\n  generate: [{expression: 'true'}]"
     run(spec)
