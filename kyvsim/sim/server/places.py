@@ -6,9 +6,22 @@ from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
-from kyvsim.sim.server.metadata import is_terminating
+from kyvsim.sim.server.metadata import is_terminating, with_metadata
 from kyvsim.sim.server.request import ApiError, ApiRequest
 from kyvsim.sim.server.store import Store
+
+
+def placed(request: ApiRequest, store: Store) -> ApiRequest:
+    """Return a request as its path says it: what lies in no namespace has none, whatever it says.
+
+    upstream: k8s.io/apiserver pkg/registry/rest/meta.go
+    """
+    key, obj = request.key, request.object
+    if not key.namespace or store.is_namespaced(key.api_version, key.kind):
+        return request
+    if obj is not None and not request.subresource:
+        obj = with_metadata(obj, {"namespace": None})
+    return request._replace(key=key._replace(namespace=""), object=obj)
 
 
 def place_problem(request: ApiRequest, store: Store) -> ApiError | None:

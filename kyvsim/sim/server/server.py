@@ -24,7 +24,7 @@ from kyvsim.sim.server.metadata import (
     with_metadata,
     without_status,
 )
-from kyvsim.sim.server.places import place_problem
+from kyvsim.sim.server.places import place_problem, placed
 from kyvsim.sim.server.preparation import prepared
 from kyvsim.sim.server.request import ApiError, ApiRequest, ApiResponse, Review, Webhook
 from kyvsim.sim.server.status import has_status
@@ -69,6 +69,7 @@ class ApiServer:
 
     def admit(self, request: ApiRequest) -> Admitted | ApiResponse:
         """Return the request with what it would store, or its refusal."""
+        request = placed(request, self.store)
         old = self.store.get(*request.key) if request.key.name else None
         problem = self._first_problem(request, old)
         if problem is not None:

@@ -111,16 +111,27 @@ class Scheduler:
                 return done()
         return True
 
-    def settle(self, seconds: float, *, follow_ups: bool = False) -> bool:
+    def settle(
+        self,
+        seconds: float,
+        *,
+        follow_ups: bool = False,
+        after_step: Callable[[], None] = lambda: None,
+    ) -> bool:
         """Run until only timers wait, at most for some virtual seconds; return whether they do.
 
-        With `follow_ups`, timers are run, too, that follow from what was done.
+        With `follow_ups`, timers are run, too, that follow from what was done. `after_step` is
+        called after each step.
         """
 
         def rests(task: Task) -> bool:
             return task.timer and not (follow_ups and task.follows)
 
-        return self.run_until(lambda: all(map(rests, self._pending)), seconds)
+        def done() -> bool:
+            after_step()
+            return all(map(rests, self._pending))
+
+        return self.run_until(done, seconds)
 
     def step(self, end: float) -> bool:
         """Run the next task due by `end`; return whether there was one."""

@@ -147,6 +147,34 @@ def test_error_fails_where_an_object_stays_as_it_should_not_be(steps):
     assert "the resource matches, but should not" in outcome.reason
 
 
+def test_error_fails_where_an_object_comes_and_is_changed_before_the_end(steps):
+    came = """
+apiVersion: wgpolicyk8s.io/v1alpha2
+kind: PolicyReport
+metadata: {generation: 1}
+scope: {kind: Pod, name: p}
+"""
+    pod = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: nginx}]}
+"""
+    before = (
+        "- create: {file: policy.yaml}\n- assert: {file: ready.yaml}\n- create: {file: pod.yaml}\n"
+    )
+    policy = POLICY.replace("ConfigMap", "Pod").replace("Enforce", "Audit")
+    outcome = steps(
+        f"{before}- error: {{file: came.yaml, timeout: 120s}}",
+        policy=policy,
+        ready=READY,
+        pod=pod,
+        came=came,
+    )
+    assert outcome.result == "fail", outcome.reason
+    assert "the resource matches, but should not" in outcome.reason
+
+
 def test_what_cannot_be_compared_ends_an_assert_at_once(steps):
     odd = CM.replace("'1'", "1")
     outcome = steps("- create: {file: a.yaml}\n- assert: {file: b.yaml}", a=CM, b=odd)

@@ -31,6 +31,12 @@ def test_nothing_is_created_in_a_namespace_that_is_not_there(admin, obj):
     assert (error.reason, error.message) == ("NotFound", 'namespaces "nowhere" not found')
 
 
+def test_a_namespace_counts_for_nothing_where_a_kind_lies_in_none(admin, obj):
+    made = admin.create(obj("Namespace", "a", "nowhere")).object
+    assert "namespace" not in made["metadata"]
+    assert admin.get("v1", "Namespace", "", "a") is not None
+
+
 def test_a_kind_that_nobody_defines_is_not_served(admin, obj):
     error = admin.create(obj("Shop", "a", "default", "example.com/v1")).error
     assert error.message == 'no matches for kind "Shop" in version "example.com/v1"'
