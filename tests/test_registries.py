@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cel.environment import Library
+from kyvsim.cel.kyverno.authorization import http_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.apply_formats import DOCUMENTS
@@ -260,7 +261,8 @@ CEL_FOLDERS = ("cel/libraries", "cel/kyverno")
 def names_in_cel():
     """Return the names of the functions that expressions of some kind of policy may call."""
     kinds = (f"{scope}{kind}" for kind in CEL_KINDS for scope in ("", "Namespaced"))
-    return {name for kind in kinds for name in kyverno_environment(kind, None, None).functions}
+    environments = [kyverno_environment(kind, None, None) for kind in kinds]
+    return {name for one in (*environments, http_environment()) for name in one.functions}
 
 
 @pytest.mark.parametrize("folder", CEL_FOLDERS)

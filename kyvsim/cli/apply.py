@@ -24,6 +24,7 @@ from kyvsim.model.diagnostic import strictly
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.progress import waiting, with_progress
+from kyvsim.report.remark_text import remark_text
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.style import safe_line
@@ -179,7 +180,7 @@ def _apply(
     if options["strict"]:
         run = _strict(run)
     for entry in run.diagnostics:
-        say(safe_line(str(entry)))
+        say(remark_text(entry))
     say_left_out(run.left_out, options)
     responses = _watched(run, options)
     run = run._replace(responses=files.saving(responses) if files else responses)
@@ -188,7 +189,7 @@ def _apply(
     if files:
         say(f"wrote {files.commit()} to {safe_line(options['output'])}")
     for entry in run.last_remarks():
-        say(safe_line(str(entry)))
+        say(remark_text(entry))
     ending = run_ending(run)
     if is_for_people(options):
         remind(run.diagnostics, lines)

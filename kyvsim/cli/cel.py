@@ -23,7 +23,7 @@ from kyvsim.cli.options import list_option, time_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
 from kyvsim.model.diagnostic import Severity
-from kyvsim.report.style import safe_line
+from kyvsim.report.remark_text import remark_text
 
 
 @click.group()
@@ -100,7 +100,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
     for remark in session.diagnostics:
-        say(safe_line(str(remark)))
+        say(remark_text(remark))
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
         return UNUSABLE
     if batch:

@@ -12,7 +12,7 @@ from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
-from kyvsim.report.style import safe_line
+from kyvsim.report.remark_text import remark_text
 from kyvsim.report.suite_run import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
@@ -76,7 +76,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     report = run_chainsaw(run)
     for one in report.diagnostics:
-        say(safe_line(str(one)))
+        say(remark_text(one))
     sight = Sight(fail_only=options["fail_only"])
     write_reports((path, FORMATS[name](report, sight)) for name, path in chosen.files)
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))

@@ -25,8 +25,8 @@ from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.progress import with_growing_progress
+from kyvsim.report.remark_text import remark_text
 from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
-from kyvsim.report.style import safe_line
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
 
@@ -131,7 +131,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     stdin = stdin_of({name: options[name] for name in given}, ctx)
     done = simulate(inputs, stdin, _watched(options))
     for one in done.diagnostics:
-        say(safe_line(str(one)))
+        say(remark_text(one))
     say_left_out(done.left_out, options)
     if done.simulation is not None:
         _report(done.simulation, chosen, options)

@@ -28,7 +28,7 @@ from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.progress import with_progress
-from kyvsim.report.style import safe_line
+from kyvsim.report.remark_text import remark_text
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
@@ -207,7 +207,7 @@ def _selector(text: str, ctx: click.Context) -> Selector:
 
 def _say_remarks(outcome: SuiteOutcome) -> None:
     for one in every_diagnostic(outcome):
-        say(safe_line(str(one)))
+        say(remark_text(one))
 
 
 def _write_files(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:

@@ -26,6 +26,8 @@ class Diagnostic(NamedTuple):
     severity: Severity
     message: str
     location: Location | None = None
+    excerpt: tuple[str, ...] = ()
+    """Lines that show the place inside a text of the file, with a mark below it."""
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""

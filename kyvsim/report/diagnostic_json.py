@@ -14,4 +14,5 @@ def diagnostic_json(entry: Diagnostic) -> Json:
         "file": place.file if place else "",
         "line": place.line if place else 0,
         "column": place.column if place else 0,
+        **({"excerpt": list(entry.excerpt)} if entry.excerpt else {}),
     }

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kyvsim.report.findings import Findings
-from kyvsim.report.style import safe_line
+from kyvsim.report.remark_text import remark_text
 
 
 def render(findings: Findings) -> Iterator[str]:
-    """Yield one line for each finding."""
+    """Yield each finding, with the lines that show its place where there are some."""
     for entry in findings.diagnostics:
-        yield f"{safe_line(str(entry))}\n"
+        yield f"{remark_text(entry)}\n"

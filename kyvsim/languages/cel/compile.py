@@ -1,10 +1,10 @@
 """A policy of a CEL kind → CompiledPolicy, and what is wrong with its expressions.
 
 Codes: KV150 an expression that cannot be compiled, KV151 a mode of evaluation that is not there
-yet.
+yet, KV159 a policy or an entry of it that does nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.kyverno.authorization import http_environment
@@ -25,6 +25,7 @@ from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.constraints import Constraints, compile_constraints
+from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
@@ -58,7 +59,7 @@ def compile_cel_policy(
     if problems:
         told = tuple(_diagnostic(policy, one) for one in problems)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
-    return compiled, ()
+    return compiled, () if options.admitted else tuple(_idle_parts(policy))
 
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:
@@ -156,6 +157,12 @@ def _lower_part(
     return rule, compiler.problems
 
 
+def _idle_parts(policy: Policy) -> Iterator[Diagnostic]:
+    for path, reason in _BY_NAME[policy.kind].idle(policy.spec):
+        text = f"`{policy.key}` does nothing here: {reason}"
+        yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))
+
+
 def _as_payload(body: CompiledBody) -> CompiledBody:
     """Return what judges an object as if it were a payload."""
 
@@ -184,9 +191,6 @@ def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
 
 
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
-    head, *lines = problem.message.split("\n")
-    shown = "".join(f"\n    {line.strip()}" for line in lines)
     variant = f" (as derived for {problem.variant})" if problem.variant else ""
-    text = f"`{policy.key}`{variant}: {head.removeprefix('ERROR: <input>:')}{shown}"
-    document = problem.document or policy.document
-    return Diagnostic("KV150", Severity.ERROR, text, document.locate(problem.path))
+    place = (problem.document or policy.document).locate(problem.path)
+    return expression_remark("KV150", f"`{policy.key}`{variant}", problem.message, place)

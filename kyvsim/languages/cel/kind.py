@@ -1,6 +1,6 @@
 """What a kind of policy in CEL is: a value that names it and compiles what is its own."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.compile.options import CompileOptions
@@ -9,6 +9,7 @@ from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.source import Path
 from kyvsim.rules.protocol import CompiledBody, Outcome
 
 
@@ -31,6 +32,24 @@ class PolicyPart(NamedTuple):
 def mode_of(policy: Policy) -> str:
     """Return what a policy judges: objects (`Kubernetes`), or payloads of some sort."""
     return str((policy.spec.get("evaluation") or {}).get("mode") or "Kubernetes")
+
+
+class Idle(NamedTuple):
+    """A part of a policy that does nothing."""
+
+    path: Path
+    """Its way from the policy's document."""
+    reason: str
+
+
+def idle_without(field: str) -> Callable[[Mapping[str, Json]], Iterator[Idle]]:
+    """Return what tells of a specification without entries in the field that does the work."""
+
+    def idle(spec: Mapping[str, Json]) -> Iterator[Idle]:
+        if not spec.get(field):
+            yield Idle(("spec",), f"`{field}` is empty")
+
+    return idle
 
 
 class CelKind(NamedTuple):
@@ -65,6 +84,8 @@ class CelKind(NamedTuple):
     """How what is said begins where the constraints cannot be read."""
     answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
     """Whether tests see an answer, an empty one, of a specification that has nothing to say."""
+    idle: Callable[[Mapping[str, Json]], Iterable[Idle]] = lambda _: ()
+    """What of a specification does nothing, although Kyverno takes it."""
     unmatched: str = ""
     """What is said of objects that the policy does not match, as a failure; "" for nothing."""
 

@@ -6,7 +6,7 @@ stays as it was. A policy has one result, whose rule has no name, or `evaluation
 Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
@@ -28,7 +28,7 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, idle_without
 from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
 from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
@@ -103,21 +103,31 @@ def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
 
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     place = (*_SPEC, "mutations", index)
-    if entry.get("patchType") == "JSONPatch":
-        written = entry.get("jsonPatch")
-        if written is None:
-            return None
-        program = part.compiler.compile(
-            written["expression"], (*place, "jsonPatch", "expression"), list_of(JSON_PATCH)
-        )
-        return program and _json_patch(program)
-    written = entry.get("applyConfiguration")
+    field = _field(entry)
+    written = entry.get(field)
     if written is None:
         return None
+    patches = field == "jsonPatch"
     program = part.compiler.compile(
-        written["expression"], (*place, "applyConfiguration", "expression"), OBJECT
+        written.get("expression") or "",
+        (*place, field, "expression"),
+        list_of(JSON_PATCH) if patches else OBJECT,
     )
-    return program and _merge(part, program)
+    if program is None:
+        return None
+    return _json_patch(program) if patches else _merge(part, program)
+
+
+def _field(entry: Json) -> str:
+    """Return the field of a mutation that counts; the other one is not looked at."""
+    return "jsonPatch" if entry.get("patchType") == "JSONPatch" else "applyConfiguration"
+
+
+def _idle(spec: Mapping[str, Json]) -> Iterator[Idle]:
+    yield from idle_without("mutations")(spec)
+    for index, entry in enumerate(spec.get("mutations") or ()):
+        if entry.get(_field(entry)) is None:
+            yield Idle((*_SPEC, "mutations", index), f"there is no `{_field(entry)}`")
 
 
 def _json_patch(program: Program) -> Mutation:
@@ -238,6 +248,7 @@ KIND = CelKind(
     "MutatingPolicy",
     Stage.CEL_MUTATE,
     _compile,
+    idle=_idle,
     variants=variants,
     names_rules=False,
     without_constraints=True,

@@ -18,7 +18,7 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
@@ -93,6 +93,7 @@ KIND = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,
     _compile,
+    idle=idle_without("validations"),
     variants=variants,
     names_rules=False,
     fault="failed to load context",

@@ -14,6 +14,7 @@ from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
+from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.languages.native import mutating_admission_policy, validating_admission_policy
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.languages.native.kind import NativeKind
@@ -94,14 +95,8 @@ def _bind(
 
 
 def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
-    text = f"`{policy.key}`: {_shown(problem.message)}"
-    return Diagnostic("KV156", Severity.ERROR, text, policy.document.locate(problem.path))
-
-
-def _shown(message: str) -> str:
-    head, *lines = message.split("\n")
-    below = "".join(f"\n    {line.strip()}" for line in lines)
-    return f"{head.removeprefix('ERROR: <input>:')}{below}"
+    place = policy.document.locate(problem.path)
+    return expression_remark("KV156", f"`{policy.key}`", problem.message, place)
 
 
 def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:

@@ -81,7 +81,9 @@ def _mutation(compiler: Compiler, entry: Json, index: int) -> _Mutation | None:
     written = entry.get(field)
     if written is None:
         return None
-    program = compiler.compile(written["expression"], (*place, field, "expression"), wanted)
+    program = compiler.compile(
+        written.get("expression") or "", (*place, field, "expression"), wanted
+    )
     return program and mutate(program)
 
 

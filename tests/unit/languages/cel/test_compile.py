@@ -1,8 +1,62 @@
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
 from kyvsim.languages.cel import LANGUAGE
 from kyvsim.languages.cel.compile import KINDS
+from kyvsim.report.remark_text import remark_text
 
 
 def test_every_kind_that_is_read_is_compiled_and_every_other_way_round():
     names = {kind.name for kind in KINDS}
     compiled = names | {f"Namespaced{name}" for name in names}
     assert {one.rpartition("/")[2] for one in LANGUAGE.kinds} == compiled
+
+
+PODS = """
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+"""
+
+
+def said(tmp_path, kind, spec):
+    policy = tmp_path / "policy.yaml"
+    head = f"apiVersion: policies.kyverno.io/v1\nkind: {kind}\nmetadata: {{name: p}}\nspec:"
+    policy.write_text(f"{head}{PODS}{spec}\n")
+    found = open_application(ApplyInputs(policies=(str(policy),)))
+    return [one for one in found.diagnostics if one.code in {"KV150", "KV159"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "reason"),
+    [
+        ("ValidatingPolicy", "  validations: []", "`validations` is empty"),
+        ("MutatingPolicy", "  mutations: []", "`mutations` is empty"),
+        ("MutatingPolicy", "  mutations: [{patchType: JSONPatch}]", "there is no `jsonPatch`"),
+        (
+            "MutatingPolicy",
+            "  mutations: [{patchType: ApplyConfiguration, jsonPatch: {expression: '[]'}}]",
+            "there is no `applyConfiguration`",
+        ),
+        ("GeneratingPolicy", "  generate: []", "`generate` is empty"),
+    ],
+)
+def test_what_does_nothing_is_told(tmp_path, kind, spec, reason):
+    (one,) = said(tmp_path, kind, spec)
+    assert (one.code, one.message) == ("KV159", f"`p` does nothing here: {reason}")
+
+
+@pytest.mark.parametrize("field", ["jsonPatch", "applyConfiguration"])
+def test_a_mutation_without_its_expression_is_refused(tmp_path, field):
+    patch_type = "JSONPatch" if field == "jsonPatch" else "ApplyConfiguration"
+    spec = f"  mutations: [{{patchType: {patch_type}, {field}: {{}}}}]"
+    (one,) = said(tmp_path, "MutatingPolicy", spec)
+    assert one.code == "KV150"
+    assert "mismatched input '<EOF>'" in one.message
+
+
+def test_an_expression_is_shown_with_a_mark(tmp_path):
+    spec = "  validations: [{expression: 'object.foo =='}]"
+    (one,) = said(tmp_path, "ValidatingPolicy", spec)
+    assert one.excerpt == ("| object.foo ==", "| .............^")
+    assert remark_text(one).splitlines()[1:] == ["    | object.foo ==", "    | .............^"]
