@@ -10,9 +10,10 @@ from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
+from kyvsim.kube.discovery import every_kind, is_builtin, is_mature, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.sim.admission_policies.unreported import unreported
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
 
@@ -27,10 +28,6 @@ _WRITTEN_HERE = frozenset(
 _ACTING = MappingProxyType(
     {
         ("policies.kyverno.io", _EVERY): "",
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): "",
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): "",
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "",
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): "",
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): _WEBHOOKS,
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _WEBHOOKS,
         ("apiregistration.k8s.io", "APIService"): "",
@@ -72,6 +69,9 @@ _OF_INSTALLATIONS = frozenset(
         ("batch", "Job"),
     }
 )
+_REPORTS = frozenset({"ClusterPolicyReport", "PolicyReport"})
+_TELLING = _REPORTS | {"Event"}
+"""Kinds in which Kyverno tells what its scans have found."""
 _FILLED_IN = frozenset(
     {
         ("", "Namespace"),
@@ -110,11 +110,30 @@ def _acting(key: ObjectKey) -> str:
     return ""
 
 
+def require_release(key: ObjectKey, store: Store) -> None:
+    """Raise UnsupportedError for a kind of Kubernetes' own in a version of a later release."""
+    group, version = split_api_version(key.api_version)
+    served = served_versions(group, key.kind, store.defined)
+    if is_builtin(group, key.kind) and version not in served and is_mature(version, served):
+        told = f"{key.kind} of {key.api_version} is served by later releases than the simulated one"
+        raise UnsupportedError(told)
+
+
+def require_reported(key: ObjectKey, store: Store, kinds: frozenset[str] = _REPORTS) -> None:
+    """Raise UnsupportedError for reports where there are policies that they do not tell of here."""
+    if key.kind not in kinds:
+        return
+    for one in unreported(store):
+        told = f"what Kyverno reports of the {one.kind} `{one.name}` is not simulated"
+        raise UnsupportedError(told)
+
+
 def require_written(key: ObjectKey, store: Store) -> None:
     """Raise UnsupportedError where an object is not there that in a cluster somebody writes.
 
     Objects of its kind that a test has written itself are what they are in a cluster.
     """
+    require_reported(key, store, _TELLING)
     if key.name and store.get(*key) is not None:
         return
     if not key.name and store.list(key.api_version, key.kind, key.namespace):
@@ -132,6 +151,8 @@ def _written_elsewhere(key: ObjectKey) -> str:
         writer = _WRITTEN_ELSEWHERE.get((group, kind))
         if writer is not None:
             return f"{name}: written by {writer} in a cluster, by nobody here"
+    if key.kind.startswith("ValidatingAdmissionPolicy") and key.name.startswith("cpol-"):
+        return f"{name}: written by Kyverno for a ClusterPolicy in a cluster, by nobody here"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: what is installed there is not simulated"

@@ -8,7 +8,7 @@ from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
@@ -74,7 +74,7 @@ class Session:
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
         group = split_api_version(api_version)[0]
-        return is_namespaced(group, kind, self.parts.store.defined)
+        return lies_in_namespace(group, kind, self.parts.store.defined)
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""

@@ -28,6 +28,8 @@ class KindFacts(NamedTuple):
     """The schemas of given definitions, by version."""
     short: tuple[str, ...] = ()
     """What kubectl takes for its name besides."""
+    misplaced: bool = False
+    """Whether the reference takes for namespaced what in a cluster lies in no namespace."""
 
 
 KindTable = Mapping[tuple[str, str], KindFacts]
@@ -55,6 +57,7 @@ def _builtin_kinds() -> KindTable:
                 facts["namespaced"] or "unknown_to_reference" in facts,
                 tuple(facts["versions"]),
                 short=tuple(facts.get("short", ())),
+                misplaced="unknown_to_reference" in facts and not facts["namespaced"],
             )
             for group, known in _groups().items()
             for kind, facts in known["kinds"].items()
@@ -76,6 +79,12 @@ def is_namespaced(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
     """
     facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
     return facts is None or facts.namespaced
+
+
+def lies_in_namespace(group: str, kind: str, extra: KindTable = NO_KINDS) -> bool:
+    """Return whether an API server has objects of a kind in namespaces; True for unknown kinds."""
+    facts = _builtin_kinds().get((group, kind))
+    return is_namespaced(group, kind, extra) and not (facts and facts.misplaced)
 
 
 def is_builtin(group: str, kind: str) -> bool:
@@ -100,6 +109,11 @@ def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str
     upstream: k8s.io/apimachinery pkg/version/helpers.go `CompareKubeAwareVersionStrings`
     """
     return max(served_versions(group, kind, extra), key=_maturity, default="v1")
+
+
+def is_mature(version: str, others: Iterable[str]) -> bool:
+    """Return whether clients would take a version before all others."""
+    return all(_maturity(version) > _maturity(other) for other in others)
 
 
 def _maturity(version: str) -> tuple[int, int, int]:

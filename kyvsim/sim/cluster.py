@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.sim.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
 from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
 from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.installation import installed_objects
@@ -70,7 +71,12 @@ def open_cluster(
     admission = AdmissionController(parts, cache)
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
-    server.validators += [lambda review: refuse_escalation(review, store), refuse_invalid]
+    server.validators += [
+        lambda review: refuse_escalation(review, store),
+        refuse_invalid,
+        lambda review: refuse_uncompiled(review, store),
+    ]
+    server.policies.append(AdmissionPolicies(store))
     server.webhooks += [
         # The API server asks mutating webhooks by name: those of policies in CEL come first.
         CelAdmission(parts, cache, admission),

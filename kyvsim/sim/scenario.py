@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kyvsim.compile import Model
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
@@ -195,7 +195,7 @@ def _missing_namespaces(scenario: Scenario, parts: Parts) -> list[str]:
     for obj in every:
         key = object_key(obj)
         group = split_api_version(key.api_version)[0]
-        if key.namespace and is_namespaced(group, key.kind, parts.store.defined):
+        if key.namespace and lies_in_namespace(group, key.kind, parts.store.defined):
             named[key.namespace] = None
     there = parts.store.get
     return [

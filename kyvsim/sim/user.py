@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.request import Operation, UserInfo
@@ -162,7 +162,7 @@ def placed(obj: Json, parts: Parts) -> Json:
     """Return an object with the namespace that it is put into where it names none."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    namespaced = is_namespaced(group, key.kind, parts.store.defined)
+    namespaced = lies_in_namespace(group, key.kind, parts.store.defined)
     if key.namespace or not namespaced:
         return obj
     return with_metadata(obj, {"namespace": "default"})

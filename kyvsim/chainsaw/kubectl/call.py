@@ -107,6 +107,10 @@ def failure(error: ApiError, about: str = "") -> Printed:
     message = f"{about}: {error.message}" if about else error.message
     if error.reason == "Invalid":
         head, _, rest = error.message.partition(" is invalid: ")
+        if error.causes:
+            what, _, name = error.message.partition(" is forbidden: ")[0].partition(" ")
+            head = f"{what.partition('.')[0]} {name}"
+            rest = ", ".join(f"{one.get('field', '')}: {one['message']}" for one in error.causes)
         return Printed(STDERR, f"The {head.lstrip()} is invalid: {rest}\n")
     if error.reason == _NO_MATCH:
         return Printed(STDERR, f"error: {message}\n")

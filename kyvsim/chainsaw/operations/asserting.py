@@ -12,6 +12,8 @@ from kyvsim.chainsaw.reach import (
     is_served,
     require_filled_in,
     require_installed_so,
+    require_release,
+    require_reported,
     require_written,
 )
 from kyvsim.chainsaw.session import POLL, Scope
@@ -78,7 +80,9 @@ def _require_served(scope: Scope, tree: Json) -> None:
     """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
     key = object_key(tree)
     store = scope.session.parts.store
+    require_reported(key, store)
     if key.kind and not is_served(key, store):
+        require_release(key, store)
         require_written(key, store)
         raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
 

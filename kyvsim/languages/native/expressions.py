@@ -70,7 +70,7 @@ class Compiler:
         return tuple(program for program in programs if program)
 
 
-class _Variables(dict[str, Any]):
+class LazyVariables(dict[str, Any]):
     """The variables of a policy, each evaluated when it is first asked for."""
 
     def __init__(self, programs: Mapping[str, Program], values: Sequence[Any]) -> None:
@@ -112,7 +112,7 @@ def values_of(
         None,
         *params,
     ]
-    values[_VARIABLES] = _Variables(variables, values)
+    values[_VARIABLES] = LazyVariables(variables, values)
     return values
 
 

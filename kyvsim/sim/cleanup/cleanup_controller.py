@@ -10,7 +10,7 @@ from datetime import datetime
 from kyvsim.compile import CompiledPolicy, Step
 from kyvsim.engine import World, creation_of, open_request, run_step
 from kyvsim.kube.cron import next_times
-from kyvsim.kube.discovery import KindTable, is_namespaced, plural
+from kyvsim.kube.discovery import KindTable, lies_in_namespace, plural
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
@@ -95,7 +95,7 @@ class _CleanupController:
             if (
                 policy.kind in CEL_KINDS
                 and policy.namespace
-                and not is_namespaced(split_api_version(api_version)[0], kind, store.defined)
+                and not lies_in_namespace(split_api_version(api_version)[0], kind, store.defined)
             ):
                 continue
             refused = denial(CLEANUP, "list", place, self._parts.store)

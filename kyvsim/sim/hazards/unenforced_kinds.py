@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 from kyvsim.model.simulation import Hazard, HazardLevel
+from kyvsim.sim.admission_policies.bound import POLICIES
+from kyvsim.sim.admission_policies.unreported import EXCLUDED
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
@@ -15,8 +17,6 @@ _OTHERS = "policies.kyverno.io"
 _HEEDED = frozenset((*CEL_KINDS, "PolicyException"))
 _KINDS = MappingProxyType(
     {
-        (_ADMISSION, "ValidatingAdmissionPolicy"): "its expressions",
-        (_ADMISSION, "MutatingAdmissionPolicy"): "its mutations",
         (_ADMISSION, "ValidatingWebhookConfiguration"): "its webhooks",
         (_ADMISSION, "MutatingWebhookConfiguration"): "its webhooks",
         ("", "ResourceQuota"): "its limits",
@@ -49,13 +49,19 @@ def find(facts: Facts) -> Iterator[Hazard]:
         )
 
 
+def _unreported(obj: Json) -> Iterator[str]:
+    key = object_key(obj)
+    if key.kind in POLICIES and EXCLUDED not in labels(obj):
+        yield "what Kyverno's scans report"
+
+
 def _in_part(facts: Facts) -> Iterator[Hazard]:
     """Yield policies in CEL of which something counts for nothing here."""
     told: set[tuple[ObjectKey, str]] = set()
     for event in facts.events:
         if event.outcome != "done" or event.after is None:
             continue
-        for what in not_done(event.after):
+        for what in (*not_done(event.after), *_unreported(event.after)):
             if (event.object, what) not in told:
                 told.add((event.object, what))
                 yield Hazard(

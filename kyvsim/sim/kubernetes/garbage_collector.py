@@ -5,7 +5,7 @@ Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
 
 from enum import StrEnum
 
-from kyvsim.kube.discovery import is_builtin, is_namespaced
+from kyvsim.kube.discovery import is_builtin, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.sim.kubernetes.owners import owner_references
@@ -121,7 +121,7 @@ class _GarbageCollector:
         defined = self._parts.store.defined
         if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
             return _Owner.THERE  # nobody can say that it is gone
-        if not dependent.namespace and is_namespaced(group, key.kind, defined):
+        if not dependent.namespace and lies_in_namespace(group, key.kind, defined):
             return _Owner.THERE  # which one is meant, nobody knows
         owner = self._client.get(*key)
         if owner is None or metadata(owner).get("uid") != reference.get("uid"):
@@ -132,6 +132,6 @@ class _GarbageCollector:
     def _key_of(self, reference: Json, dependent: ObjectKey) -> ObjectKey:
         version, kind = text_field(reference, "apiVersion"), text_field(reference, "kind")
         group = split_api_version(version)[0]
-        namespaced = is_namespaced(group, kind, self._parts.store.defined)
+        namespaced = lies_in_namespace(group, kind, self._parts.store.defined)
         namespace = dependent.namespace if namespaced else ""
         return ObjectKey(version, kind, namespace, text_field(reference, "name"))

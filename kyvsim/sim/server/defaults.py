@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, labels, metadata, object_key
-from kyvsim.sim.server.defaults_admission import policy, webhooks
+from kyvsim.sim.server.defaults_admission import binding, mutating_policy, policy, webhooks
 from kyvsim.sim.server.defaults_network import network_policy, service
 from kyvsim.sim.server.defaults_pods import pod
 from kyvsim.sim.server.defaults_workloads import (
@@ -99,6 +99,12 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
         (f"{_RBAC}/v1", "RoleBinding"): _binding,
         (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): webhooks,
         (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): policy,
+        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): binding,
+        **{
+            (f"{_REGISTRATION}/{version}", f"MutatingAdmissionPolicy{part}"): complete
+            for version in ("v1alpha1", "v1beta1", "v1")
+            for part, complete in (("", mutating_policy), ("Binding", binding))
+        },
         (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): webhooks,
     }
 )

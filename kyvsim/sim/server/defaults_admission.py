@@ -18,6 +18,17 @@ def policy(obj: Json) -> Json:
     return changed(obj, "spec", _policy_spec)
 
 
+def mutating_policy(obj: Json) -> Json:
+    """Return a MutatingAdmissionPolicy with its defaults."""
+    complete = changed(obj, "spec", _policy_spec)
+    return changed(complete, "spec", lambda spec: filled(spec, {"reinvocationPolicy": "Never"}))
+
+
+def binding(obj: Json) -> Json:
+    """Return a binding of such a policy with its defaults."""
+    return changed(obj, "spec", lambda spec: changed(spec, "matchResources", _constraints))
+
+
 def _webhook(webhook: Json, mutates: bool) -> Json:
     defaults = {
         "failurePolicy": "Fail",

@@ -1,6 +1,6 @@
 """Whether a request names a kind that is served, and a namespace that is there."""
 
-from kyvsim.kube.discovery import is_builtin, is_namespaced
+from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
@@ -33,7 +33,7 @@ def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
     group = split_api_version(key.api_version)[0]
     if not is_builtin(group, key.kind) and (group, key.kind) not in store.defined:
         return errors.no_match(key)
-    if not is_namespaced(group, key.kind, store.defined):
+    if not store.is_namespaced(key.api_version, key.kind):
         return None
     if request.operation is not Operation.CREATE or request.subresource:
         return None

@@ -56,6 +56,8 @@ class ApiServer:
         self.clock = clock
         self.identities = identities
         self.webhooks: list[Webhook] = []
+        self.policies: list[Webhook] = []
+        """What is asked before webhooks, which hear of nothing that it refuses."""
         self.plugins: list[Callable[[Review], Json | ApiError]] = []
         """What changes or refuses an object before any webhook sees it."""
         self.validators: list[Validator] = []
@@ -100,7 +102,7 @@ class ApiServer:
             if isinstance(changed, ApiError):
                 return self._refuse(request, changed, (), old)
             review = review._replace(object=changed)
-        for webhook in self.webhooks:
+        for webhook in (*self.policies, *self.webhooks):
             verdict = webhook.mutate(review)
             warnings += verdict.warnings
             if verdict.denied is not None:
@@ -119,10 +121,11 @@ class ApiServer:
             if problem is not None:
                 return self._refuse(request, problem, tuple(warnings), old)
         denied: list[ApiError] = []
-        for webhook in self.webhooks:
-            verdict = webhook.validate(review)
-            warnings += verdict.warnings
-            denied += [verdict.denied] if verdict.denied else []
+        for asked in (self.policies, self.webhooks):
+            for webhook in () if denied else asked:
+                verdict = webhook.validate(review)
+                warnings += verdict.warnings
+                denied += [verdict.denied] if verdict.denied else []
         if denied:
             return self._refuse(request, denied[0], tuple(warnings), old)
         return Admitted(request, review.object, old, tuple(warnings))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, is_namespaced, kind_of_plural
+from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
@@ -104,7 +104,7 @@ class Store:
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
-        return is_namespaced(split_api_version(api_version)[0], kind, self._defined)
+        return lies_in_namespace(split_api_version(api_version)[0], kind, self._defined)
 
     @property
     def defined(self) -> KindTable:

@@ -16,7 +16,6 @@ spec:
       message: a team is required
       pattern: {metadata: {labels: {team: "?*"}}}
 """
-VAP = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
 READY = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -260,8 +259,8 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
             "GeneratingPolicy",
         ),
         (
-            f"- delete: {{ref: {{apiVersion: {VAP[0]}, kind: {VAP[1]}, name: a}}}}",
-            "ValidatingAdmissionPolicy",
+            "- delete: {ref: {apiVersion: apiregistration.k8s.io/v1, kind: APIService, name: a}}",
+            "APIService",
         ),
     ],
 )

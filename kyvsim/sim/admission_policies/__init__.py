@@ -1,0 +1,1 @@
+"""Kubernetes' own admission policies, which the API server evaluates before it asks webhooks."""

@@ -1,0 +1,137 @@
+"""The API server's part in admission: its own policies, before any webhook is asked.
+
+Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
+"""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from kyvsim.engine import World
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.model.obstacle import Reason
+from kyvsim.sim.admission_policies.bound import (
+    API_VERSION,
+    POLICIES,
+    Asked,
+    Invocation,
+    invocations,
+)
+from kyvsim.sim.admission_policies.mutating import Failure, mutated, mutating_problems
+from kyvsim.sim.admission_policies.validating import (
+    INVALID,
+    Decision,
+    decisions,
+    validating_problems,
+)
+from kyvsim.sim.kyverno.reviews import admission_request
+from kyvsim.sim.server import ApiError, Review, Store, Verdict, errors
+from kyvsim.sim.server.client import ADMIN
+from kyvsim.sim.server.request import ALLOWED, written
+
+_VALIDATING, _MUTATING = POLICIES
+_GROUP = split_api_version(API_VERSION)[0]
+_OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
+_CODES = MappingProxyType(
+    {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
+)
+
+
+class AdmissionPolicies:
+    """Admission by the policies that are stored, as the API server does it itself."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # The account counts for nothing here but that there is an API server to ask.
+        self._outside = World(store, account=ADMIN).outside
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object as the policies leave it, or the refusal where one cannot be done."""
+        if not self._is_concerned(review, _MUTATING) or review.object is None:
+            return ALLOWED
+        asked = self._asked(review)
+        obj, refused = review.object, ""
+        for one in invocations(_MUTATING, asked):
+            try:
+                obj = mutated(one, asked._replace(request=asked.request._replace(object=obj)), obj)
+            except Failure as failure:
+                if one.fails_closed:
+                    refused = refused or f"policy {one.named} denied request: {failure}"
+        if refused:
+            return Verdict(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
+        return Verdict(obj if obj is not review.object else None)
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass, and what they warn of."""
+        if not self._is_concerned(review, _VALIDATING):
+            return ALLOWED
+        asked = self._asked(review)
+        denied: list[tuple[Invocation, Decision]] = []
+        warnings: list[str] = []
+        for one in invocations(_VALIDATING, asked):
+            actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
+            for decision in decisions(one, asked):
+                if decision.always or "Deny" in actions:
+                    denied.append((one, decision))
+                if "Warn" in actions and not decision.always:
+                    warnings.append(
+                        f"Validation failed for {_VALIDATING} {one.named}: {decision.message}"
+                    )
+        if not denied:
+            return Verdict(warnings=tuple(warnings))
+        return Verdict(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
+
+    def _denial(self, review: Review, policy: Invocation, decision: Decision) -> ApiError:
+        meta = metadata(review.object or review.old or {})
+        name = text_field(meta, "name") or text_field(meta, "generateName")
+        key = review.request.key._replace(name=review.request.key.name or name)
+        why = f"{_VALIDATING} {policy.named} denied request: {decision.message}"
+        code = _CODES.get(decision.reason, 422)
+        refused = errors.forbidden(key, self._store.defined, why)
+        causes = ({"message": why},)
+        return refused._replace(code=code, reason=decision.reason, causes=causes, why=Reason.DENIED)
+
+    def _is_concerned(self, review: Review, kind: str) -> bool:
+        key = review.request.key
+        own = split_api_version(key.api_version)[0] == _GROUP and key.kind in _OWN
+        return not own and bool(self._store.list(API_VERSION, kind, ""))
+
+    def _asked(self, review: Review) -> Asked:
+        return Asked(admission_request(review, self._store), self._outside, self._store)
+
+
+def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
+    """Return why an admission policy cannot be stored: its expressions, or None."""
+    obj = written(review)
+    if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
+        return None
+    problems = [
+        f"{_field(path)}: Invalid value: {quote(text)}: compilation failed: "
+        + fault.removeprefix("compilation failed: ")
+        for path, text, fault in _problems(obj, store)
+    ]
+    if not problems:
+        return None
+    why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    return errors.invalid(object_key(obj), why)
+
+
+def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+    if obj["kind"] == _VALIDATING:
+        yield from validating_problems(obj)
+    elif obj["kind"] == _MUTATING:
+        for one in mutating_problems(obj, store.defined):
+            yield one.path, _at(obj, one.path), one.message
+
+
+def _at(obj: Json, path: tuple[str | int, ...]) -> str:
+    found = obj
+    for step in path:
+        found = found[step]
+    return str(found)
+
+
+def _field(path: tuple[str | int, ...]) -> str:
+    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    return shown.removeprefix(".")

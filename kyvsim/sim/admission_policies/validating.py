@@ -1,0 +1,105 @@
+"""ValidatingAdmissionPolicy: what it says of a request.
+
+Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating (validator.go,
+dispatcher.go).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+from kyvsim.rules.cel_validator import (
+    Expression,
+    FaultError,
+    LazyVariables,
+    Scope,
+    Validator,
+    compile_validator,
+    compiled,
+)
+from kyvsim.sim.admission_policies.bound import Asked, Invocation
+from kyvsim.sim.admission_policies.values import VARIABLES, values_of
+
+INVALID = "Invalid"
+
+
+class Decision(NamedTuple):
+    """Why a policy does not let a request pass."""
+
+    message: str
+    reason: str = INVALID
+    always: bool = False
+    """Whether it refuses the request whatever the binding's actions are."""
+
+
+def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
+    """Yield why a policy does not let a request pass, in the order of its validations."""
+    closed = invocation.fails_closed
+    if invocation.fault:
+        yield from [Decision(invocation.fault, always=True)] if closed else ()
+        return
+    validator = _validator(invocation.policy)
+    values = values_of(invocation, asked, asked.request.object)
+    values[VARIABLES] = LazyVariables(validator.variables, values)
+    unmet = validator.unmet(values)
+    if unmet is not None:
+        yield from [Decision(unmet)] if unmet and closed else ()
+        return
+    written = invocation.policy["spec"].get("validations") or ()
+    for entry, validation in zip(written, validator.validations, strict=True):
+        refusal = validation.refusal(values)
+        if refusal is not None and not refusal.is_fault:
+            yield Decision(refusal.message, entry.get("reason") or INVALID)
+        elif refusal is not None and closed:
+            yield Decision(refusal.message)
+    if closed:
+        yield from _unannotated(invocation.policy, validator, values)
+
+
+def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Iterator[Decision]:
+    """Yield what is wrong with annotations for the audit log, which nobody reads here."""
+    for _, one in _annotations(policy, validator):
+        try:
+            one.value(values)
+        except FaultError as fault:
+            yield Decision(str(fault), always=True)
+
+
+def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
+    """Yield place, text and fault of the expressions that cannot be compiled."""
+    validator = _validator(policy)
+    found: list[tuple[Path, Expression]] = list(_annotations(policy, validator))
+    for field, some in (
+        ("variables", list(validator.variables.values())),
+        ("matchConditions", list(validator.conditions)),
+        ("validations", [one.test for one in validator.validations]),
+    ):
+        found += [(("spec", field, index, "expression"), one) for index, one in enumerate(some)]
+    for index, validation in enumerate(validator.validations):
+        if validation.message_expression is not None:
+            place = ("spec", "validations", index, "messageExpression")
+            found.append((place, validation.message_expression))
+    for path, one in found:
+        if one.program is None:
+            yield path, one.text, one.problem
+
+
+def _validator(policy: Json) -> Validator:
+    spec = policy["spec"]
+    return compile_validator(
+        spec.get("variables") or (),
+        spec.get("matchConditions") or (),
+        spec.get("validations") or (),
+        Scope(params=bool(spec.get("paramKind"))),
+    )
+
+
+def _annotations(policy: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
+    spec = policy["spec"]
+    scope = Scope(params=bool(spec.get("paramKind")), authorizer=False)
+    for name, variable in validator.variables.items():
+        scope = scope.with_variable(name, variable.program)
+    for index, entry in enumerate(spec.get("auditAnnotations") or ()):
+        path = ("spec", "auditAnnotations", index, "valueExpression")
+        yield path, compiled(entry["valueExpression"], scope)
