@@ -31,6 +31,8 @@ class World(NamedTuple):
     """The object of `cluster` that the request brings; None where no such object is there yet."""
     account: UserInfo | None = None
     """Who asks, where `cluster` is an API server's; None where objects are just given."""
+    writes: Callable[[str, Json], None] | None = None
+    """Writes what policies in CEL generate into a namespace as they go, or raises ValueError."""
     targets: Sequence[Json] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
 
@@ -48,6 +50,7 @@ class World(NamedTuple):
             targets=self.targets,
             sources=self.sources,
             account=self.account,
+            writes=self.writes,
         )
 
     def outside_before(self, old: Json | None) -> Outside:

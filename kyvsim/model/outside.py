@@ -32,6 +32,9 @@ class Outside(NamedTuple):
     `cluster`."""
     account: UserInfo | None = None
     """Who asks an API server, which grants what roles say; None where objects are just given."""
+    writes: Callable[[str, Json], None] | None = None
+    """Writes what a policy in CEL generates into a namespace at once, or raises ValueError; None
+    where it is only told."""
 
     def labels_of(self, namespace: str) -> Mapping[str, Json]:
         """Return the labels known for a namespace: those that a values file gives come first."""

@@ -12,9 +12,10 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.cel_admission import CelAdmission
+from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policy_cache import GENERATING_KINDS, POLICY_KINDS, PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.report_collector import ReportCollector
@@ -92,8 +93,10 @@ def open_cluster(
         admission=admission,
         policies=status,
         events=EventRecorder(parts),
-        lister=PolicyLister(parts, cache),
+        lister=PolicyLister(parts, cache, POLICY_KINDS),
         reports=ReportCollector(parts, cache),
+        generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
+        downstreams=DownstreamWatch(parts),
     )
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)

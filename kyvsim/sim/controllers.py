@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kyvsim.sim.background.admission_triggers import start_admission_triggers
 from kyvsim.sim.background.background_controller import start_background_controller
+from kyvsim.sim.background.generating_policies import start_generating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
 from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
 from kyvsim.sim.cleanup.ttl_controller import start_ttl
@@ -25,6 +26,7 @@ CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_admission_triggers,
     start_background_controller,
     start_policy_controller,
+    start_generating_policies,
     start_cleanup,
     start_ttl,
 )

@@ -1,9 +1,11 @@
 """What is to be known of a policy in CEL by those who know nothing of its language."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
+from kyvsim.model.policy import Policy
 
 _API_VERSION = "policies.kyverno.io/v1beta1"
 """The one that Kyverno itself reads and speaks of."""
@@ -20,11 +22,16 @@ def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
         admission=_switch(spec, "admission") is not False,
         background=_switch(spec, "background") is not False,
         emits_warnings="Warn" in actions,
-        fails_closed=spec.get("failurePolicy") != "Ignore",
+        fails_closed=spec.get("failurePolicy") != "Ignore" and not generates(kind),
         schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
         has_rules=False,
     )
+
+
+def generates(kind: str) -> bool:
+    """Return whether policies of a kind generate: their webhook only takes note of requests."""
+    return kind.endswith("GeneratingPolicy")
 
 
 def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
@@ -32,13 +39,40 @@ def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
 
     Later changes of what it generates are spoken of once, under `evaluation`.
     """
-    sees = spec.get("skipBackgroundRequests") is False
+    sees = (spec.get("evaluation") or {}).get("skipBackgroundRequests") is False
     if spec.get("generate").__class__ is not list:
         return RuleFacts(sees_background=sees)
     said = {name: _switch(spec, name) for name in _UPKEEP}
     said[_OF_POLICY] = spec.get(_OF_POLICY)
     upkeep = {name: value for name, value in said.items() if value is not None}
     return RuleFacts(upkeep=upkeep, sees_background=sees)
+
+
+class GeneratingFacts(NamedTuple):
+    """What the controllers need to know of a policy that generates."""
+
+    synchronizes: bool
+    """Whether what it generated is kept as it wants it."""
+    orphans: bool
+    """Whether that stays when the policy goes."""
+    looks_back: bool
+    """Whether it generates for triggers that are there before it."""
+    applies_server_side: bool
+    heeds_deletions: bool
+    """Whether a trigger's deletion generates; else it deletes what was generated."""
+
+
+def generating_facts(policy: Policy) -> GeneratingFacts:
+    """Return what there is to know of a policy that generates."""
+    spec = policy.spec
+    rules = (spec.get("matchConstraints") or {}).get("resourceRules") or ()
+    return GeneratingFacts(
+        _switch(spec, "synchronize") is True,
+        _switch(spec, "orphanDownstreamOnPolicyDelete") is True,
+        _switch(spec, "generateExisting") is True,
+        spec.get("useServerSideApply") is True,
+        any("DELETE" in (rule.get("operations") or ()) for rule in rules),
+    )
 
 
 def _switch(spec: Mapping[str, Json], name: str) -> Json:

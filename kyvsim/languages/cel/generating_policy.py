@@ -49,14 +49,19 @@ class GeneratingPolicy(NamedTuple):
 class Generated:
     """The objects that one evaluation makes."""
 
-    def __init__(self) -> None:
+    def __init__(self, writes: Callable[[str, Json], None] | None = None) -> None:
+        """Take what writes objects at once, if this is more than a trial."""
         self.objects: list[Json] = []
+        self._writes = writes
 
     def add(self, namespace: str, objects: Sequence[Json]) -> None:
         """Take objects into a namespace, lists as what they hold; raises ValueError."""
         for one in objects:
             for part in _parts(one):
-                self.objects.append(_moved(part, namespace))
+                if self._writes is not None:
+                    self._writes(namespace, part)
+                else:
+                    self.objects.append(_moved(part, namespace))
 
 
 def _parts(obj: Json) -> Iterator[Json]:
@@ -147,7 +152,7 @@ def _apply(template: Template, values: Sequence[Any], generated: Generated, name
 
 
 def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | None:
-    generated = Generated()
+    generated = Generated(evaluation.scope.outside.writes)
     generator = Generator(generated.add, policy.namespace)
     values = policy.values.of(evaluation, generator=generator)
     try:

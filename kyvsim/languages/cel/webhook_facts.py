@@ -15,11 +15,14 @@ from kyvsim.cel.types import BOOL
 from kyvsim.kube.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant, is_about_pods
+from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.match import Predicate
 from kyvsim.model.policy import Policy
 
 _NAMES = ("apiGroups", "apiVersions", "resources")
+_EVERY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+"""What a policy that generates is told of, whatever it lists: it cleans up for what leaves it."""
 _OF_NO_WEBHOOK = "namespaceObject"
 """What the API server knows the type of, and has no value for where webhooks are chosen."""
 _POD: Mapping[str, Json] = MappingProxyType(
@@ -52,12 +55,19 @@ def webhook_facts(
     spec = policy.spec
     constraints = spec.get("matchConstraints") or {}
     conditions = _pushed(spec)
+    makes = generates(policy.kind)
+    if makes and conditions and generating_facts(policy).synchronizes:
+        conditions = [
+            (name, f"request.operation != 'CREATE' || ({text})") for name, text in conditions
+        ]
     exact = constraints.get("matchPolicy") == "Exact"
     timeout = (spec.get("webhookConfiguration") or {}).get("timeoutSeconds")
     alone = conditions is not None or exact or timeout is not None
     derived = [one for one in variants if alone or not policy.namespace]
     rules = [*_rules(spec), *(rule for one in derived for rule in _rules(one.spec))]
-    texts = tuple(_texts(spec, derived)) if conditions is not None else ()
+    texts = tuple(_texts(spec, derived, conditions)) if conditions is not None else ()
+    if makes:
+        rules = [{**rule, "operations": list(_EVERY_OPERATION)} for rule in rules]
     return WebhookFacts(
         rules=tuple(rules),
         namespace_selector=constraints.get("namespaceSelector"),
@@ -98,8 +108,9 @@ def _pushed(spec: Mapping[str, Json]) -> list[tuple[str, str]] | None:
     return found
 
 
-def _texts(spec: Mapping[str, Json], derived: Iterable[Variant]) -> Iterator[tuple[str, str]]:
-    own = _pushed(spec) or []
+def _texts(
+    spec: Mapping[str, Json], derived: Iterable[Variant], own: list[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
     if not is_about_pods(spec.get("matchConstraints") or {}):
         yield from own
         return

@@ -14,6 +14,7 @@ from kyvsim.match import MatchFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
+from kyvsim.sim.background.generating_triggers import generating_work
 from kyvsim.sim.background.managed_objects import managed_work
 from kyvsim.sim.background.update_requests import (
     GENERATE,
@@ -38,7 +39,7 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
 
     def emit(review: Review, request: AdmissionRequest) -> None:
         before = len(parts.timeline.events)
-        works = [*_triggered(kyverno, request)]
+        works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
         # The webhooks are registered for the kinds that are generated, not for their subresources.
         if not _is_own(request) and not request.subresource:
             works += managed_work(kyverno, request)

@@ -10,8 +10,10 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.sim.background.attempt import Attempt, told
 from kyvsim.sim.background.generate import attempt_generate
+from kyvsim.sim.background.generate_in_cel import attempt_generate_in_cel
 from kyvsim.sim.background.mutate_existing import attempt_mutation
 from kyvsim.sim.background.update_requests import (
+    CEL_GENERATE,
     COMPLETED,
     FAILED,
     GENERATE,
@@ -29,7 +31,13 @@ from kyvsim.sim.server import Change
 
 _ACTOR = "background-controller"
 _MOST_RETRIES = 4
-_ATTEMPTS = MappingProxyType({GENERATE: attempt_generate, MUTATE: attempt_mutation})
+_ATTEMPTS = MappingProxyType(
+    {
+        GENERATE: attempt_generate,
+        MUTATE: attempt_mutation,
+        CEL_GENERATE: attempt_generate_in_cel,
+    }
+)
 
 
 def start_background_controller(kyverno: Kyverno) -> None:

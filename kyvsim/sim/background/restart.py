@@ -25,7 +25,9 @@ def restart_background_controller(kyverno: Kyverno) -> None:
         parts.scheduler.resume(_ACTORS)
         with parts.timeline.following(event.number):
             parts.timeline.record("background", "begin", deployment, message="lists all anew")
+        kyverno.downstreams.restart()
         kyverno.lister.relist()
+        kyverno.generating.relist()
         for one in parts.store.list(*KIND, NAMESPACE):
             take_up(one, kyverno)
 

@@ -17,7 +17,7 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Purpose
 
 KIND = ("kyverno.io/v2", "UpdateRequest")
-GENERATE, MUTATE = "generate", "mutate"
+GENERATE, MUTATE, CEL_GENERATE = "generate", "mutate", "cel-generate"
 PENDING, FAILED, COMPLETED = "Pending", "Failed", "Completed"
 _MOST_CONTEXTS = 100
 """How many rules and triggers one UpdateRequest of a policy event holds."""
@@ -60,6 +60,22 @@ def reference(obj: Json) -> dict[str, Json]:
 def rule_context(rule: str, trigger: Json, *, deletes: bool = False) -> dict[str, Json]:
     """Return the entry of an UpdateRequest for one rule and one trigger."""
     return {"rule": rule, "deleteDownstream": deletes, "trigger": trigger}
+
+
+def cel_context(
+    policy: str,
+    trigger: Json,
+    *,
+    deletes: bool = False,
+    synchronizes: bool = False,
+    restores: bool = False,
+) -> dict[str, Json]:
+    """Return the entry of an UpdateRequest for a policy in CEL and one trigger.
+
+    `restores` asks only which objects are there already, so that they are watched.
+    """
+    context = rule_context(policy, trigger, deletes=deletes)
+    return {**context, "synchronize": synchronizes, "cacheRestore": restores}
 
 
 def in_batches(work: Work) -> Iterator[Work]:
@@ -115,7 +131,7 @@ def _object(work: Work) -> Json:
 
 def _labels(work: Work) -> dict[str, str]:
     name = work.policy.rpartition("/")[2]
-    if work.type == GENERATE:
+    if work.type != MUTATE:
         return {"generate.kyverno.io/policy-name": name}
     return mutate_labels(name, work.trigger)
 
@@ -141,7 +157,9 @@ def of_mutation(parts: Parts, policy_name: str, trigger: Json = None) -> list[Js
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
-    """Return the rules that an UpdateRequest is about, as `policy/rule`."""
+    """Return the rules that an UpdateRequest is about, as `policy/rule`; policies without rules."""
+    if spec.get("requestType") == CEL_GENERATE:
+        return (str(spec.get("policy")),)
     names = [spec.get("rule"), *(one.get("rule") for one in spec.get("ruleContext") or ())]
     return tuple(dict.fromkeys(f"{spec.get('policy')}/{name}" for name in names if name))
 

@@ -12,6 +12,7 @@ from kyvsim.engine import World, open_request, run_step
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
@@ -39,6 +40,8 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
     {
         "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
         "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
+        "GeneratingPolicy": Hook("gpol.validate.kyverno.svc", "/gpol"),
+        "NamespacedGeneratingPolicy": Hook("ngpol.validate.kyverno.svc", "/ngpol"),
         "MutatingPolicy": Hook("mpol.validate.kyverno.svc", "/mpol", mutates=True),
         "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
@@ -144,20 +147,21 @@ class CelAdmission:
         """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
         policy = step.policy.policy
         given = open_request(request, self._world, policy.name)
-        if given is None or not self._is_asked(policy, given):
+        if given is None or not is_asked_about(policy, given, self._cache, self._world.outside):
             return None
         return run_step(step, stage.phase, given, self._world)
 
-    def _is_asked(self, policy: Policy, given: RuleInput) -> bool:
-        """Return whether the API server asks the webhook of a policy; raise `ConditionError`.
 
-        Its rules come first: of other requests no condition is asked.
-        """
-        facts = self._cache.webhook_facts(policy)
-        if not facts.takes(given.facts):
-            return False
-        texts = [text for _, text in facts.conditions]
-        return not texts or is_asked(policy, texts, given.request, self._world.outside)
+def is_asked_about(policy: Policy, given: RuleInput, cache: PolicyCache, outside: Outside) -> bool:
+    """Return whether the API server asks the webhook of a policy; raise `ConditionError`.
+
+    Its rules come first: of other requests no condition is asked.
+    """
+    facts = cache.webhook_facts(policy)
+    if not facts.takes(given.facts):
+        return False
+    texts = [text for _, text in facts.conditions]
+    return not texts or is_asked(policy, texts, given.request, outside)
 
 
 def denies(policy: Policy) -> bool:

@@ -11,6 +11,7 @@ from kyvsim.context.access_review import allows
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.cel import derived_specs, resources_of
+from kyvsim.languages.cel.facts import generates
 from kyvsim.languages.cel.webhook_facts import matched_resources
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.users import REPORTS
@@ -25,13 +26,16 @@ def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
     """Return the status of a policy that acts; a condition keeps its time while it stays."""
     conditions = [one.written(now, before) for one in _conditions(policy, store)]
     ready = all(one["status"] == "True" for one in conditions)
+    stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
+    if generates(policy.kind):
+        return stated
     configs = {
         one.name: {"targets": list(_targets(one.spec)), "spec": _stored(one.spec)}
         for one in derived_specs(policy)
     }
     return {
         "autogen": {"configs": configs} if configs else {},
-        "conditionStatus": {"conditions": conditions, "message": "", "ready": ready},
+        **stated,
         "generated": False,
     }
 

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
@@ -23,3 +24,7 @@ class Kyverno(NamedTuple):
     lister: PolicyLister
     """The policies that work in the background, which do not wait for admission."""
     reports: ReportCollector
+    generating: PolicyLister
+    """The policies in CEL that generate."""
+    downstreams: DownstreamWatch
+    """What those generated that keep it as they want it."""

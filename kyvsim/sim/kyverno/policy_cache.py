@@ -32,10 +32,15 @@ CEL_KINDS = frozenset(
         "NamespacedMutatingPolicy",
         "DeletingPolicy",
         "NamespacedDeletingPolicy",
+        "GeneratingPolicy",
+        "NamespacedGeneratingPolicy",
     }
 )
 """The kinds of `policies.kyverno.io` that are simulated."""
 _CEL_GROUP = "policies.kyverno.io"
+GENERATING_KINDS = tuple(
+    (f"{_CEL_GROUP}/v1", kind) for kind in ("GeneratingPolicy", "NamespacedGeneratingPolicy")
+)
 _EXCEPTION = ("kyverno.io/v2", "PolicyException")
 _CEL_EXCEPTION = (f"{_CEL_GROUP}/v1", "PolicyException")
 

@@ -4,27 +4,42 @@ Source of the rules: upstream pkg/policy/policy_controller.go, whose informers d
 admission.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.rules.generate import Wishes, compile_wishes
 from kyvsim.rules.protocol import RuleContext
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, PolicyCache, policy_key
+from kyvsim.sim.kyverno.policy_cache import PolicyCache, policy_key
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
 _ACTOR = "policy-controller"
-_KINDS = frozenset(kind for _, kind in POLICY_KINDS)
+
+
+def generates_or_mutates(policy: Policy) -> bool:
+    """Return whether a policy has rules for the background."""
+    return any(rule.generates or rule.mutates_existing for rule in policy.rules)
 
 
 class PolicyLister:
-    """Policies with rules that generate or mutate what exists, by key."""
+    """Policies of some kinds that work in the background, by key."""
 
-    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        cache: PolicyCache,
+        kinds: Iterable[tuple[str, str]],
+        works: Callable[[Policy], bool] = generates_or_mutates,
+    ) -> None:
+        """Take the kinds, by apiVersion, and what says of a policy whether it is one of these."""
         self._parts = parts
+        self._kinds = tuple(kinds)
+        self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
+        self._works = works
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -73,7 +88,7 @@ class PolicyLister:
         """Forget all policies, and take up those that are stored as if they were new."""
         self._policies.clear()
         self._forget_all()
-        for api_version, kind in POLICY_KINDS:
+        for api_version, kind in self._kinds:
             for obj in self._parts.store.list(api_version, kind, ""):
                 self._take(object_key(obj))
 
@@ -82,7 +97,7 @@ class PolicyLister:
         after = self._parts.scheduler.after
         if key.kind == "PolicyException":
             after(NOTICE, _ACTOR, self._forget_all)
-        elif key.kind in _KINDS and key.api_version.startswith("kyverno.io/"):
+        elif (split_api_version(key.api_version)[0], key.kind) in self._named:
             if change.new is None:
                 after(NOTICE, _ACTOR, lambda: self._drop(policy_key(change.old)))
             elif change.old is None or change.old.get("spec") != change.new.get("spec"):
@@ -104,8 +119,7 @@ class PolicyLister:
         policy, _ = self._parts.readers.policy(obj)
         if policy is None:
             return None
-        works = any(rule.generates or rule.mutates_existing for rule in policy.rules)
-        return policy if works or policy.key in self._policies else None
+        return policy if self._works(policy) or policy.key in self._policies else None
 
     def _drop(self, key: str) -> None:
         self._forget(key)

@@ -8,12 +8,14 @@ from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel.facts import generates
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 
 _STATUSES = tuple(status.value for status in RuleStatus)
 _SOURCES = MappingProxyType(
     {
+        "GeneratingPolicy": "KyvernoGeneratingPolicy",
         "MutatingPolicy": "KyvernoMutatingPolicy",
         "ValidatingPolicy": "KyvernoValidatingPolicy",
     }
@@ -80,7 +82,9 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 
 def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
     yield from result.properties.items()
-    if policy.background:
+    if generates(policy.kind):
+        yield "process", "admission review"
+    elif policy.background:
         yield "process", "background scan"
     elif policy.facts.admission:
         yield "process", "admission review"

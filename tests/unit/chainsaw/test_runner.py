@@ -16,6 +16,7 @@ spec:
       message: a team is required
       pattern: {metadata: {labels: {team: "?*"}}}
 """
+IVP = ("policies.kyverno.io/v1", "ImageValidatingPolicy")
 READY = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -255,8 +256,8 @@ def test_text_that_was_not_meant_as_an_expression_is_told_how_to_stay_text(steps
         ("- proxy: {apiVersion: v1, kind: Pod}", "this operation is not simulated"),
         ("- script: {content: curl http://x}", "`curl`"),
         (
-            "- create: {resource: {apiVersion: policies.kyverno.io/v1, kind: GeneratingPolicy}}",
-            "GeneratingPolicy",
+            f"- create: {{resource: {{apiVersion: {IVP[0]}, kind: {IVP[1]}}}}}",
+            "ImageValidatingPolicy",
         ),
         (
             "- delete: {ref: {apiVersion: apiregistration.k8s.io/v1, kind: APIService, name: a}}",
