@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterable
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, annotations, labels, metadata, object_key, text_field
+from kyvsim.kube.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.sim.kyverno.users import BACKGROUND
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Client, Purpose
-from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server.authorizer import denial, may
 from kyvsim.sim.server.metadata import with_metadata
 
 _ACTOR = "background-controller"
@@ -54,8 +62,11 @@ class DownstreamWatch:
         for obj in objects:
             kind = _kind_of(obj)
             if not is_builtin(*kind) and kind not in self.kinds:
-                self._tell_unknown(obj, policy)
+                why = f"the kind {kind[1]} was not served when the controller started"
+                self._tell_unwatched(obj, policy, why)
                 return
+            if kind not in (*kinds, *self._of_policy.get(policy, ())):
+                self._tell_refused(obj, policy)
             self._watched.setdefault(kind, {})[_uid(obj)] = obj
             kinds += [kind] if kind not in kinds else []
         before = self._of_policy.get(policy, [])
@@ -155,13 +166,12 @@ class DownstreamWatch:
 
     def _known(self, obj: Json) -> dict[str, Json] | None:
         """Return what is known of an object's kind, None where nobody may watch it any more."""
-        everywhere = object_key(obj)._replace(namespace="", name="")
-        if not may(BACKGROUND, "watch", everywhere, self._parts.store):
+        if not may(BACKGROUND, "watch", _everywhere(obj), self._parts.store):
             return None
         return self._watched.get(_kind_of(obj))
 
     def _copies(self, source: Json, known: dict[str, Json]) -> list[Json]:
-        everywhere = object_key(source)._replace(namespace="", name="")
+        everywhere = _everywhere(source)
         if not may(BACKGROUND, "list", everywhere, self._parts.store):
             return []
         return [
@@ -173,14 +183,24 @@ class DownstreamWatch:
     def _client(self, action: str, policy: str) -> Client:
         return self._parts.client(BACKGROUND, Purpose(action, (policy,)))
 
-    def _tell_unknown(self, obj: Json, policy: str) -> None:
+    def _tell_refused(self, obj: Json, policy: str) -> None:
+        """Tell that nobody will notice changes of an object's kind, which upstream only logs."""
+        refused = denial(BACKGROUND, "watch", _everywhere(obj), self._parts.store)
+        if refused is not None:
+            self._tell_unwatched(obj, policy, refused.message)
+
+    def _tell_unwatched(self, obj: Json, policy: str, why: str) -> None:
         timeline = self._parts.timeline
-        kind = object_key(obj).kind
-        message = f"not synchronized: the kind {kind} was not served when the controller started"
+        key, message = object_key(obj), f"not synchronized: {why}"
         event = timeline.record(
-            "background", "synchronize", object_key(obj), outcome="skipped", message=message
+            "background", "synchronize", key, outcome="skipped", message=message
         )
         timeline.amend(event, policies=(policy,))
+
+
+def _everywhere(obj: Json) -> ObjectKey:
+    """Return the key of all objects of an object's kind."""
+    return object_key(obj)._replace(namespace="", name="")
 
 
 def _fits(policy: str, trigger: str | None = None) -> Callable[[Json], bool]:

@@ -124,6 +124,18 @@ def test_a_clone_follows_its_source_to_the_end(
     assert admin.get(*COPY) is None
 
 
+def test_who_may_not_watch_a_kind_does_not_follow_it_and_that_is_told(
+    put, admin, generating, obj, settle, told, source
+):
+    put(source, generating(CLONE, evaluation=["synchronize"]), obj("Namespace", "shop"))
+    admin.merge(SOURCE, {"data": {"k": "Yg=="}})
+    settle()
+    assert admin.get(*COPY)["data"] == {"k": "YQ=="}
+    (event,) = told("synchronize")
+    assert event.outcome == "skipped"
+    assert 'cannot watch resource "secrets"' in event.message
+
+
 @pytest.mark.parametrize(("evaluation", "stays"), [((), True), (("synchronize",), False)])
 def test_a_trigger_that_does_not_match_any_more_loses_what_it_brought(
     put, admin, generating, obj, settle, made, evaluation, stays
