@@ -151,8 +151,6 @@ def _written_elsewhere(key: ObjectKey) -> str:
         writer = _WRITTEN_ELSEWHERE.get((group, kind))
         if writer is not None:
             return f"{name}: written by {writer} in a cluster, by nobody here"
-    if key.kind.startswith("ValidatingAdmissionPolicy") and key.name.startswith("cpol-"):
-        return f"{name}: written by Kyverno for a ClusterPolicy in a cluster, by nobody here"
     if key.namespace in _INSTALLED and (group, key.kind) in _OF_INSTALLATIONS:
         where = f"in the namespace `{key.namespace}`"
         return f"{name} {where}: what is installed there is not simulated"

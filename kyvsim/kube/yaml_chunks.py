@@ -31,9 +31,12 @@ def split_chunks(text: str) -> Iterator[Chunk]:
 
     A line that begins with `---` ends a document; where more than a comment follows on it,
     Kubernetes stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes
-    LF. upstream: apimachinery `util/yaml` YAMLReader.
+    LF, and the last line has an end, which a block of text keeps.
+    upstream: apimachinery `util/yaml` YAMLReader.
     """
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
+    if not text.endswith("\n"):
+        text += "\n"
     start, line, size = 0, 1, len(text)
     while start < size:
         end = _next_separator(text, start)

@@ -12,6 +12,7 @@ from kyvsim.sim.background.generating_policies import start_generating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
 from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
 from kyvsim.sim.cleanup.ttl_controller import start_ttl
+from kyvsim.sim.generated_policies.controller import start_generated_policies
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.reports.admission_events import start_admission_events
 from kyvsim.sim.reports.admission_reports import start_admission_reports
@@ -20,6 +21,7 @@ from kyvsim.sim.webhooks.configurations import write_webhooks
 
 CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     write_webhooks,
+    start_generated_policies,
     start_admission_events,
     start_admission_reports,
     start_scans,

@@ -138,7 +138,8 @@ class CelAdmission:
     def _steps(self, stage: Stage, request: AdmissionRequest) -> Iterator[Step]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for step in self._cache.index.steps(stage, kind):
-            if step.policy.policy.facts.admission:
+            policy = step.policy.policy
+            if policy.facts.admission and not self._cache.is_left_to_the_server(policy):
                 yield step
 
     def _response(

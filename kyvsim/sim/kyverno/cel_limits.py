@@ -1,4 +1,7 @@
-"""What of policies in CEL a simulated cluster does not do, although it heeds their kinds."""
+"""What of policies with expressions in CEL a simulated cluster does not do.
+
+Their kinds are heeded all the same.
+"""
 
 from collections.abc import Iterator
 
@@ -10,18 +13,22 @@ _USUAL_MODE = "Kubernetes"
 
 def not_done(obj: Json) -> Iterator[str]:
     """Yield what of a policy as it is stored counts for nothing here."""
-    if not is_cel_policy(object_key(obj)):
+    key = object_key(obj)
+    if key.kind == "ClusterPolicy" and key.api_version.startswith("kyverno.io/"):
+        if any(map(_generates, (obj.get("spec") or {}).get("rules") or ())):
+            yield "the ValidatingAdmissionPolicy that is generated from it"
+        return
+    if not is_cel_policy(key):
         return
     spec = obj.get("spec") or {}
-    autogen, evaluation = spec.get("autogen") or {}, spec.get("evaluation") or {}
-    for field, kind in (
-        ("validatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
-        ("mutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
-    ):
-        if (autogen.get(field) or {}).get("enabled") is True:
-            yield f"the {kind} that is generated from it"
+    evaluation = spec.get("evaluation") or {}
     if (evaluation.get("mode") or _USUAL_MODE) != _USUAL_MODE:
         yield f"its mode {evaluation['mode']}"
     existing = (evaluation.get("mutateExisting") or {}).get("enabled") is True
     if existing or spec.get("targetMatchConstraints"):
         yield "its mutation of existing objects"
+
+
+def _generates(rule: Json) -> bool:
+    """Return whether a rule wants Kubernetes to evaluate it."""
+    return ((rule.get("validate") or {}).get("cel") or {}).get("generate") is True

@@ -23,7 +23,10 @@ _WITHOUT_SCANS = "Background scanning disabled; reporting permissions not requir
 
 
 def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
-    """Return the status of a policy that acts; a condition keeps its time while it stays."""
+    """Return the status of a policy that acts; a condition keeps its time while it stays.
+
+    What the API server evaluates in its place is for whoever makes that to say.
+    """
     conditions = [one.written(now, before) for one in _conditions(policy, store)]
     ready = all(one["status"] == "True" for one in conditions)
     stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}

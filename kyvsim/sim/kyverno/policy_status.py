@@ -10,6 +10,7 @@ from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.languages.classic.status import derived_rules
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_status import cel_status
+from kyvsim.sim.kyverno.generated import plan_of, with_plan
 from kyvsim.sim.kyverno.policy_cache import (
     POLICY_KINDS,
     PolicyCache,
@@ -71,7 +72,9 @@ class PolicyStatusController:
         if policy is not None and compiled is not None:
             self._cache.put(policy)
         if policy is not None and is_asked_policy(key):
-            self._tell(obj, cel_status(policy, self._parts.store, now, obj.get("status")))
+            status = cel_status(policy, self._parts.store, now, obj.get("status"))
+            plan = plan_of(policy, self._parts.settings.installation)
+            self._tell(obj, with_plan(status, plan))
         else:
             sound = policy if compiled is not None else None
             self._write(obj, _status(sound, obj.get("status"), now))

@@ -176,7 +176,9 @@ class ReportCollector:
         return {
             (source_of(one.policy), one.policy.key)
             for one in self._cache.every()
-            if one.policy.kind in CEL_KINDS and is_reported(one.policy)
+            if one.policy.kind in CEL_KINDS
+            and is_reported(one.policy)
+            and not self._cache.is_left_to_the_server(one.policy)
         }
 
     def _rules(self) -> set[tuple[str, str]]:

@@ -107,7 +107,8 @@ class _Scanner:
         for step in self._kyverno.cache.index.steps(stage, kind):
             policy = step.policy.policy
             placed = not namespace or policy.namespace in {"", namespace}
-            if placed and policy.background and is_reported(policy):
+            left = self._kyverno.cache.is_left_to_the_server(policy)
+            if placed and policy.background and is_reported(policy) and not left:
                 rules = tuple(one for one in step.rules if one.kinds is None or kind in one.kinds)
                 if rules:
                     yield step._replace(rules=rules)

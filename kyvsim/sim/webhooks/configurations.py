@@ -38,7 +38,8 @@ def write_webhooks(kyverno: Kyverno) -> None:
     parts = kyverno.parts
 
     def write() -> None:
-        policies = [one.policy for one in kyverno.cache.every()]
+        every = (one.policy for one in kyverno.cache.every())
+        policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
             found = _configuration(policies, parts.store, mutating=mutating)
             before = parts.store.get(_API, kind, "", name)

@@ -9,11 +9,11 @@ from kyvsim.kube.yaml_chunks import Chunk, split_chunks
         ("", []),
         ("# c\n\n  # d\n", []),
         ("---\n---\n", []),
-        ("a: 1", [("a: 1", 1)]),
+        ("a: 1", [("a: 1\n", 1)]),
         ("---\na: 1\n---\nb: 2\n", [("a: 1\n", 2), ("b: 2\n", 4)]),
         ("# head\n---\na: 1\n", [("a: 1\n", 3)]),
-        ("a: 1\n--- # note\nb: 2", [("a: 1\n", 1), ("b: 2", 3)]),
-        ("a: 1\n---   \n# none\n---\nb: 2", [("a: 1\n", 1), ("b: 2", 5)]),
+        ("a: 1\n--- # note\nb: 2", [("a: 1\n", 1), ("b: 2\n", 3)]),
+        ("a: 1\n---   \n# none\n---\nb: 2", [("a: 1\n", 1), ("b: 2\n", 5)]),
         ("a: 1\r\n---\r\nb: 2\r\n", [("a: 1\n", 1), ("b: 2\n", 3)]),
         ("a: |\n  x\n  ---\n  y\n", [("a: |\n  x\n  ---\n  y\n", 1)]),
         ("\ufeff---\na: 1\n", [("a: 1\n", 2)]),
@@ -28,3 +28,7 @@ def test_streams_are_cut_at_separators(text, chunks):
 def test_a_bad_separator_ends_the_stream(line):
     text = f"a: 1\n{line}\nb: 2\n---\nc: 3\n"
     assert list(split_chunks(text)) == [Chunk("a: 1\n", 1), Chunk("", 2, line)]
+
+
+def test_the_last_line_has_an_end_whatever_is_written():
+    assert [one.text for one in split_chunks("a: |\n  b")] == ["a: |\n  b\n"]

@@ -1,0 +1,1 @@
+"""The admission policies of Kubernetes that Kyverno makes of its own policies."""
