@@ -49,10 +49,13 @@ def find(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _unreported(obj: Json) -> Iterator[str]:
-    key = object_key(obj)
-    if key.kind in POLICIES and EXCLUDED not in labels(obj):
+def _of_admission_policies(obj: Json) -> Iterator[str]:
+    kind = object_key(obj).kind
+    if kind in POLICIES and EXCLUDED not in labels(obj):
         yield "what Kyverno's scans report"
+    spec = obj.get("spec") or {}
+    if kind == "MutatingAdmissionPolicy" and spec.get("reinvocationPolicy") == "IfNeeded":
+        yield "a second run after other changes (`reinvocationPolicy`)"
 
 
 def _in_part(facts: Facts) -> Iterator[Hazard]:
@@ -61,7 +64,7 @@ def _in_part(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         if event.outcome != "done" or event.after is None:
             continue
-        for what in (*not_done(event.after), *_unreported(event.after)):
+        for what in (*not_done(event.after), *_of_admission_policies(event.after)):
             if (event.object, what) not in told:
                 told.add((event.object, what))
                 yield Hazard(
