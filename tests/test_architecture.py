@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from itertools import islice
 from pathlib import Path
 
@@ -417,3 +418,22 @@ def test_the_same_input_gives_the_same_bytes():
 def test_no_module_of_the_product_is_called_as_a_test_is():
     names = [name_of(path) for path in TREES]
     assert not [name for name in names if re.match(r"test(_.*)?\.py$", name.rpartition("/")[2])]
+
+
+def test_tests_import_only_what_the_readme_installs():
+    """`pip install '.[test]'` is all that the README's second command has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    installed = {re.split(r"[^\w.-]", wish)[0].lower() for wish in wanted}
+    distributions = packages_distributions()
+    own = {path.stem for path in (ROOT / "tests").rglob("*.py")} | {PACKAGE.name}
+    missing = set()
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - own:
+                providers = {provider.lower() for provider in distributions.get(name, [name])}
+                if not providers & installed:
+                    missing.add(f"{name_of(path)}: {name}")
+    assert not missing
