@@ -33,7 +33,8 @@ LONGEST_FUNCTION = 60
 LONG_FUNCTION = 40
 LONG_FUNCTIONS_PERCENT = 2.0
 MEDIAN_FUNCTION = 9
-DEEPEST_FOLDER = 2
+DEEPEST_FOLDER = 3
+"""`languages/LANGUAGE/PART/FILE`: a language is one folder, and a large one has parts."""
 MOST_DOCUMENTED_PERCENT = 80
 
 BROAD_EXCEPTS = {"kyvsim/engine/rule.py": 1, "kyvsim/cli/main.py": 1}
@@ -200,8 +201,8 @@ UNUSED_BY_APPLY = (
     "rich",
     "jsonschema",
     "kyvsim.cel",
-    "kyvsim.compile.advice",
-    "kyvsim.compile.idle.names",
+    "kyvsim.languages.classic.advice",
+    "kyvsim.languages.idle.names",
     "kyvsim.context.list_options",
     "kyvsim.kube.go_time",
     "kyvsim.report.json_document",
@@ -346,7 +347,9 @@ def test_caches_are_bounded(path):
         assert bool(sizes) or not takes_arguments, node.name
 
 
-FIXED_ROOMS = ("expr", "conditions", "match", "pattern", "context", "compile")
+FIXED_ROOMS = ("expr", "conditions", "match", "pattern", "context", "compile", "languages")
+WHEN_FILLED = "languages/classic/rules/patches.py"
+"""Patches are compiled when their variables have values."""
 MENAGERIE = ROOT / "fixtures/menagerie"
 
 
@@ -367,7 +370,8 @@ def test_nothing_fixed_is_parsed_again():
         code = frame.f_code
         place, _, file = code.co_filename.rpartition("/kyvsim/")
         reads = code.co_name.startswith(("compile_", "_compile", "parse", "lower"))
-        if event == "call" and reads and place and file.startswith(FIXED_ROOMS):
+        fixed = file.startswith(FIXED_ROOMS) and file != WHEN_FILLED
+        if event == "call" and reads and place and fixed:
             parsed.add(f"{file}: {code.co_name}")
 
     assert len([*islice(responses, half)]) == half > 3

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cli.main import COMMANDS
-from kyvsim.rules import RULE_TYPES
+from kyvsim.languages.classic.rules import RULE_TYPES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -220,7 +220,7 @@ def test_the_readme_says_which_rules_are_not_evaluated():
     missing = [
         ".".join(one.field)
         for one in RULE_TYPES
-        if one.compile.__module__ == "kyvsim.rules.unsupported"
+        if one.compile.__module__ == "kyvsim.languages.classic.rules.unsupported"
     ]
     assert sorted(named) == sorted(missing)
 

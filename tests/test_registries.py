@@ -16,17 +16,17 @@ from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.apply_formats import DOCUMENTS
 from kyvsim.cli.main import COMMANDS, module_of
-from kyvsim.compile.advice import ADVICE
-from kyvsim.compile.checks import CHECKS
-from kyvsim.compile.doubts import DOUBTS
 from kyvsim.conditions.operators import OPERATORS, operators
 from kyvsim.context.loaders import LOADERS
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.languages import LANGUAGES
-from kyvsim.rules import RULE_TYPES
-from kyvsim.rules.protocol import RuleType
+from kyvsim.languages.classic.advice import ADVICE
+from kyvsim.languages.classic.checks import CHECKS
+from kyvsim.languages.classic.doubts import DOUBTS
+from kyvsim.languages.classic.rule_type import RuleType
+from kyvsim.languages.classic.rules import RULE_TYPES
 from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +66,7 @@ def with_companions(rule_types):
 
 def test_every_rule_type_is_registered():
     """Every RuleType that a file of `rules` defines stands in RULE_TYPES, and once."""
-    for name, module in modules("rules").items():
+    for name, module in modules("languages/classic/rules").items():
         known = with_companions(RULE_TYPES)
         missing = [one.field for one in values(module, RuleType) if one not in known]
         assert not missing, name
@@ -141,7 +141,7 @@ def test_every_operator_is_tested():
 
 def called_in_checks():
     """Return the names that stand in the lists of checks, from the text of their module."""
-    tree = ast.parse((PACKAGE / "compile/checks/__init__.py").read_text(encoding="utf-8"))
+    tree = ast.parse((PACKAGE / "languages/classic/checks/__init__.py").read_text(encoding="utf-8"))
     written = [
         node
         for node in tree.body
@@ -158,7 +158,7 @@ def called_in_checks():
 
 def test_every_check_is_registered():
     named = called_in_checks()
-    for name, module in modules("compile/checks").items():
+    for name, module in modules("languages/classic/checks").items():
         checks = [
             function
             for function in vars(module)
@@ -173,21 +173,21 @@ def test_every_check_is_registered():
 def test_every_advice_is_registered():
     """What a module offers to one policy is in ADVICE."""
     asked = {advice.__module__.rpartition(".")[2] for advice in ADVICE}
-    asked |= {"remark", "documents"}  # what the others share; what is said of all documents
-    assert not modules("compile/advice").keys() - asked
+    asked |= {"remark"}  # what the others share
+    assert not modules("languages/classic/advice").keys() - asked
     assert not only_once(ADVICE)
 
 
 def test_every_doubt_is_registered():
     asked = {doubt.__module__.rpartition(".")[2] for doubt in DOUBTS}
-    assert not modules("compile/doubts").keys() - asked
+    assert not modules("languages/classic/doubts").keys() - asked
     assert not only_once(DOUBTS)
 
 
 def test_codes_stand_in_one_file_each():
     homes = {}
     folders = ("checks", "advice", "doubts")
-    for path in (one for name in folders for one in PACKAGE.glob(f"compile/{name}/*.py")):
+    for path in (one for name in folders for one in PACKAGE.glob(f"languages/classic/{name}/*.py")):
         for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
     assert {code: files for code, files in homes.items() if len(files) > 1} == {}
@@ -314,11 +314,11 @@ def test_every_format_has_a_golden_case_on_the_menagerie(option):
 
 
 FOLDERS = (
-    "rules",
+    "languages/classic/rules",
     "context/loaders",
     "expr/functions",
-    "compile/checks",
-    "compile/advice",
+    "languages/classic/checks",
+    "languages/classic/advice",
     "report",
 )
 DESCRIBED = [(folder, name) for folder in FOLDERS for name in modules(folder)]
@@ -340,9 +340,9 @@ def is_tested(folder, name):
 
 
 def plugins():
-    for name, module in modules("rules").items():
+    for name, module in modules("languages/classic/rules").items():
         if values(module, RuleType):
-            yield "rules", name
+            yield "languages/classic/rules", name
     for name, module in modules("context/loaders").items():
         if values(module, ContextLoader):
             yield "context/loaders", name
@@ -366,8 +366,8 @@ def test_every_function_is_called_by_a_test():
 
 def test_every_code_of_a_check_is_asked_for_by_a_test():
     codes = set()
-    for path in (PACKAGE / "compile/checks").glob("*.py"):
+    for path in (PACKAGE / "languages/classic/checks").glob("*.py"):
         codes |= set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8")))
-    texts = [*(UNIT / "compile").rglob("*.py"), *(ROOT / "tests/golden").rglob("stderr")]
+    texts = [*(UNIT / "languages").rglob("*.py"), *(ROOT / "tests/golden").rglob("stderr")]
     told = "".join(path.read_text(encoding="utf-8") for path in texts)
     assert not {code for code in codes if code not in told}

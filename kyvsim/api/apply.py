@@ -6,7 +6,6 @@ from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, Model, PolicySet
-from kyvsim.compile.idle.runs import Given, nothing_matched, of_run
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.languages import (
@@ -16,6 +15,7 @@ from kyvsim.languages import (
     idle_exceptions,
     unknown_resources,
 )
+from kyvsim.languages.idle.runs import Given, nothing_matched, of_run
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest

@@ -25,6 +25,7 @@ from kyvsim.context.cel_access import (
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import Environment as System
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.resources import load_resources
@@ -33,7 +34,6 @@ from kyvsim.model.outside import Outside
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
 from kyvsim.model.wording import listed
-from kyvsim.rules import cel_request
 
 _MUTATES = "MutatingAdmissionPolicy"
 _NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)

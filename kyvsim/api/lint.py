@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions
-from kyvsim.compile.advice.documents import (
+from kyvsim.languages import READERS, lint_policy, unknown_resources
+from kyvsim.languages.documents import (
     deprecated_versions,
     duplicate_names,
     expired_exceptions,
 )
-from kyvsim.compile.idle.runs import of_policies
-from kyvsim.languages import READERS, lint_policy, unknown_resources
+from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import is_exception, load_exceptions

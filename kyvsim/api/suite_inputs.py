@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 from kyvsim.api.inputs import objects_of, read_one
 from kyvsim.api.system import system_environment
 from kyvsim.compile import CompileOptions, PolicySet
-from kyvsim.compile.idle.runs import Given, of_run
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.languages import (
@@ -22,6 +21,7 @@ from kyvsim.languages import (
     idle_exceptions,
     unknown_resources,
 )
+from kyvsim.languages.idle.runs import Given, of_run
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents

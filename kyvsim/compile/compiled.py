@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
@@ -12,7 +13,6 @@ from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
-from kyvsim.rules.protocol import CompiledBody, Exclusion, Outcome
 
 CompiledConditions = Callable[[JSONContext], ConditionsResult]
 

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/background.go, pkg/background/common/co
 """
 
 from kyvsim.compile import CompiledRule
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.context import request_context
 from kyvsim.engine.rule import RuleInput, evaluate_rule
 from kyvsim.engine.world import World
@@ -12,7 +13,6 @@ from kyvsim.match import MatchFacts, match_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _NOBODY = UserInfo()
 

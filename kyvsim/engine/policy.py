@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kyvsim.compile import CompiledRule, Step
+from kyvsim.compile.outcome import Outcome, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
 from kyvsim.engine.mocked_request import with_given_operation
@@ -13,7 +14,6 @@ from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.match import facts_after_change, match_facts
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.rules.protocol import Outcome, skipped
 
 _APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Properties
+from kyvsim.compile.outcome import Evaluation, MatchedException, Outcome, errored, skipped
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, SubstitutionError
@@ -14,7 +15,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.rules.protocol import Evaluation, MatchedException, Outcome, errored, skipped
 
 
 class RuleInput(NamedTuple):

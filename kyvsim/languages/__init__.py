@@ -5,8 +5,9 @@ Behind them everything knows compiled policies and facts only. A language is a f
 """
 
 from kyvsim.languages.cel import is_cel_policy
-from kyvsim.languages.idle_bindings import idle_bindings
-from kyvsim.languages.idle_exceptions import idle_exceptions
+from kyvsim.languages.idle.bindings import idle_bindings
+from kyvsim.languages.idle.cel_exceptions import idle_exceptions
+from kyvsim.languages.idle.resources import unknown_resources
 from kyvsim.languages.policies import (
     LANGUAGES,
     OLDER_READERS,
@@ -17,7 +18,6 @@ from kyvsim.languages.policies import (
     lint_policy,
     needs_request,
 )
-from kyvsim.languages.unknown_resources import unknown_resources
 
 __all__ = [
     "LANGUAGES",

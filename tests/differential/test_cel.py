@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.compile.outcome import Evaluation
 from kyvsim.context import request_context
 from kyvsim.engine import GivenObjects, World
 from kyvsim.kube.numbers import with_floats
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.rules.protocol import Evaluation, RuleContext
-from kyvsim.rules.validate_cel import RULE_TYPE
 
 HERE = Path(__file__)
 ROWS = [json.loads(line) for line in HERE.with_name("cel.jsonl").read_text("utf-8").splitlines()]

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.compile.outcome import Evaluation, MatchedException
 from kyvsim.kube.numbers import with_floats
+from kyvsim.languages.classic.pod_security import CONTROLS
+from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
-from kyvsim.rules.pod_security import CONTROLS
-from kyvsim.rules.pod_security.exclusions import compile_exclusions
-from kyvsim.rules.protocol import Evaluation, MatchedException, RuleContext
-from kyvsim.rules.validate_pod_security import RULE_TYPE
 
 ROWS = [
     json.loads(line)

@@ -1,6 +1,6 @@
-"""Make kyvsim/rules/pod_security/pod_types.json: the Go types that Pods are read as.
+"""Make kyvsim/languages/classic/pod_security/pod_types.json: the Go types that Pods are read as.
 
-Usage: make_pod_types.py API APIMACHINERY > kyvsim/rules/pod_security/pod_types.json
+Usage: make_pod_types.py API APIMACHINERY > kyvsim/languages/classic/pod_security/pod_types.json
 
 API and APIMACHINERY are the source folders of k8s.io/api and k8s.io/apimachinery v0.36.3. Only
 types that are reached from the three roots are kept. A type is a map of its JSON fields, or the

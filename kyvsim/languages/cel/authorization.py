@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import RESPONSE, Decision, RequestError, http_request
 from kyvsim.cel.kyverno.environments import ordered
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed, skipped
 from kyvsim.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.expressions import (
     Compiler,
@@ -21,7 +22,6 @@ from kyvsim.languages.cel.expressions import (
 )
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.result import RuleStatus
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed, skipped
 
 _SPEC = ("spec",)
 _UNDECIDED = skipped("request does not match")

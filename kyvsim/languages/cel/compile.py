@@ -11,6 +11,7 @@ from kyvsim.cel.kyverno.authorization import http_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import (
     deleting_policy,
@@ -31,7 +32,6 @@ from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed
 
 KINDS: tuple[CelKind, ...] = (
     validating_policy.KIND,

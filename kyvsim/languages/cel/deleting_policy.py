@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel import Program
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
@@ -18,7 +19,6 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.values import RequestValues, namespace_object
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _ANSWERS = MappingProxyType(
     {

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.outcome import CompiledBody, Evaluation, MatchedException, Outcome
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
@@ -19,7 +20,6 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import CelException
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.watch import Place, Seen, Watch
-from kyvsim.rules.protocol import CompiledBody, Evaluation, MatchedException, Outcome
 
 _ROW = "exception"
 _VARIABLES = "variables"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
 from kyvsim.cel.types import BOOL
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import (
     Compiler,
@@ -27,7 +28,6 @@ from kyvsim.languages.cel.template import Template, TemplateError, compile_templ
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome
 
 _SPEC = ("spec",)
 

@@ -17,6 +17,7 @@ from kyvsim.cel import CelError, Program
 from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
 from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.kyverno.native import native_texts
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
@@ -43,7 +44,6 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.result import Phase, RuleStatus, Stage
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _SPEC = ("spec",)
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.outcome import CompiledBody, Outcome
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
-from kyvsim.rules.protocol import CompiledBody, Outcome
 
 
 class PolicyPart(NamedTuple):

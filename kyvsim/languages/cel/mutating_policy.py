@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.exceptions import (
@@ -37,7 +38,6 @@ from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.schema_types import type_finder
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
 _CONDITIONS = (*_SPEC, "matchConditions")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import ANY, STRING, map_of
+from kyvsim.compile.outcome import Evaluation
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.cel.kind import PolicyPart
@@ -19,7 +20,6 @@ from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.match import match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.rules.protocol import Evaluation
 
 _SPEC = ("spec",)
 _FOUND = map_of(STRING, ANY)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
@@ -23,7 +24,6 @@ from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, passed, skipped
 
 _SPEC = ("spec",)
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
+from kyvsim.compile.outcome import Evaluation
 from kyvsim.context.cel_access import (
     constants,
     global_access,
@@ -26,9 +27,8 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import LazyVariables
 from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.languages.cel_request import user_value
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.rules.cel_request import user_value
-from kyvsim.rules.protocol import Evaluation
 
 _Source: TypeAlias = Callable[[Evaluation], Any]
 

@@ -1,10 +1,14 @@
 """ClusterPolicy and Policy of `kyverno.io`: rules with match blocks, patterns and JMESPath.
 
-Their rule types are in `kyvsim.rules`; checks, advice and autogen in `kyvsim.compile`.
+One file for each rule type in `rules/`; `images/`, `manifests/` and `pod_security/` are what single
+rule types consist of. `checks/` is what upstream refuses, `advice/` what `lint` warns of, `doubts/`
+what every command does.
 """
 
-from kyvsim.compile import CompileOptions, compile_checked, declare_exceptions
-from kyvsim.compile.autogen import compute_rules
+from kyvsim.compile import CompileOptions
+from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.exceptions import declare_exceptions
+from kyvsim.languages.classic.policy import compile_checked
 from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
 from kyvsim.languages.protocol import Language, Told
@@ -12,7 +16,7 @@ from kyvsim.model.policy import Policy
 
 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
-    from kyvsim.compile.lint import lint_policy  # noqa: PLC0415 — all advice, for `lint` only
+    from kyvsim.languages.classic.lint import lint_policy  # noqa: PLC0415 — all advice, for `lint` only
 
     return lint_policy(policy, options)
 

@@ -5,13 +5,13 @@ Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecation
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.refusal import has
 from kyvsim.conditions import operators
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.refusal import has
+from kyvsim.match.filters import filters
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.facts import filters
 
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
 _OLD_ACTIONS = frozenset({"enforce", "audit"})

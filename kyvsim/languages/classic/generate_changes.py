@@ -5,10 +5,10 @@ Source of the rules and texts: upstream pkg/validation/policy/generate.go.
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.refusal import has
-from kyvsim.compile.checks.rule_bodies import CEL_ONLY
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.refusal import has
+from kyvsim.languages.classic.checks.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule
 
 STALE_TARGETS = "changes in the generate rule pattern could result in stale targets"

@@ -4,10 +4,10 @@ Codes: KV023 a policy without rules.
 """
 
 from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
-from kyvsim.rules.facts import policy_facts, rule_facts
 
 
 def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:

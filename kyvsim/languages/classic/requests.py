@@ -1,8 +1,8 @@
 """What of a policy only a request tells: its user, and variables of its own."""
 
-from kyvsim.compile.checks.allowed_variables import invalid_variables
-from kyvsim.compile.checks.refusal import rules_under_check
-from kyvsim.compile.checks.user_variables import user_dependencies
+from kyvsim.languages.classic.checks.allowed_variables import invalid_variables
+from kyvsim.languages.classic.checks.refusal import rules_under_check
+from kyvsim.languages.classic.checks.user_variables import user_dependencies
 from kyvsim.model.policy import Policy
 
 

@@ -6,8 +6,8 @@ api/kyverno/v1.
 
 from collections.abc import Mapping
 
-from kyvsim.compile.autogen import compute_rules
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.model.policy import Policy
 
 _DERIVED = "autogen-"

@@ -7,11 +7,11 @@ from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.cleanup.lower import compile_cleanup
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.match.filters import filters
 from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
-from kyvsim.rules.facts import filters
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
@@ -38,7 +38,7 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 
 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
-    from kyvsim.compile.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
+    from kyvsim.languages.classic.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
 
     return with_advice(policy, _compile(policy, options)[1])
 

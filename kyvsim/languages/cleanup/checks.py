@@ -6,14 +6,14 @@ Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/clean
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from kyvsim.compile.checks.match_blocks import check_match_blocks, user_fields
-from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.match.filters import filters
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.facts import filters
 
 _LONGEST_NAME = 63
 _FIELDS = 5

@@ -8,7 +8,8 @@ pkg/utils/match/match.go
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.watched_rules import watch_cleanup
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.compile.watched import APPLIED, compile_tell, told_by
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.images import load_images
@@ -20,7 +21,6 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.watch import Watch
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome, failed, passed
 
 _MATCHED = passed("resource matched")
 _UNMATCHED = failed("resource did not match")
@@ -46,7 +46,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         unmatched=_UNMATCHED,
     )
     if options.listener:
-        rule = watch_cleanup(rule, watch)
+        rule = told_by(rule, compile_tell(APPLIED, watch, 0, ()))
     return CompiledPolicy(policy, (rule,), {}, ())
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
@@ -24,7 +25,6 @@ from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.rules.protocol import CompiledBody, Evaluation, Outcome
 
 KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
 from kyvsim.cel.types import BOOL, DYN, CelType
+from kyvsim.compile.outcome import Evaluation
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Path
-from kyvsim.rules.cel_request import namespace_object, request_value
-from kyvsim.rules.protocol import Evaluation
 
 _NOBODY = "system:kyverno:background-scan"
 _OBJECT, _VARIABLES, _NAMESPACE = 0, 4, 2

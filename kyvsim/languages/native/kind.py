@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Stage
-from kyvsim.rules.protocol import CompiledBody
 
 Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
 

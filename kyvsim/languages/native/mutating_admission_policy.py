@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
+from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped, unheard
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json
@@ -30,7 +31,6 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
-from kyvsim.rules.protocol import Evaluation, Outcome, passed, skipped, unheard
 
 _SPEC = ("spec",)
 _UNMET = skipped("match conditions aren't met")

@@ -8,21 +8,21 @@ Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
 from collections.abc import Iterator, Sequence
 
+from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
-from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
-from kyvsim.languages.native.kind import Compiled, NativeKind
-from kyvsim.model.policy import Policy
-from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
-from kyvsim.rules.cel_validator import (
+from kyvsim.languages.cel_validator import (
     Expression,
     LazyVariables,
     Scope,
     Validator,
     compile_validator,
 )
-from kyvsim.rules.protocol import Evaluation, Outcome, passed, skipped
+from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
+from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.source import Path
 
 _PASSED = passed("")
 _UNMET = skipped("match conditions aren't met")

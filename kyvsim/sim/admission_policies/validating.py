@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.source import Path
-from kyvsim.rules.cel_validator import (
+from kyvsim.languages.cel_validator import (
     Expression,
     FaultError,
     LazyVariables,
@@ -18,6 +17,7 @@ from kyvsim.rules.cel_validator import (
     compile_validator,
     compiled,
 )
+from kyvsim.model.source import Path
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of
 

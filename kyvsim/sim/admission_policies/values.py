@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kyvsim.kube.objects import Json
-from kyvsim.rules.cel_request import authorizer_of, namespace_object, request_value
+from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 
 VARIABLES = 4

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.classic.rules.downstream import with_owner_labels
 from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.rules.downstream import with_owner_labels
 from kyvsim.sim.background.attempt import obstacle_of
 from kyvsim.sim.background.ownership import LABEL, policy_labels, selected
 from kyvsim.sim.kyverno.users import BACKGROUND

@@ -5,11 +5,11 @@ Source of the rules: upstream pkg/background/generate/controller.go (ApplyGenera
 
 from collections.abc import Sequence
 
+from kyvsim.compile.outcome import Outcome
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.classic.rules.generate import Wish
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.rules.generate import Wish
-from kyvsim.rules.protocol import Outcome
 from kyvsim.sim.background.attempt import Attempt, obstacle_of, within
 from kyvsim.sim.background.downstreams import Owner, realize
 from kyvsim.sim.kyverno.event_notes import background_succeeded, generated

@@ -6,6 +6,7 @@ Source of the rules and texts: upstream pkg/background/gpol/generate_controller.
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
+from kyvsim.compile.outcome import Outcome
 from kyvsim.engine import World, creation_of, open_request
 from kyvsim.engine.rule import evaluate_rule
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -13,7 +14,6 @@ from kyvsim.languages.cel.facts import generating_facts
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.rules.protocol import Outcome
 from kyvsim.sim.background.attempt import Attempt, failed, noted, within
 from kyvsim.sim.background.generated_objects import Cause, GeneratedObjects
 from kyvsim.sim.background.live_triggers import TriggerError, live_trigger

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.compile import Model
-from kyvsim.compile.checks.user_variables import user_dependencies
+from kyvsim.languages.classic.checks.user_variables import user_dependencies
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
 

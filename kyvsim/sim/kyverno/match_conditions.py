@@ -13,10 +13,10 @@ from functools import lru_cache
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
+from kyvsim.languages.cel_request import authorizer_of, request_value
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.rules.cel_request import authorizer_of, request_value
 
 
 class ConditionError(Exception):

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.generate import Wishes, compile_wishes
 from kyvsim.model.policy import Policy
-from kyvsim.rules.generate import Wishes, compile_wishes
-from kyvsim.rules.protocol import RuleContext
 from kyvsim.sim.kyverno.policy_cache import PolicyCache, policy_key
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts

@@ -6,14 +6,14 @@ kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
 from collections.abc import Iterator
 
-from kyvsim.compile.checks.match_blocks import check_match_blocks, user_fields
-from kyvsim.compile.checks.pod_security import exclusion_problems
-from kyvsim.compile.checks.refusal import RuleUnderCheck
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
+from kyvsim.languages.classic.checks.pod_security import exclusion_problems
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.match.filters import filters
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.rules.facts import filters
 
 DISABLED = "PolicyException resources would not be processed until it is enabled."
 NO_NAMESPACE = "The exceptionNamespace flag is not set"

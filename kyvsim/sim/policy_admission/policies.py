@@ -1,7 +1,8 @@
 """ClusterPolicies and Policies: what is refused, and what is warned of.
 
-The checks that need no cluster are those of `kyvsim.compile.checks`; here they stand in upstream's
-order beside those that need one. Source of the rules: upstream pkg/validation/policy/validate.go.
+The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand in
+upstream's order beside those that need one.
+Source of the rules: upstream pkg/validation/policy/validate.go.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.compile import checks
-from kyvsim.compile.checks.kinds import check_wildcard_kinds
-from kyvsim.compile.checks.refusal import Check, RuleUnderCheck, each_rule
-from kyvsim.compile.checks.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic import admission_remarks as remarks
+from kyvsim.languages.classic import checks
+from kyvsim.languages.classic.checks.kinds import check_wildcard_kinds
+from kyvsim.languages.classic.checks.refusal import Check, RuleUnderCheck, each_rule
+from kyvsim.languages.classic.checks.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.generate_changes import (
     STALE_TARGETS,
     celled_generation,

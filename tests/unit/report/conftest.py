@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 import pytest
 
+from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
@@ -17,7 +18,6 @@ from kyvsim.model.result import (
 from kyvsim.model.source import Document, Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run
-from kyvsim.rules.facts import policy_facts, rule_facts
 
 
 def make_document(data, file):

@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompileOptions
+from kyvsim.compile.outcome import Evaluation
 from kyvsim.context import JSONContext
 from kyvsim.kube.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
@@ -14,7 +15,6 @@ from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document
-from kyvsim.rules.protocol import Evaluation
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
 

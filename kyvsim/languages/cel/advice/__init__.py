@@ -1,0 +1,43 @@
+"""What `lint` warns of in a policy in CEL that can be compiled: one matter a file, all named here.
+
+Advice is given only where it is surely right: a warning that must be ignored hides the others.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from kyvsim.languages.cel.advice.absent_objects import absent_objects
+from kyvsim.languages.cel.advice.constant_tests import constant_tests
+from kyvsim.languages.cel.advice.controllers_left_out import controllers_left_out
+from kyvsim.languages.cel.advice.controllers_metadata import controllers_metadata
+from kyvsim.languages.cel.advice.controllers_spec import controllers_spec
+from kyvsim.languages.cel.advice.metadata_of_templates import metadata_of_templates
+from kyvsim.languages.cel.advice.no_constraints import no_constraints
+from kyvsim.languages.cel.advice.null_objects import null_objects
+from kyvsim.languages.cel.advice.number_arithmetic import number_arithmetic
+from kyvsim.languages.cel.advice.scanned_users import scanned_users
+from kyvsim.languages.cel.advice.unmoved_patches import unmoved_patches
+from kyvsim.languages.cel.advice.unreached_validations import unreached_validations
+from kyvsim.languages.cel.advice.unread_variables import unread_variables
+from kyvsim.languages.cel.advice.unshown_messages import unshown_messages
+from kyvsim.languages.cel.advice.written import Written
+from kyvsim.model.diagnostic import Diagnostic
+
+CelAdvice: TypeAlias = Callable[[Written], Iterator[Diagnostic]]
+
+CEL_ADVICE: tuple[CelAdvice, ...] = (
+    no_constraints,
+    absent_objects,
+    null_objects,
+    constant_tests,
+    unreached_validations,
+    unread_variables,
+    unshown_messages,
+    controllers_left_out,
+    controllers_spec,
+    controllers_metadata,
+    metadata_of_templates,
+    unmoved_patches,
+    scanned_users,
+    number_arithmetic,
+)

@@ -1,0 +1,87 @@
+"""Calls of JMESPath functions that can only fail.
+
+To Kyverno these are faults of evaluation: the policy is taken, and the rule ends in error.
+upstream: kyverno/go-jmespath `functions.go`, CallFunction
+"""
+
+from collections.abc import Iterator, Mapping
+
+from kyvsim.compile.remark import warn
+from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.expr.functions.record import Function
+from kyvsim.expr.parse import Tree, parse
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.advice.remark import is_query, texts
+from kyvsim.languages.classic.checks.variable_text import expression_of, variables
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
+
+
+def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
+    """KV205: a function that does not exist, or a call with a number of arguments it never takes.
+
+    A fixed expression is looked at wherever it stands; one with variables in it is not.
+    """
+    from kyvsim.expr.functions.table import (  # noqa: PLC0415 — slow to import, for calls only
+        FUNCTIONS,
+    )
+
+    for rule in policy.rules:
+        for path, expression in _expressions(rule.data):
+            for problem in _problems(expression, FUNCTIONS):
+                yield warn(policy.document, "KV205", problem, (*rule.path, *path))
+
+
+def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:
+    """Yield the fixed expressions of a rule that hold a call, with their paths."""
+    for path, text in texts(rule):
+        if "(" not in text or "cel" in path:
+            continue
+        if "{{" in text:
+            for _, variable in variables().findall(text):
+                yield path, expression_of(variable)
+        elif is_query(path):
+            yield path, text
+
+
+def _problems(expression: str, functions: Mapping[str, Function]) -> Iterator[str]:
+    try:
+        tree = parse(expression)
+    except QuerySyntaxError:
+        return
+    for name, count in _calls(tree):
+        function = functions.get(name)
+        if function is None:
+            yield f"there is no function `{name}`{_hint(name, functions)}"
+        elif not _takes(function, count):
+            yield f"function `{name}` takes {_wanted(function)}, not {count}"
+
+
+def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
+    """Yield name and number of arguments of every call in a tree."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        children = [child for child in node["children"] if child.__class__ is dict]
+        if node["type"] == "function_expression":
+            yield node["value"], len(children)
+        pending += reversed(children)
+
+
+def _takes(function: Function, count: int) -> bool:
+    least = len(function.arguments)
+    return not least or count == least or (function.variadic and count > least)
+
+
+def _wanted(function: Function) -> str:
+    least = len(function.arguments)
+    noun = "argument" if least == 1 else "arguments"
+    return f"at least {least} {noun}" if function.variadic else f"{least} {noun}"
+
+
+def _hint(name: str, functions: Mapping[str, Function]) -> str:
+    import difflib  # noqa: PLC0415 — only needed where something is misspelled
+
+    close = difflib.get_close_matches(name, functions, n=1, cutoff=0.6)
+    return f": did you mean `{close[0]}`?" if close else ""

@@ -1,0 +1,265 @@
+"""Rules for pod controllers, derived from rules for Pods.
+
+Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: one rule that cannot
+be carried over switches derivation off for all of them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.facts import with_facts
+from kyvsim.languages.classic.rule_type import PodTemplate
+from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.model.policy import Policy, Rule
+
+ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
+
+CRON_JOB = "CronJob"
+_CONTROLLERS = MappingProxyType(
+    {
+        "DaemonSet": "apps/v1/DaemonSet",
+        "Deployment": "apps/v1/Deployment",
+        "Job": "batch/v1/Job",
+        "ReplicaSet": "apps/v1/ReplicaSet",
+        "ReplicationController": "v1/ReplicationController",
+        "StatefulSet": "apps/v1/StatefulSet",
+    }
+)
+_CRON_JOB_SELECTOR = "batch/v1/CronJob"
+_SELECTORS = MappingProxyType({**_CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Pod": "v1/Pod"})
+POD_CONTROLLERS = frozenset({CRON_JOB, *_CONTROLLERS})
+"""The kinds for which rules are derived."""
+_POD_KINDS = frozenset({"Pod", *POD_CONTROLLERS})
+_MAX_NAME = 63
+_PREFIX = "autogen-"
+
+
+class DerivedRule(NamedTuple):
+    """A rule made from one for Pods, for CronJobs or for all other controllers."""
+
+    rule: Rule
+    for_cron_jobs: bool
+
+
+class ComputedRules(NamedTuple):
+    """The rules of a policy together with those derived for pod controllers."""
+
+    written: tuple[Rule, ...]
+    derived: tuple[DerivedRule, ...] = ()
+    """For each written rule in turn: the one for controllers, then the one for CronJobs."""
+    controllers: frozenset[str] = frozenset()
+    """Kinds whose objects meet derived rules in the validate phase."""
+
+    @property
+    def every(self) -> tuple[Rule, ...]:
+        """All rules, as the mutate and generate phases take them."""
+        return self._with(tuple(one.rule for one in self.derived))
+
+    def for_kind(self, kind: str) -> tuple[Rule, ...]:
+        """Return the rules that the validate phase takes for objects of a kind."""
+        if kind not in self.controllers:
+            return self.written
+        cron = kind == CRON_JOB
+        return self._with(tuple(one.rule for one in self.derived if one.for_cron_jobs == cron))
+
+    def _with(self, derived: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        if not derived:
+            return self.written
+        return tuple(rule for rule in self.written if not rule.name.startswith(_PREFIX)) + derived
+
+
+def compute_rules(policy: Policy) -> ComputedRules:
+    """Return the policy's rules with those derived for the controllers that it asks for."""
+    if not _can_derive(policy.rules):
+        return ComputedRules(policy.rules)
+    annotation = policy.annotations.get(ANNOTATION)
+    wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
+    if wanted == ["none"]:
+        return ComputedRules(policy.rules)
+    derived = tuple(
+        one._replace(rule=with_facts(one.rule, policy.spec))
+        for one in _derive(policy.rules, wanted)
+    )
+    return ComputedRules(policy.rules, derived, frozenset(wanted))
+
+
+def hindrance(rule: Rule) -> str:
+    """Return why a rule switches derivation off for its whole policy, or ""."""
+    for one in rule_types_of(rule.data):
+        found = one.autogen.hindrance(rule.data[one.section])
+        if found:
+            return found
+    for block in _blocks(rule.data):
+        kinds = block.get("kinds") or []
+        if _names_objects(block):
+            return "it selects by name, labels or annotations"
+        if len(kinds) > 1 and _contains_pod(kinds):
+            return "it names other kinds beside Pod"
+    return ""
+
+
+def _can_derive(rules: Iterable[Rule]) -> bool:
+    needed = False
+    for rule in rules:
+        if hindrance(rule):
+            return False
+        needed = needed or selects_pods(rule)
+    return needed
+
+
+def selects_pods(rule: Rule) -> bool:
+    """Return whether a rule names Pods or their controllers by their bare kinds."""
+    return any(not _POD_KINDS.isdisjoint(one.get("kinds") or ()) for one in _blocks(rule.data))
+
+
+def _blocks(rule: Mapping[str, Json]) -> Iterator[Json]:
+    for block in (rule.get("match") or {}, rule.get("exclude") or {}):
+        yield block.get("resources") or {}
+        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
+            yield one.get("resources") or {}
+
+
+def _names_objects(block: Json) -> bool:
+    return bool(block.get("name") or block.get("names")) or any(
+        block.get(field) is not None for field in ("selector", "annotations")
+    )
+
+
+def _contains_pod(kinds: Iterable[str]) -> bool:
+    return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
+
+
+def _derive(rules: Iterable[Rule], wanted: list[str]) -> Iterator[DerivedRule]:
+    others = [kind for kind in wanted if kind != CRON_JOB]
+    for rule in rules:
+        # A list of nothing, as an empty annotation gives, asks for no controller.
+        for_controllers = _for_controllers(rule, others) if any(others) else None
+        if for_controllers:
+            yield DerivedRule(_rewrite(for_controllers, "spec.template"), for_cron_jobs=False)
+        if CRON_JOB in ",".join(wanted) and (inner := _for_controllers(rule, wanted)):
+            wrapped = _rewrite(_for_cron_jobs(rule, inner), "spec.jobTemplate.spec.template")
+            yield DerivedRule(wrapped, for_cron_jobs=True)
+
+
+def _for_controllers(rule: Rule, wanted: list[str]) -> Rule | None:
+    if rule.name.startswith(_PREFIX):
+        return None
+    excluded = _kinds_of(rule.data.get("exclude") or {})
+    if not _contains_pod(_kinds_of(rule.data.get("match") or {})):
+        return None
+    if excluded and not _contains_pod(excluded):
+        return None
+    kinds = sorted(kind for kind in wanted if kind in _CONTROLLERS) or sorted(wanted)
+    selectors = [_SELECTORS.get(kind, kind) for kind in kinds]
+
+    def with_kinds(block: Json) -> Json:
+        resources = block.get("resources") or {}
+        if not _contains_pod(resources.get("kinds") or ()):
+            return block
+        return {**block, "resources": {**resources, "kinds": selectors}}
+
+    data = _with_matches(rule.data, selectors, with_kinds)
+    return _wrap(rule, data, "autogen", PodTemplate("template", "spec/template"))
+
+
+def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
+    selectors = [_CRON_JOB_SELECTOR]
+
+    def with_kinds(block: Json) -> Json:
+        return {**block, "resources": {**(block.get("resources") or {}), "kinds": selectors}}
+
+    data = _with_matches(inner.data, selectors, with_kinds)
+    template = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
+    wrapped = _wrap(rule, data, "autogen-cronjob", template)
+    if wrapped is None:  # pragma: no cover — what could be wrapped once can be wrapped again
+        raise AssertionError(rule.name)
+    return wrapped
+
+
+def _kinds_of(block: Json) -> list[str]:
+    filters = (block, *(block.get("all") or ()), *(block.get("any") or ()))
+    return [kind for one in filters for kind in (one.get("resources") or {}).get("kinds") or ()]
+
+
+def _with_matches(
+    data: Mapping[str, Json], selectors: list[str], with_kinds: Callable[[Json], Json]
+) -> dict[str, Json]:
+    changed = dict(data)
+    changed["match"] = _with_kinds(data.get("match") or {}, selectors, with_kinds, always=True)
+    if exclude := data.get("exclude"):
+        changed["exclude"] = _with_kinds(exclude, selectors, with_kinds, always=False)
+    return changed
+
+
+def _with_kinds(
+    block: Json, selectors: list[str], with_kinds: Callable[[Json], Json], *, always: bool
+) -> Json:
+    for quantifier in ("any", "all"):
+        if block.get(quantifier):
+            return {**block, quantifier: [with_kinds(one) for one in block[quantifier]]}
+    resources = block.get("resources") or {}
+    if not always and not resources.get("kinds"):
+        return block
+    return {**block, "resources": {**resources, "kinds": selectors}}
+
+
+_KEPT = (
+    "skipBackgroundRequests",
+    "reportProperties",
+    "match",
+    "exclude",
+    "context",
+    "celPreconditions",
+    "preconditions",
+)
+
+
+def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTemplate) -> Rule | None:
+    """Return the rule with its body moved into the Pod template, or None where it has none."""
+    body = next(_carried(data, template), None)
+    if body is None:
+        return None
+    name = f"{prefix}-{rule.name}"[:_MAX_NAME]
+    kept = {field: data[field] for field in _KEPT if data.get(field)}
+    return rule._replace(name=name, data={"name": name, **kept, **body})
+
+
+def _carried(data: Mapping[str, Json], template: PodTemplate) -> Iterator[dict[str, Json]]:
+    """Yield what rule types carry of the section that they have in a rule."""
+    for one in rule_types_of(data):
+        carried = one.autogen.carry(data[one.section], template)
+        if carried is not None:
+            yield {one.section: carried}
+
+
+def _rewrite(rule: Rule, way: str) -> Rule:
+    """Return the rule with expressions that read the Pod changed to read the template.
+
+    upstream replaces text in the rule's JSON form, without a look at word boundaries.
+    """
+    sources = next(rule_types_of(rule.data)).autogen.sources
+    replacements = tuple(
+        (f"{source}.{part}", f"{source}.{way}.{part}")
+        for part in ("spec", "metadata")
+        for source in sources
+    )
+    name = _replaced(rule.name, replacements)
+    return rule._replace(name=name, data=_replaced(rule.data, replacements))
+
+
+def _replaced(value: Json, replacements: tuple[tuple[str, str], ...]) -> Json:
+    if value.__class__ is str:
+        for old, new in replacements:
+            value = value.replace(old, new)
+        return value
+    if value.__class__ is dict:
+        return {
+            _replaced(key, replacements): _replaced(item, replacements)
+            for key, item in value.items()
+        }
+    if value.__class__ is list:
+        return [_replaced(item, replacements) for item in value]
+    return value

@@ -1,0 +1,101 @@
+"""What upstream refuses in a policy whose shape is right: one check a file, all named here.
+
+The order is upstream's, so the first remark is the reason that upstream gives; unlike upstream, the
+others are told too. upstream: pkg/validation/policy/validate.go, Validate
+"""
+
+from kyvsim.languages.classic.checks import policy_settings as settings
+from kyvsim.languages.classic.checks.allowed_variables import check_variables
+from kyvsim.languages.classic.checks.conditions import check_conditions
+from kyvsim.languages.classic.checks.context_entries import check_context, check_image_extractors
+from kyvsim.languages.classic.checks.elements import check_elements
+from kyvsim.languages.classic.checks.empty_match import check_empty_match
+from kyvsim.languages.classic.checks.forbidden_sections import check_forbidden_sections
+from kyvsim.languages.classic.checks.generate_targets import (
+    Scope,
+    check_generate_data,
+    generate_check,
+    nothing_in_cluster,
+)
+from kyvsim.languages.classic.checks.image_checks import check_images
+from kyvsim.languages.classic.checks.json_patches import check_json_patch
+from kyvsim.languages.classic.checks.kinds import check_kinds_present, check_wildcard_kinds
+from kyvsim.languages.classic.checks.match_blocks import check_match_blocks
+from kyvsim.languages.classic.checks.match_presence import check_match_presence
+from kyvsim.languages.classic.checks.metadata_text import check_metadata_text
+from kyvsim.languages.classic.checks.mutate_targets import check_target_namespaces
+from kyvsim.languages.classic.checks.overrides import check_overrides
+from kyvsim.languages.classic.checks.patterns import check_patterns
+from kyvsim.languages.classic.checks.pod_security import check_pod_security
+from kyvsim.languages.classic.checks.refusal import Check, RuleCheck, each_rule
+from kyvsim.languages.classic.checks.rule_bodies import (
+    check_derived_bodies,
+    check_mutate,
+    check_validate,
+)
+from kyvsim.languages.classic.checks.rule_kinds import check_operations, check_rule_names
+from kyvsim.languages.classic.checks.update_variables import check_update_variables
+from kyvsim.languages.classic.checks.user_variables import check_user_variables
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+
+NAMESPACE_CHECKS: tuple[Check, ...] = (settings.check_namespace,)
+VARIABLE_CHECKS: tuple[Check, ...] = (
+    check_user_variables,
+    each_rule(check_forbidden_sections, check_variables),
+)
+MODE_CHECKS: tuple[Check, ...] = (check_overrides, settings.check_modes)
+BODY_CHECKS: tuple[RuleCheck, ...] = (
+    check_json_patch,
+    check_match_presence,
+    check_conditions,
+    check_elements,
+    check_context,
+    check_image_extractors,
+    check_kinds_present,
+    check_mutate,
+    check_validate,
+    check_patterns,
+)
+LAST_CHECKS: tuple[RuleCheck, ...] = (
+    check_generate_data,
+    check_images,
+    check_metadata_text,
+    check_update_variables,
+)
+
+
+def structure_checks(in_cluster: Scope = nothing_in_cluster) -> tuple[Check, ...]:
+    """Return the checks that upstream makes together, where `in_cluster` tells kinds' scopes."""
+    return (
+        settings.check_identity,
+        settings.check_deprecated_twins,
+        settings.check_mutate_targets,
+        settings.check_timeouts,
+        check_rule_names,
+        each_rule(
+            check_operations,
+            check_empty_match,
+            check_match_blocks,
+            check_target_namespaces,
+            check_pod_security,
+            generate_check(in_cluster),
+        ),
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    *NAMESPACE_CHECKS,
+    settings.check_match_conditions,
+    *VARIABLE_CHECKS,
+    *structure_checks(),
+    *MODE_CHECKS,
+    each_rule(check_wildcard_kinds),
+    each_rule(*BODY_CHECKS, *LAST_CHECKS),
+    check_derived_bodies,
+)
+
+
+def check_policy(policy: Policy) -> tuple[Diagnostic, ...]:
+    """Return everything for which upstream refuses a policy; the first is the reason it gives."""
+    return tuple(remark for check in CHECKS for remark in check(policy))

@@ -1,0 +1,155 @@
+"""Preconditions and deny conditions are complete and use operators that exist.
+
+upstream: pkg/validation/policy/validate.go
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kyvsim.conditions import operators
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Path
+
+_REQUESTS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"
+
+
+def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every condition of a rule has key, value and operator, and the operator is known."""
+    data = subject.data
+    for block, found, path in _condition_blocks(data):
+        for text, own in _faults(found, _condition_problem):
+            yield _refusal(subject, f"{block}{text}", (*path, *own))
+    for loop, block, path in _loops(data):
+        denied = loop.get("deny", {}).get("conditions")
+        for text, _ in _faults(loop.get("preconditions"), _operator_problem):
+            yield _refusal(subject, f"{block}.conditions{text}", path)
+        for text, _ in _faults(denied, _operator_problem):
+            yield _refusal(subject, f"{block}.deny.conditions{text}", path)
+
+
+def _refusal(subject: RuleUnderCheck, text: str, path: Path) -> Diagnostic:
+    return subject.refuse("KV133", f"path: {subject.text_path}.{text}", path)
+
+
+def _condition_blocks(data: Json) -> Iterator[tuple[str, Json, Path]]:
+    """Yield upstream's name for the place, the conditions, and their path in the rule."""
+    yield "validate.preconditions", data.get("preconditions"), ("preconditions",)
+    denied = data.get("validate", {}).get("deny", {}).get("conditions")
+    yield "validate.deny.conditions", denied, ("validate", "deny", "conditions")
+    for index, image in enumerate(data.get("verifyImages", ())):
+        path: Path = ("verifyImages", index, "validate", "deny", "conditions")
+        denied = image.get("validate", {}).get("deny", {}).get("conditions")
+        yield "imageVerify.validate.deny.conditions", denied, path
+        for at, attestation in enumerate(image.get("attestations", ())):
+            for entry in attestation.get("conditions", ()):
+                path = ("verifyImages", index, "attestations", at, "conditions")
+                yield "verifyImages.attestations.conditions", entry, path
+
+
+def _loops(data: Json) -> Iterator[tuple[Json, str, Path]]:
+    """Yield the loops of a rule, nested ones too, with upstream's name for the place."""
+    for name in ("validate", "mutate"):
+        path: Path = (name, "foreach")
+        pending = [(data.get(name, {}).get("foreach"), path)]
+        while pending:
+            loops, path = pending.pop()
+            for index, loop in enumerate(loops if loops.__class__ is list else ()):
+                yield loop, f"{name}.foreach", (*path, index)
+                pending.append((loop.get("foreach"), (*path, index, "foreach")))
+
+
+def _faults(
+    conditions: Json, problem_of: Callable[[Json], tuple[str, str]]
+) -> Iterator[tuple[str, Path]]:
+    """Yield where below the block something is wrong and what, and its path."""
+    problem = shape_problem(conditions)
+    if problem:
+        yield f": {problem}", ()
+        return
+    for text_path, condition, own in _each(conditions):
+        where, reason = problem_of(condition)
+        if reason:
+            yield f"{text_path}.{where}: {reason}", own
+
+
+def shape_problem(conditions: Json) -> str:
+    """Return why data cannot be conditions at all, or "".
+
+    Upstream drops such a policy while it reads it.
+    """
+    if conditions is None:
+        return ""
+    if conditions.__class__ is dict:
+        named = [conditions.get(name) for name in ("any", "all")]
+        groups: Sequence[Json] = [group for group in named if group is not None]
+    else:
+        groups = [conditions]
+    for group in groups:
+        if group.__class__ is not list:
+            return "conditions must be a list, or a mapping with lists `any` and `all`"
+        if any(condition.__class__ is not dict for condition in group):
+            return "a condition must be a mapping"
+        for name in ("operator", "message"):
+            if any(entry.get(name, "").__class__ not in {str, type(None)} for entry in group):
+                return f"`{name}` of a condition must be text"
+    return ""
+
+
+def _each(conditions: Json) -> Iterator[tuple[str, Json, Path]]:
+    """Yield upstream's path below the block, a condition, and its path."""
+    if conditions.__class__ is list:
+        for index, condition in enumerate(conditions):
+            yield f"[{index}]", condition, (index,)
+    elif conditions is not None:
+        for group in ("any", "all"):
+            for index, condition in enumerate(conditions.get(group) or ()):
+                yield f".{group}[{index}]", condition, (group, index)
+
+
+def _condition_problem(condition: Json) -> tuple[str, str]:
+    """Return upstream's path below a condition and what is wrong with it; "" twice if nothing."""
+    key, value = condition.get("key"), condition.get("value")
+    if key is None or value is None or not condition.get("operator"):
+        return "", _MISSING
+    if key.__class__ is str and key.replace(" ", "") == "{{request.operation}}":
+        where, reason = _request_problem(value)
+        if reason:
+            return where, reason
+    return _operator_problem(condition)
+
+
+def _operator_problem(condition: Json) -> tuple[str, str]:
+    if condition.get("operator") in operators:
+        return "", ""
+    listed = " ".join(map(quote, operators))
+    return "", f"entered value of `operator` is invalid. valid values: [{listed}]"
+
+
+def _request_problem(value: Json) -> tuple[str, str]:
+    """Return where and why a value is no operation of a request."""
+    if value.__class__ is str:
+        if value in _REQUESTS or (value.startswith("{{") and value.endswith("}}")):
+            return "", ""
+        return f"value: {value}", _unknown_request(value)
+    if value.__class__ is not list:
+        text = (
+            "'value' field is expected to be either in the form of a string or list, to compare it"
+            " with the operation"
+        )
+        return "value", text
+    for index, entry in enumerate(value):
+        if entry.__class__ is not str:
+            return f"value[{index}]", f"'value[{index}]' is expected to be a string"
+        if entry not in _REQUESTS:
+            return f"value[{index}]", _unknown_request(entry)
+    return "", ""
+
+
+def _unknown_request(value: str) -> str:
+    return (
+        f"unknown value '{value}' found under the 'value' field. Only the following values are"
+        " allowed: [CREATE, UPDATE, DELETE, CONNECT]"
+    )

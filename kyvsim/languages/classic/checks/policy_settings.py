@@ -1,0 +1,108 @@
+"""Checks of what stands outside the rules: name, namespace, annotations, timeouts, modes.
+
+upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
+"""
+
+from collections.abc import Iterator
+
+from kyvsim.languages.classic.checks.refusal import has, refuse
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+
+_LONGEST_NAME = 63
+_AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"
+_TWINS = (
+    ("webhookTimeoutSeconds", "timeoutSeconds"),
+    ("failurePolicy", "failurePolicy"),
+)
+
+
+def check_namespace(policy: Policy) -> Iterator[Diagnostic]:
+    """A ClusterPolicy has no namespace."""
+    if policy.kind == "ClusterPolicy" and policy.namespace:
+        text = "A clusterpolicy should not have the namespace defined"
+        yield refuse(policy, "KV101", text, ("metadata", "namespace"))
+
+
+def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
+    """Webhook match conditions are CEL for the API server; the reference dies on them offline."""
+    if policy.spec.get("webhookConfiguration", {}).get("matchConditions"):
+        text = "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster"
+        path = ("spec", "webhookConfiguration", "matchConditions")
+        yield refuse(policy, "KV102", text, path)
+
+
+def check_identity(policy: Policy) -> Iterator[Diagnostic]:
+    """The autogen annotation is not `all`, the name fits into a label."""
+    if policy.annotations.get(_AUTOGEN) == "all":
+        text = (
+            "metadata.annotations: Forbidden: Autogen annotation does not support 'all' anymore,"
+            " remove the annotation or set it to a valid value"
+        )
+        yield refuse(policy, "KV103", text, ("metadata", "annotations", _AUTOGEN))
+    if len(policy.name.encode()) > _LONGEST_NAME:
+        text = f"name: Too long: may not be more than {_LONGEST_NAME} bytes"
+        yield refuse(policy, "KV104", text, ("metadata", "name"))
+
+
+def check_deprecated_twins(policy: Policy) -> Iterator[Diagnostic]:
+    """A deprecated field and what replaced it are not both set."""
+    webhook = policy.spec.get("webhookConfiguration", {})
+    for old, new in _TWINS:
+        if old in policy.spec and new in webhook:
+            text = (
+                f"spec.{old}: Forbidden: remove the deprecated field and use"
+                f" spec.webhookConfiguration.{new} instead"
+            )
+            yield refuse(policy, "KV105", text, ("spec", old))
+    if "generateExistingOnPolicyUpdate" in policy.spec:
+        text = (
+            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use"
+            " spec.generate[*].generateExisting instead"
+        )
+        yield refuse(policy, "KV105", text, ("spec", "generateExistingOnPolicyUpdate"))
+
+
+def check_mutate_targets(policy: Policy) -> Iterator[Diagnostic]:
+    """Mutating existing resources on a policy's update needs targets."""
+    for index, rule in enumerate(policy.spec.get("rules", ())):
+        mutate = rule.get("mutate", {})
+        wanted = policy.spec.get("mutateExistingOnPolicyUpdate") or mutate.get(
+            "mutateExistingOnPolicyUpdate"
+        )
+        if has(rule, "mutate") and wanted and not mutate.get("targets"):
+            text = (
+                f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has"
+                " to be specified when mutateExistingOnPolicyUpdate is set"
+            )
+            yield refuse(policy, "KV106", text, ("spec", "rules", index, "mutate"))
+
+
+def check_timeouts(policy: Policy) -> Iterator[Diagnostic]:
+    """Webhook timeouts are between 1 and 30 seconds."""
+    webhook = policy.spec.get("webhookConfiguration", {})
+    for value, path in (
+        (policy.spec.get("webhookTimeoutSeconds"), ("spec", "webhookTimeoutSeconds")),
+        (webhook.get("timeoutSeconds"), ("spec", "webhookConfiguration", "timeoutSeconds")),
+    ):
+        if value is not None and not 1 <= value <= 30:
+            text = (
+                f"{'.'.join(path)}: Invalid value: {value}: the timeout value must be between"
+                " 1 and 30 seconds"
+            )
+            yield refuse(policy, "KV107", text, path)
+
+
+def check_modes(policy: Policy) -> Iterator[Diagnostic]:
+    """Admission or background processing is on; without admission there are only validations."""
+    if policy.spec.get("admission") is not False:
+        return
+    path = ("spec", "admission")
+    if not policy.background:
+        text = "disabling both admission and background processing is not allowed"
+        yield refuse(policy, "KV108", text, path)
+    for rule in policy.rules:
+        if any(has(rule.data, name) for name in ("mutate", "generate", "verifyImages")):
+            text = "disabling admission processing is only allowed with validation policies"
+            yield refuse(policy, "KV108", text, path)
+            return

@@ -1,0 +1,92 @@
+"""Policy exceptions, attached to the rules that they name.
+
+Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/exceptions.go.
+"""
+
+from kyvsim.compile.compiled import CompiledConditions, CompiledException
+from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.outcome import Exclusion
+from kyvsim.conditions import ConditionsResult, compile_exception_conditions
+from kyvsim.context import JSONContext
+from kyvsim.kube.wildcard import matches
+from kyvsim.match import compile_exception_match
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.watch import Place, Watch
+
+
+def attach_exceptions(
+    policy: Policy, rule: Rule, options: CompileOptions
+) -> tuple[CompiledException, ...]:
+    """Return the compiled exceptions that name the rule, in the order in which they were given."""
+    return tuple(
+        _compile(exception, entries, rule, options)
+        for exception in options.exceptions
+        if (entries := _entries_for(exception, policy, rule))
+    )
+
+
+def declare_exceptions(options: CompileOptions) -> None:
+    """Tell who listens of every entry of the exceptions, also of those that name no rule."""
+    for exception in options.exceptions:
+        for index, one in enumerate(exception.exceptions):
+            place = _place(exception, index, one.policy, ", ".join(one.rules))
+            Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
+
+
+def _place(exception: PolicyException, index: int, policy: str, rule: str) -> Place:
+    return Place(exception.document, policy, rule, ("spec", "exceptions", index))
+
+
+def _compile(
+    exception: PolicyException, entries: tuple[int, ...], rule: Rule, options: CompileOptions
+) -> CompiledException:
+    covers = compile_exception_match(exception.match)
+    conditions: CompiledConditions | None = (
+        compile_exception_conditions(exception.conditions, options.environment)
+        if exception.conditions
+        else None
+    )
+    for index in entries:
+        place = _place(exception, index, exception.exceptions[index].policy, rule.name)
+        watch = Watch(place, options.listener)
+        # It applies where it matches and then its conditions hold.
+        if conditions is None:
+            covers = watch.branch(PointKind.EXCEPTION, "applied", covers)
+        else:
+            conditions = _told(conditions, watch)
+    return CompiledException(exception.key, covers, conditions, _controls(exception))
+
+
+def _told(conditions: CompiledConditions, watch: Watch) -> CompiledConditions:
+    seen = watch.point(PointKind.EXCEPTION, "applied")
+    if seen is None:
+        return conditions
+
+    def told(scope: JSONContext) -> ConditionsResult:
+        result = conditions(scope)
+        if result.met:
+            seen(0)
+        return result
+
+    return told
+
+
+def _controls(exception: PolicyException) -> tuple[Exclusion, ...]:
+    if not exception.pod_security:
+        return ()
+    from kyvsim.languages.classic.pod_security.exclusions import (  # noqa: PLC0415 — many modules, rarely needed
+        compile_exclusions,
+    )
+
+    return compile_exclusions(exception.pod_security)
+
+
+def _entries_for(exception: PolicyException, policy: Policy, rule: Rule) -> tuple[int, ...]:
+    """Return the numbers of the entries that name the rule."""
+    return tuple(
+        index
+        for index, one in enumerate(exception.exceptions)
+        if one.policy == policy.key and any(matches(pattern, rule.name) for pattern in one.rules)
+    )

@@ -1,0 +1,71 @@
+"""What is to be known of a rule, and of the policy that it is in: read once, for all others."""
+
+from collections.abc import Mapping
+
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.match.filters import filters
+from kyvsim.match.kinds import kinds_of_block
+from kyvsim.model.facts import FailureAction, Override, PolicyFacts, RuleFacts
+from kyvsim.model.policy import Rule
+
+
+def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
+    """Return the facts of a rule in a policy with this specification.
+
+    What is true of all rules is said here; its types say the rest.
+    """
+    types = tuple(rule_types_of(rule))
+    facts = RuleFacts(
+        section=types[0].section if types else "",
+        match=tuple(filters(rule, "match")),
+        exclude=tuple(filters(rule, "exclude")),
+        kinds=kinds_of_block(rule.get("match") or {}),
+        action=failure_action(rule.get("validate") or {}, "failureAction"),
+        sees_background=rule.get("skipBackgroundRequests") is False,
+    )
+    for one in types:
+        facts = one.facts(facts, rule, spec)
+    return facts
+
+
+def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
+    """Return a rule with the facts that its data say."""
+    return rule._replace(facts=rule_facts(rule.data, spec))
+
+
+def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> PolicyFacts:
+    """Return the facts of a ClusterPolicy or Policy, of those of its rules and the rest."""
+    webhook = spec.get("webhookConfiguration") or {}
+    chosen = webhook.get("failurePolicy") or spec.get("failurePolicy") or "Fail"
+    own = any(one.mutates_on_update for one in rules)
+    return PolicyFacts(
+        api_version="kyverno.io/v1",
+        action=failure_action(spec, "validationFailureAction"),
+        admission=spec.get("admission") is not False,
+        background=spec.get("background") is not False,
+        applies_one_rule=spec.get("applyRules") == "One",
+        emits_warnings=spec.get("emitWarning") is True,
+        fails_closed=chosen == "Fail",
+        webhook_conditions=tuple(
+            (one["name"], one["expression"]) for one in webhook.get("matchConditions") or ()
+        ),
+        webhook_timeout=webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds"),
+        applies_server_side=bool(spec.get("useServerSideApply")),
+        mutates_on_update=own or bool(spec.get("mutateExistingOnPolicyUpdate")),
+    )
+
+
+def failure_action(written: Mapping[str, Json], field: str) -> FailureAction:
+    """Return what `field` and its overrides say, `failureAction` or the older name of policies."""
+    overrides = written.get(f"{field}Overrides") or ()
+    return FailureAction(str(written.get(field) or ""), tuple(map(_override, overrides)))
+
+
+def _override(written: Json) -> Override:
+    namespaces = written.get("namespaces")
+    return Override(
+        str(written.get("action") or ""),
+        None if namespaces is None else tuple(map(str, namespaces)),
+        written.get("namespaceSelector"),
+    )

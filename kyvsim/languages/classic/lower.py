@@ -1,0 +1,133 @@
+"""One rule → closures."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TypeAlias
+
+from kyvsim.compile.compiled import CompiledRule, Properties
+from kyvsim.compile.options import CompileOptions, Model
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, skipped
+from kyvsim.conditions import compile_conditions
+from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import Environment, compile_template
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.exceptions import attach_exceptions
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.match import Predicate, compile_rule_match
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import Phase, Stage
+
+_BodyCompiler: TypeAlias = Callable[[RuleType, RuleContext], CompiledBody]
+
+
+def lower_derived_rule(
+    policy: Policy, rule: Rule, options: CompileOptions
+) -> tuple[CompiledRule, ...]:
+    """Return a rule that autogen derived as closures; its body is compiled when it first runs.
+
+    Most runs meet objects of one or two controllers, and many of none. What the rule was derived
+    from is compiled at once, so a text that cannot be read is found there.
+    """
+
+    def when_first_run(rule_type: RuleType, context: RuleContext) -> CompiledBody:
+        @cache
+        def body() -> CompiledBody:
+            return _compile_body(rule_type, context, options)
+
+        def evaluate(evaluation: Evaluation) -> Outcome | None:
+            return body()(evaluation)
+
+        return evaluate
+
+    return _lower_phases(policy, rule, options, when_first_run)
+
+
+def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
+    """Return the rule as closures, once for each phase; () where no rule type takes its body.
+
+    Raises `QuerySyntaxError` where an expression of the rule is no JMESPath, and `ValueError` where
+    another text of it cannot be read.
+    """
+
+    def at_once(rule_type: RuleType, context: RuleContext) -> CompiledBody:
+        return _compile_body(rule_type, context, options)
+
+    return _lower_phases(policy, rule, options, at_once)
+
+
+def _lower_phases(
+    policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
+) -> tuple[CompiledRule, ...]:
+    rule_type = next(rule_types_of(rule.data), None)
+    context = RuleContext(policy, rule, options.environment, options.watch_of(policy, rule))
+    found: list[CompiledRule] = []
+    while rule_type is not None:
+        body = compile_body(rule_type, context)
+        found.append(_lower(rule_type, context, body, options))
+        rule_type = rule_type.then
+    return tuple(found)
+
+
+def _lower(
+    rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
+) -> CompiledRule:
+    policy, rule, environment, watch = context
+    data = rule.data
+    preconditions = data.get("preconditions")
+    return CompiledRule(
+        rule=rule,
+        stage=Stage[rule_type.phase.name],
+        matches=compile_rule_match(
+            data.get("match"), data.get("exclude"), _namespace_of(policy), watch
+        ),
+        kinds=rule.facts.kinds,
+        entries=compile_entries(data.get("context") or (), environment),
+        preconditions=compile_conditions(preconditions, environment, watch.at("preconditions"))
+        if preconditions is not None
+        else None,
+        exceptions=attach_exceptions(policy, rule, options),
+        weighs_exceptions=rule_type.weighs_exceptions,
+        concerns=rule_type.concerns(context) if rule_type.concerns else None,
+        body=body,
+        tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
+        properties=_compile_properties(data.get("reportProperties"), environment),
+        included=_included(policy, data) if data.get("exclude") else None,
+        later=rule.generates or rule.mutates_existing,
+        answers_always=rule_type.phase is not Phase.GENERATE,
+    )
+
+
+def _compile_properties(written: Json, environment: Environment) -> Properties | None:
+    return Properties(compile_template(written, environment), written) if written else None
+
+
+def _included(policy: Policy, data: Mapping[str, Json]) -> Callable[[], Predicate]:
+    return lambda: compile_rule_match(data.get("match"), None, _namespace_of(policy))
+
+
+def _namespace_of(policy: Policy) -> str:
+    return (policy.namespace or "default") if policy.kind == "Policy" else ""
+
+
+def _compile_body(
+    rule_type: RuleType, context: RuleContext, options: CompileOptions
+) -> CompiledBody:
+    gated = options.model is Model.BACKGROUND_GATES_GENERATE and not context.policy.background
+    if gated and rule_type.phase is Phase.GENERATE:
+        reason = skipped(
+            "generate rules do not run for new objects: the policy has background: false "
+            f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
+        )
+        return lambda _: reason
+    return rule_type.compile(context)
+
+
+def _tolerates_violations(policy: Policy, rule: Rule) -> bool:
+    """Return whether failures that an UPDATE did not bring are skipped: Enforce rules by default.
+
+    upstream: pkg/engine/handlers/validation/validate_resource.go
+    """
+    validate = rule.data.get("validate") or {}
+    action = validate.get("failureAction") or policy.spec.get("validationFailureAction") or "Audit"
+    return str(action).lower() == "enforce" and validate.get("allowExistingViolations") is not False

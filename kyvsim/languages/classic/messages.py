@@ -1,0 +1,107 @@
+"""Messages of validate rules: the rule's own text with its variables, and what is put around it.
+
+Source of the wording: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable
+
+from kyvsim.context import JSONContext
+from kyvsim.expr import Environment, QueryError, Template, compile_template
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.rule_type import RuleContext
+
+MessageRenderer = Callable[[str, JSONContext], Json]
+"""Fills the variables of a text; raises `QueryError` where one cannot be resolved."""
+
+_NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
+
+
+def compile_messages(environment: Environment, text: str) -> MessageRenderer:
+    """Return a renderer that has compiled `text`, and compiles any other text once.
+
+    A rule has few texts: its own, and its own joined with those of the conditions that held.
+    """
+    templates: dict[str, Template] = {text: compile_template(text, environment)}
+
+    def render(message: str, scope: JSONContext) -> Json:
+        template = templates.get(message)
+        if template is None:
+            template = templates[message] = compile_template(message, environment)
+        return template.value if template.constant else template.render(scope)
+
+    return render
+
+
+def own_message(context: RuleContext) -> str:
+    """Return the text of a validate rule's `message`, or ""."""
+    return (context.rule.data.get("validate") or {}).get("message") or ""
+
+
+def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
+    """Return what composes a deny message from the texts of the conditions that held."""
+    bare = f"validation error: rule {context.rule.name} failed"
+    return compile_denial_message(context.environment, own_message(context), bare)
+
+
+def compile_denial_message(
+    environment: Environment, own: str, bare: str
+) -> Callable[[JSONContext, str], str]:
+    """Return what joins `own` with the texts of the conditions that held; `bare` where all lack."""
+    render = compile_messages(environment, own)
+
+    def message(scope: JSONContext, conditions: str) -> str:
+        parts = [part for part in (own, conditions) if part]
+        if not parts:
+            return bare
+        try:
+            rendered = render("; ".join(parts), scope)
+        except QueryError:
+            return conditions
+        return rendered if rendered.__class__ is str else _NO_TEXT
+
+    return message
+
+
+def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
+    """Return what composes a pattern's failure message from its path and its cause."""
+    name, message = context.rule.name, _compile_failure_message(context)
+
+    def pattern_message(scope: JSONContext, path: str, cause: str) -> str:
+        end = (
+            f"rule {name} failed at path {path}"
+            if path
+            else f"rule {name} execution error: {cause}"
+        )
+        return message(scope, end, cause)
+
+    return pattern_message
+
+
+def compile_alternatives_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
+    """Return what composes the message of `anyPattern` from those of its alternatives."""
+    message = _compile_failure_message(context)
+    return lambda scope, causes: message(scope, causes, causes)
+
+
+def _compile_failure_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
+    """Return what puts the rule's own text before `end`, or tells `cause` where it has no value."""
+    own, name = own_message(context), context.rule.name
+    render = compile_messages(context.environment, own)
+
+    def message(scope: JSONContext, end: str, cause: str) -> str:
+        if not own:
+            return f"validation error: {end}"
+        try:
+            rendered = str(render(own, scope))
+        except QueryError:
+            return (
+                f"validation error: variables substitution error in rule {name} "
+                f"execution error: {cause}"
+            )
+        return f"validation error: {_as_sentence(rendered)} {end}"
+
+    return message
+
+
+def _as_sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,28 @@
+"""AppArmor profiles: not unconfined, in fields and in annotations."""
+
+from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, settings
+
+_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+
+
+def app_armor(pod: Pod) -> Violation | None:
+    """Only the runtime's default profile and local ones."""
+    fields = [
+        Finding(f"{path}.type", profile.get("type", ""), container)
+        for path, profile, container in settings(pod, "appArmorProfile")
+        if profile.get("type") not in {"RuntimeDefault", "Localhost"}
+    ]
+    annotations = [
+        Finding(f"metadata.annotations[{key}]", value)
+        for key, value in sorted(pod.annotations.items())
+        if key.startswith(_ANNOTATION) and not _is_allowed(value)
+    ]
+    if not fields and not annotations:
+        return None
+    several = len({finding.value for finding in fields}) + len(annotations) > 1
+    reason = "forbidden AppArmor profiles" if several else "forbidden AppArmor profile"
+    return Violation(reason, (*fields, *annotations))
+
+
+def _is_allowed(profile: str) -> bool:
+    return profile in {"", "runtime/default"} or profile.startswith("localhost/")

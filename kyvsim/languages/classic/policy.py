@@ -1,0 +1,58 @@
+"""One policy → CompiledPolicy."""
+
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.options import CompileOptions
+from kyvsim.compile.remark import uncompiled
+from kyvsim.expr import QuerySyntaxError
+from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.checks import check_policy
+from kyvsim.languages.classic.doubts import doubts_about
+from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
+from kyvsim.languages.classic.watched_rules import watch_rules
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import Phase
+
+
+def compile_checked(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
+    """Return a policy compiled, or None, with what is wrong with it or cannot be meant.
+
+    What cannot be meant is not told where a cluster has let the policy in.
+    KV190: an expression or another text of the policy cannot be read.
+    """
+    problems = () if options.admitted else check_policy(policy)
+    if problems:
+        return None, tuple(problems)
+    try:
+        compiled = compile_policy(policy, options)
+    except (QuerySyntaxError, ValueError) as error:
+        return None, (uncompiled(policy, error),)
+    return compiled, () if options.admitted else tuple(doubts_about(policy))
+
+
+def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
+    """Return the policy with its derived rules, as closures.
+
+    Raises what `lower_rule` raises.
+    """
+    computed = compute_rules(policy)
+    lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
+    for one in computed.derived:
+        lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)
+    if options.listener:
+        lowered = watch_rules(policy, computed, lowered, options)
+
+    def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
+        return tuple(one for rule in rules for one in lowered[id(rule)])
+
+    def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
+        return tuple(rule for rule in compiled(rules) if rule.phase is Phase.VALIDATE)
+
+    return CompiledPolicy(
+        policy=policy,
+        rules=compiled(computed.every),
+        validating={kind: validating(computed.for_kind(kind)) for kind in computed.controllers},
+        validating_others=validating(computed.written),
+    )

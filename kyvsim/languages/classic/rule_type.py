@@ -1,0 +1,120 @@
+"""What a rule type is: a value that names its place in a rule and says all there is to know of it.
+
+Whoever asks something of rule types asks their records: the checks, autogen, coverage, the remarks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.compile.outcome import CompiledBody
+from kyvsim.compile.watched import APPLIED, CHECKED, Ends
+from kyvsim.expr import Environment
+from kyvsim.kube.objects import Json
+from kyvsim.model.facts import RuleFacts
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
+from kyvsim.model.watch import NO_WATCH, Watch
+
+
+class RuleContext(NamedTuple):
+    """What compiling one rule may look at."""
+
+    policy: Policy
+    rule: Rule
+    environment: Environment
+    watch: Watch = NO_WATCH
+    """The part of the rule that is being compiled, and who is told of what happens there."""
+
+    def within(self, *steps: str | int) -> "RuleContext":
+        """Return the context of a part further in."""
+        return self._replace(watch=self.watch.at(*steps))
+
+
+Remark: TypeAlias = tuple[Path, str]
+"""Where in a body something is wrong or without effect, and why."""
+Remarks: TypeAlias = Callable[[Json], Iterator[Remark]]
+"""Yields what there is to say of a body."""
+
+
+class PodTemplate(NamedTuple):
+    """Where a controller keeps its Pod: the field under `spec`, and the way for references."""
+
+    field: str
+    way: str
+
+
+class Autogen(NamedTuple):
+    """What autogen makes of a rule of some type, for the controllers of Pods."""
+
+    carry: Callable[[Json, PodTemplate], Json]
+    """Returns the section of the derived rule, such as what stands under `validate`, of that of the
+    rule; None where nothing is derived."""
+    hindrance: Callable[[Json], str] = lambda _: ""
+    """Says of a section why nothing is derived for the whole policy, or ""."""
+    sources: tuple[str, ...] = ("request.object", "request.oldObject")
+    """What its expressions call the object."""
+
+
+NOT_CARRIED = Autogen(lambda _section, _template: None)
+"""Autogen derives nothing from such a rule."""
+
+
+class RuleType(NamedTuple):
+    """One kind of rule; the first type whose field is there takes the rule."""
+
+    field: tuple[str, ...]
+    """Where its specification, the body, stands in a rule, such as `("validate", "pattern")`; the
+    first of them is the section."""
+    phase: Phase
+    compile: Callable[[RuleContext], CompiledBody]
+    autogen: Autogen
+    counts: Callable[[Json], bool] = lambda body: body is not None
+    """Whether a body excludes the other types of its section."""
+    problems: Remarks = lambda _: iter(())
+    """What upstream refuses in the frame of a body, each with upstream's reason."""
+    idle: Remarks = lambda _: iter(())
+    """What makes that a body says the same of every object."""
+    patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
+    """What of a body is shaped like the object: patterns and patches, with their places."""
+    fields: frozenset[str] = frozenset()
+    """Fields of a rule that only rules of this type may have."""
+    reads_context: bool = True
+    """Whether its expressions know the entries of the rule's `context`."""
+    facts: Callable[[RuleFacts, Mapping[str, Json], Mapping[str, Json]], RuleFacts] = (
+        lambda facts, _rule, _spec: facts
+    )
+    """Adds to what is known of a rule in a policy with some specification."""
+    ends: Callable[[Json], Ends] | None = None
+    """What can come of a rule with this body; None where that follows from the phase."""
+    tolerant: bool = True
+    """Whether failures that an UPDATE did not bring may be passed over."""
+    weighs_exceptions: bool = False
+    """Whether the body itself says what the exceptions that match change."""
+    concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
+    """Compiles what says whether an object has anything that the rule looks at; where it has
+    nothing, not even the rule's context is asked."""
+    then: "RuleType | None" = None
+    """What looks at the same rule again, in a later phase."""
+
+    @property
+    def section(self) -> str:
+        """The part of a rule that it belongs to, such as `validate`."""
+        return self.field[0]
+
+    def body(self, rule: Mapping[str, Json]) -> Json:
+        """Return what stands in the rule in this type's field, or None."""
+        value: Json = rule
+        for name in self.field:
+            value = value.get(name) if value.__class__ is dict else None
+        return value
+
+    def takes(self, rule: Mapping[str, Json]) -> bool:
+        """Return whether the rule has this type's field."""
+        return self.body(rule) is not None
+
+    def ends_of(self, rule: Mapping[str, Json]) -> Ends:
+        """Return what can come of a rule of this type."""
+        if self.ends is not None:
+            return self.ends(self.body(rule))
+        return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED

@@ -1,0 +1,150 @@
+"""The body of a `validate.cel` rule: it fails where one of its CEL expressions is not true.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go, pkg/admissionpolicy;
+k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What cannot be compiled or
+evaluated fails the rule too: there is no error status here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kyvsim.compile.outcome import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.kube.objects import Json
+from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
+from kyvsim.languages.cel_validator import (
+    Expression,
+    LazyVariables,
+    Scope,
+    Validator,
+    compile_validator,
+)
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.cel_params import ParamsError, compile_params
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.source import Path
+from kyvsim.model.watch import Watch
+
+_EXPRESSIONS: Path = ("validate", "cel", "expressions")
+_UNMET = skipped("cel preconditions not met")
+_PLACE_OF_VARIABLES = 4
+"""Where `variables` stands among the values of an environment."""
+
+
+def compile_cel(context: RuleContext) -> CompiledBody:
+    """Return the body of the rule."""
+    data = context.rule.data
+    cel = data["validate"]["cel"]
+    rule = _watched(_compile_rule(data, cel), context.watch)
+    pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
+    find_params = compile_params(cel) if _has_params(cel) else None
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        if find_params is None:
+            return _evaluate(rule, _values(rule, evaluation)) or pass_outcome
+        try:
+            params = find_params(evaluation)
+        except ParamsError as error:
+            return errored("error in parameterized resource", error)
+        outcomes = (_evaluate(rule, _values(rule, evaluation, one)) for one in params)
+        return next((outcome for outcome in outcomes if outcome), pass_outcome)
+
+    return evaluate
+
+
+def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield what cannot be compiled of a rule's expressions, with its way from the rule."""
+    cel = data["validate"]["cel"]
+    rule = _compile_rule(data, cel)
+    tests: list[tuple[Path, Iterable[Expression]]] = [
+        (("celPreconditions",), rule.conditions),
+        (("validate", "cel", "variables"), rule.variables.values()),
+        (_EXPRESSIONS, (one.test for one in rule.validations)),
+    ]
+    for path, expressions in tests:
+        for index, one in enumerate(expressions):
+            if one.program is None:
+                yield (*path, index, "expression"), _fault(one)
+    for index, entry in enumerate(rule.validations):
+        computed = entry.message_expression
+        if computed is not None and computed.program is None:
+            yield (*_EXPRESSIONS, index, "messageExpression"), _fault(computed)
+
+
+def _fault(expression: Expression) -> str:
+    # The lines below the first one show the expression again.
+    return f"`{expression.text.strip()}` is no CEL: {expression.problem.partition(chr(10))[0]}"
+
+
+def _compile_rule(data: Mapping[str, Json], cel: Json) -> Validator:
+    return compile_validator(
+        cel.get("variables") or (),
+        data.get("celPreconditions") or (),
+        cel.get("expressions") or (),
+        Scope(_has_params(cel)),
+        message=data["validate"].get("message") or "",
+    )
+
+
+def _has_params(cel: Json) -> bool:
+    return bool(cel.get("paramKind") and cel.get("paramRef"))
+
+
+def _watched(rule: Validator, watch: Watch) -> Validator:
+    """Return the rule with preconditions and expressions that tell their outcomes."""
+    where = watch.at(*_EXPRESSIONS)
+    validations = tuple(
+        one._replace(test=_told(one.test, where.at(index)))
+        for index, one in enumerate(rule.validations)
+    )
+    conditions = tuple(
+        _told(one, watch.at("celPreconditions", index)) for index, one in enumerate(rule.conditions)
+    )
+    return rule._replace(validations=validations, conditions=conditions)
+
+
+def _told(expression: Expression, watch: Watch) -> Expression:
+    program = expression.program
+    seen = watch.point(PointKind.CONDITION, "true", "false") if program else None
+    if program is None or seen is None:
+        return expression
+    run = program.run
+
+    def told(frame: list[Any]) -> Any:
+        found = run(frame)
+        seen(0 if found is True else 1)
+        return found
+
+    return expression._replace(program=program._replace(run=told))
+
+
+def _values(rule: Validator, evaluation: Evaluation, *params: Json) -> list[Any]:
+    """Return the values of the environment's variables, in their order."""
+    request, outside = evaluation.request, evaluation.scope.outside
+    values: list[Any] = [
+        evaluation.object,
+        request.old_object,
+        namespace_object(request, outside),
+        request_value(request),
+        None,
+        *params,
+        *authorizer_of(request, outside),
+    ]
+    values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values)
+    return values
+
+
+def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
+    """Return the outcome of a rule that is skipped or refuses the object, else None."""
+    unmet = rule.unmet(values)
+    if unmet is not None:
+        return failed(unmet) if unmet else _UNMET
+    refusal = rule.refusal(values)
+    return failed(refusal.message) if refusal else None

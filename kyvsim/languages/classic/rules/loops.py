@@ -1,0 +1,114 @@
+"""What every `foreach` shares: its list, its elements, and the names they have in expressions.
+
+Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (AddElement).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.conditions import ConditionsResult, compile_conditions
+from kyvsim.context import JSONContext
+from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.watch import NO_WATCH, Seen, Watch
+
+ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
+"""Evaluates the list of a loop."""
+
+
+class Element(NamedTuple):
+    """One turn of a loop."""
+
+    number: int
+    """Its place in the list, from 0, whatever the order of the loop."""
+    value: Json
+    scope: JSONContext
+
+
+def compile_list(expression: str, environment: Environment, watch: Watch = NO_WATCH) -> ListOf:
+    """Return what evaluates a loop's list; a value that is no list counts as a list of one.
+
+    Raises `QueryError` at evaluation, with upstream's text.
+    """
+    list_of = _compile_list(expression, environment)
+    seen = watch.point(PointKind.FOREACH, "no element", "one element", "several elements")
+    return _told(list_of, seen) if seen else list_of
+
+
+def is_absent(error: QueryError) -> bool:
+    """Return whether a list is not there; upstream tells it by the text."""
+    return "Unknown key" in error.message
+
+
+def _told(list_of: ListOf, seen: Seen) -> ListOf:
+    """Return what tells how many elements there are; a list that is not there has none."""
+
+    def told(scope: JSONContext) -> list[Json]:
+        try:
+            found = list_of(scope)
+        except QueryError as error:
+            if is_absent(error):
+                seen(0)
+            raise
+        seen(min(2, sum(one is not None for one in found)))
+        return found
+
+    return told
+
+
+def _compile_list(expression: str, environment: Environment) -> ListOf:
+    try:
+        query = compile_query(expression.strip(), environment)
+    except QuerySyntaxError as error:
+        return _unreadable(QueryError(f"incorrect query {expression.strip()}: {error.message}"))
+
+    def evaluate(scope: JSONContext) -> list[Json]:
+        root = scope.root(query.names)
+        try:
+            found = query.evaluate(root)
+        except QueryError as error:
+            raise QueryError(f"JMESPath query failed: {error.message}") from error
+        return found if found.__class__ is list else [found]
+
+    return evaluate
+
+
+def _unreadable(error: QueryError) -> ListOf:
+    # upstream does not look at lists when it checks a policy, so the rule finds out.
+    def evaluate(_scope: JSONContext) -> list[Json]:
+        raise error
+
+    return evaluate
+
+
+def compile_elements(
+    loop: Json, nesting: int, environment: Environment
+) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[Element]]:
+    """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
+    entries = compile_entries(loop.get("context") or (), environment)
+    level = str(nesting)
+
+    def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[Element]:
+        for index, value in numbered:
+            if value is None:
+                continue
+            names = {
+                "element": value,
+                f"element{level}": value,
+                "elementIndex": index,
+                f"elementIndex{level}": index,
+            }
+            yield Element(index, value, scope.layer(names, entries))
+
+    return elements
+
+
+def compile_loop_preconditions(
+    loop: Json, context: RuleContext
+) -> Callable[[JSONContext], ConditionsResult]:
+    """Return what says whether an element is to be worked on; the context is that of the loop."""
+    watch = context.watch.at("preconditions")
+    return compile_conditions(loop.get("preconditions"), context.environment, watch)

@@ -1,0 +1,157 @@
+"""`mutate.targets`: existing objects are patched on behalf of the trigger, which stays as it is.
+
+Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go and load_targets.go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
+from kyvsim.context import EntryLoader, JSONContext
+from kyvsim.context.loaders import compile_entries
+from kyvsim.expr import QueryError, Template, compile_template
+from kyvsim.kube.labels import SelectorError
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
+from kyvsim.languages.classic.rules.existing_targets import find_targets
+from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
+from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
+from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
+from kyvsim.model.facts import RuleFacts, Target
+from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
+
+_SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")
+
+
+class _Target(NamedTuple):
+    """One entry of `targets`."""
+
+    selector: Template
+    """The fields that say which objects are meant."""
+    subresource: str
+    """The part of them that is written, such as `status`; "" for all of them."""
+    entries: tuple[tuple[str, EntryLoader], ...]
+    preconditions: Callable[[JSONContext], ConditionsResult] | None
+
+
+_Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
+"""Patches one target in its scope."""
+
+
+def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target:
+    environment, watch = context.environment, context.watch.at("preconditions")
+    wanted = {field: target[field] for field in _SELECTING if target.get(field)}
+    conditions = target.get("preconditions")
+    return _Target(
+        compile_template(wanted, environment),
+        (target.get("kind") or "").partition("/")[2],
+        compile_entries(target.get("context") or (), environment),
+        compile_conditions(conditions, environment, watch) if conditions is not None else None,
+    )
+
+
+def _find_all(
+    targets: list[_Target], scope: JSONContext
+) -> tuple[list[tuple[_Target, Json]], list[str]]:
+    """Return each target with an object that it means, and what went wrong with others."""
+    found: list[tuple[_Target, Json]] = []
+    problems = []
+    for index, target in enumerate(targets):
+        try:
+            wanted = target.selector.render(scope)
+            # A namespaced policy reaches only into its own namespace.
+            namespace = scope.policy_namespace or wanted.get("namespace") or ""
+            found += [
+                (target, obj) for obj in find_targets(wanted, namespace, scope.outside.cluster)
+            ]
+        except QueryError as error:
+            problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
+        except (LookupError, SelectorError) as error:
+            problems.append(str(error.args[0]))
+    return found, problems
+
+
+def _compile_patch(context: RuleContext) -> _Patch:
+    mutate = context.rule.data["mutate"]
+    if mutate.get("foreach") is not None:
+        run = compile_loops(context.within("mutate", "foreach"), mutate["foreach"])
+        return lambda scope, _evaluation, obj: run(scope, obj)
+    patch = compile_rule_patch(context)
+
+    def patch_target(scope: JSONContext, evaluation: Evaluation, obj: Json) -> Outcome:
+        filled = evaluation._replace(scope=scope, object=obj)
+        return apply_patch(lambda: patch(filled)(obj), obj)
+
+    return patch_target
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    targets = [
+        _compile_target(target, context.within("mutate", "targets", index))
+        for index, target in enumerate(context.rule.data["mutate"]["targets"])
+    ]
+    patch = _compile_patch(context)
+
+    def outcomes(evaluation: Evaluation) -> Iterator[Outcome]:
+        found, problems = _find_all(targets, evaluation.scope)
+        if problems:
+            yield errored("", "; ".join(problems))
+        for target, obj in found:
+            # Every target starts from the trigger's scope: what upstream leaves behind from the
+            # target before is not there.
+            seen = evaluation.scope.outside.as_json(obj)
+            scope = evaluation.scope.layer({"target": seen}, target.entries)
+            patched = _unmet(target, scope) or patch(scope, evaluation, obj)
+            yield _on_target(patched, obj, target.subresource)
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        first, *further = [*outcomes(evaluation)] or (None,)
+        return first._replace(further=tuple(filter(None, further))) if first else None
+
+    return evaluate
+
+
+def _unmet(target: _Target, scope: JSONContext) -> Outcome | None:
+    if target.preconditions is None:
+        return None
+    try:
+        result = target.preconditions(scope)
+    except ConditionError as error:
+        return errored("failed to evaluate preconditions", error)
+    if result.met:
+        return None
+    return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
+
+
+def _on_target(outcome: Outcome, before: Json, subresource: str) -> Outcome:
+    """Return the outcome of a patch as one that leaves the trigger alone."""
+    if outcome.status is not RuleStatus.PASS:
+        return outcome._replace(object=None)
+    target = PatchedTarget(outcome.object, changed=True, before=before, subresource=subresource)
+    return outcome._replace(object=None, targets=(target,))
+
+
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
+    name = "mutateExistingOnPolicyUpdate"
+    asked = rule["mutate"].get(name)
+    return facts._replace(
+        targets=tuple(
+            Target(*(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name")))
+            for one in rule["mutate"]["targets"]
+        ),
+        mutates_on_update=asked is True,
+        runs_on_policy_update=bool(spec.get(name) if asked is None else asked),
+    )
+
+
+RULE_TYPE = RuleType(
+    ("mutate", "targets"),
+    Phase.MUTATE,
+    _compile,
+    # What is carried over is its patch, as if it were for the trigger.
+    NOT_CARRIED,
+    counts=lambda _: False,
+    idle=empty([], "targets", NOTHING_CHANGED),
+    facts=_facts,
+)

@@ -1,0 +1,184 @@
+"""`mutate.foreach`: the object is patched once for each element of a list.
+
+Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.conditions import ConditionError
+from kyvsim.context import JSONContext
+from kyvsim.expr import QueryError, compile_template
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import nested
+from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
+from kyvsim.languages.classic.rules.loops import (
+    compile_elements,
+    compile_list,
+    compile_loop_preconditions,
+)
+from kyvsim.languages.classic.rules.mutate_resource import (
+    BY_JSON_PATCH,
+    apply_patch,
+    mutated,
+    object_to_patch,
+)
+from kyvsim.languages.classic.rules.patches import compile_patcher
+from kyvsim.model.facts import RuleFacts
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+
+_Body = Callable[[JSONContext, Json], Outcome]
+"""Patches the object in the scope of one element."""
+
+
+def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
+    """Return what patches an object by the loops of a mutate rule, one after the other."""
+    compiled = [
+        (
+            loop["list"],
+            compile_list(loop["list"], context.environment, context.watch.at(index)),
+            _compile_loop(context.within(index), loop, nesting),
+        )
+        for index, loop in enumerate(loops)
+    ]
+
+    def run(scope: JSONContext, obj: Json) -> Outcome:
+        changes = 0
+        for expression, list_of, run_loop in compiled:
+            try:
+                elements = list_of(scope)
+            except QueryError as error:
+                return errored(f"failed to evaluate list {expression}: {error}", error)
+            outcome = run_loop(scope, obj, elements)
+            if outcome.status is RuleStatus.ERROR:
+                return errored("failed to mutate elements", outcome.message)
+            if outcome.status is RuleStatus.PASS:
+                # The next loop sees what this one made; elements of one loop do not.
+                changes += 1
+                obj = outcome.object
+                scope = scope.with_object(obj)
+        return mutated(obj) if changes else skipped("0 elements processed")
+
+    return run
+
+
+def _compile_loop(
+    context: RuleContext, loop: Json, nesting: int
+) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
+    elements_of = compile_elements(loop, nesting, context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
+    body = _compile_body(context, loop, nesting)
+    # A merge puts new elements first, so going backwards keeps their order.
+    default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
+    backwards = loop.get("order", default_order) == "Descending"
+
+    def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
+        patched = obj
+        numbered = list(enumerate(values))
+        for element in elements_of(scope, reversed(numbered) if backwards else numbered):
+            try:
+                if not preconditions(element.scope).met:
+                    continue
+            except ConditionError as error:
+                return errored(
+                    f"failed to evaluate mutate.foreach[{element.number}].preconditions", error
+                )
+            outcome = body(element.scope, patched)
+            if outcome.status is RuleStatus.ERROR:
+                return outcome
+            if outcome.status is RuleStatus.PASS:
+                patched = outcome.object
+        return skipped("no patches applied") if patched == obj else mutated(patched)
+
+    return run
+
+
+def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
+    if loop.get("foreach"):
+        return compile_loops(context.within("foreach"), loop["foreach"], nesting + 1)
+    patches = {
+        field: loop[field]
+        for field in ("patchStrategicMerge", "patchesJson6902")
+        if loop.get(field) is not None
+    }
+    if not patches:
+        return lambda _scope, _obj: errored("empty mutate rule")
+    template = compile_template(patches, context.environment)
+    if template.constant:
+        patcher = compile_patcher(template.value)
+        return lambda _, obj: apply_patch(lambda: patcher(obj), obj)
+    return lambda scope, obj: apply_patch(lambda: compile_patcher(template.render(scope))(obj), obj)
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    run = compile_loops(context.within("mutate", "foreach"), context.rule.data["mutate"]["foreach"])
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        return run(evaluation.scope, object_to_patch(evaluation))
+
+    return evaluate
+
+
+_KEPT = ("list", "context", "preconditions")
+_NESTED_ONLY = ("context", "preconditions", "patchesJson6902", "patchStrategicMerge")
+
+
+def _carried(section: Json, template: PodTemplate) -> Json:
+    """Return the loops with their merges nested; nothing else of them is carried over."""
+    loops = [
+        {field: loop[field] for field in _KEPT if field in loop}
+        | {"patchStrategicMerge": nested(loop.get("patchStrategicMerge"), template)}
+        for loop in section["foreach"]
+    ]
+    return {"foreach": loops} if loops else None
+
+
+def _hindrance(section: Json) -> str:
+    return BY_JSON_PATCH if any(one.get("patchesJson6902") for one in section["foreach"]) else ""
+
+
+def _problems(loops: Json) -> Iterator[Remark]:
+    found = _problem(loops, ())
+    if found:
+        yield found
+
+
+def _problem(loops: Iterable[Json], path: Path) -> Remark | None:
+    for index, loop in enumerate(loops):
+        own = (*path, index)
+        inner = loop.get("foreach")
+        if inner:
+            if any(loop.get(name) not in (None, "") for name in _NESTED_ONLY):
+                return own, "a nested foreach cannot contain other declarations"
+            # upstream looks no further than the first nested loop
+            return _problem(inner, (*own, "foreach"))
+        if (loop.get("patchStrategicMerge") is not None) == bool(loop.get("patchesJson6902")):
+            return own, "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+    return None
+
+
+def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+    """Yield the merge of the first loop that has one: upstream looks no further."""
+    for index, loop in enumerate(loops):
+        if loop.get("patchStrategicMerge").__class__ is dict:
+            yield (index, "patchStrategicMerge"), loop["patchStrategicMerge"]
+            return
+
+
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
+    return facts._replace(patches_elements=bool(rule["mutate"]["foreach"]))
+
+
+RULE_TYPE = RuleType(
+    ("mutate", "foreach"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(_carried, _hindrance),
+    counts=bool,
+    problems=_problems,
+    idle=empty([], "foreach", NOTHING_CHANGED),
+    patterns=_patterns,
+    facts=_facts,
+)

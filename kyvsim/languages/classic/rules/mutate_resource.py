@@ -1,0 +1,100 @@
+"""`mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
+
+Source of the rules: upstream pkg/engine/mutate/mutation.go.
+"""
+
+from collections.abc import Callable, Iterator
+
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.expr import QueryError, compile_template
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import nested
+from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
+from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+from kyvsim.patch import PatchError, UnreadableObjectError
+
+
+def mutated(obj: Json) -> Outcome:
+    """Return the pass of a rule that left `obj`."""
+    key = object_key(obj)
+    place = f" in namespace {key.namespace}" if key.namespace else ""
+    return Outcome(RuleStatus.PASS, f"mutated {key.kind}/{key.name}{place}", obj)
+
+
+def object_to_patch(evaluation: Evaluation) -> Json:
+    """Return the object that a mutate rule changes; on DELETE, where none is left, an empty one."""
+    return {} if evaluation.object is None else evaluation.object
+
+
+def apply_patch(patch: Callable[[], Json], obj: Json) -> Outcome:
+    """Return the outcome of patching `obj`: its new form, a skip if nothing changed, an error."""
+    try:
+        patched = patch()
+    except QueryError as error:
+        return errored("variable substitution failed", error)
+    except UnreadableObjectError as error:
+        return errored("failed to unmarshal patched resource", error)
+    except PatchError as error:
+        return errored("failed to patch resource", error)
+    return skipped("no patches applied") if patched is obj else mutated(patched)
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    patch = compile_rule_patch(context)
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        obj = object_to_patch(evaluation)
+        return apply_patch(lambda: patch(evaluation)(obj), obj)
+
+    return evaluate
+
+
+def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
+    """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
+    # upstream fills the variables of the whole rule, so one anywhere in it can end it.
+    template = compile_template(dict(context.rule.data), context.environment)
+    if template.constant:
+        patcher = compile_patcher(template.value["mutate"])
+        return lambda _: patcher
+    return lambda evaluation: compile_patcher(template.render(evaluation.scope)["mutate"])
+
+
+BY_JSON_PATCH = "it has a JSON patch"
+"""Why autogen derives nothing: the paths of such a patch are nobody's to change."""
+
+
+def _carried(section: Json, template: PodTemplate) -> Json:
+    return {"patchStrategicMerge": nested(section["patchStrategicMerge"], template)}
+
+
+def _merges(merge: Json) -> Iterator[tuple[Path, Json]]:
+    yield (), merge
+
+
+def _without_operations(patch: Json) -> Iterator[Remark]:
+    if str(patch).strip() == "[]":
+        yield (), f"it has no operations, so {NOTHING_CHANGED}"
+
+
+STRATEGIC_MERGE = RuleType(
+    ("mutate", "patchStrategicMerge"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(_carried),
+    idle=empty({}, "patchStrategicMerge", NOTHING_CHANGED),
+    patterns=_merges,
+)
+JSON_PATCH = RuleType(
+    ("mutate", "patchesJson6902"),
+    Phase.MUTATE,
+    _compile,
+    Autogen(
+        lambda _section, _template: None,
+        lambda section: BY_JSON_PATCH if section["patchesJson6902"] else "",
+    ),
+    counts=bool,
+    idle=_without_operations,
+)

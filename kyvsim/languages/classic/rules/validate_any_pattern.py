@@ -1,0 +1,114 @@
+"""`validate.anyPattern`: the object has to look like one of the patterns.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from kyvsim.compile.outcome import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.expr import QueryError
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.messages import compile_alternatives_message, own_message
+from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import carried_check, nested
+from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
+from kyvsim.model.watch import Seen, Watch
+from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
+
+PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
+"""Checks an object against one pattern; None where it fits."""
+
+
+def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
+    """Return the body of an `anyPattern` block, of a rule or of one of its loops."""
+    name = context.rule.name
+    checkers_for = compile_checker(context, patterns, _watched(context.watch, len(patterns)))
+    message = compile_alternatives_message(context)
+    nothing_to_check = passed(own_message(context))
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        try:
+            checkers = checkers_for(evaluation.scope)
+        except QueryError as error:
+            return errored("variable substitution failed", error)
+        subject = subject_of(evaluation)
+        if subject is None:
+            return None
+        failures, skips = [], []
+        for index, check in enumerate(checkers):
+            failure = check(subject)
+            if failure is None:
+                return passed(f"validation rule '{name}' anyPattern[{index}] passed.")
+            if failure.kind is FailureKind.SKIP:
+                skips.append(f"rule {name}[{index}] skipped: {failure.message}")
+            elif failure.path:
+                failures.append(f"rule {name}[{index}] failed at path {failure.path}")
+            else:
+                failures.append(f"rule {name}[{index}] failed: {failure.message}")
+        if failures:
+            return failed(message(evaluation.scope, " ".join(failures)))
+        return skipped(" ".join(skips)) if skips else nothing_to_check
+
+    return evaluate
+
+
+def _watched(watch: Watch, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
+    """Return what makes the checks of so many patterns, which tell when an object fits."""
+    told = [watch.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
+    if not any(told):
+        return compile_any_pattern
+
+    def build(patterns: Json) -> tuple[PatternCheck, ...]:
+        checks = compile_any_pattern(patterns)
+        return tuple(
+            _told(check, seen) if seen else check for check, seen in zip(checks, told, strict=True)
+        )
+
+    return build
+
+
+def _told(check: PatternCheck, seen: Seen) -> PatternCheck:
+    def told(subject: Json) -> PatternFailure | None:
+        failure = check(subject)
+        if failure is None:
+            seen(0)
+        return failure
+
+    return told
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    patterns = context.rule.data["validate"]["anyPattern"]
+    return compile_any_pattern_body(context.within("validate", "anyPattern"), patterns)
+
+
+def _carried(patterns: Json, template: PodTemplate) -> Json:
+    return [nested(pattern, template) for pattern in patterns]
+
+
+def _patterns(patterns: Json) -> Iterator[tuple[Path, Json]]:
+    for index, pattern in enumerate(patterns if patterns.__class__ is list else ()):
+        yield (index,), pattern
+
+
+RULE_TYPE = RuleType(
+    ("validate", "anyPattern"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("anyPattern", _carried),
+    idle=empty([], "anyPattern", NOTHING_CHECKED),
+    patterns=_patterns,
+)

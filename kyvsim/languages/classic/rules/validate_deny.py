@@ -1,0 +1,52 @@
+"""`validate.deny`: the rule fails where its conditions hold.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, failed, passed
+from kyvsim.compile.watched import CHECKED, DENIED, Ends
+from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.messages import compile_deny_message
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import carried_check
+from kyvsim.languages.classic.rules.idle import never_denies
+from kyvsim.model.result import Phase
+
+
+def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
+    """Return the body of a `deny` block, of a rule or of one of its loops."""
+    watch = context.watch.at("conditions")
+    conditions = compile_conditions(deny.get("conditions"), context.environment, watch)
+    message = compile_deny_message(context)
+    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        try:
+            denied = conditions(evaluation.scope)
+        except ConditionError as error:
+            return errored("failed to check deny conditions", error)
+        if not denied.met:
+            return pass_outcome
+        return failed(message(evaluation.scope, denied.messages))
+
+    return evaluate
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
+
+
+def _ends(deny: Json) -> Ends:
+    """Return what can come of a rule; one that denies without conditions can't pass."""
+    return CHECKED if deny.get("conditions") else DENIED
+
+
+RULE_TYPE = RuleType(
+    ("validate", "deny"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("deny"),
+    idle=never_denies,
+    ends=_ends,
+)

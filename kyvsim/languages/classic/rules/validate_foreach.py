@@ -1,0 +1,196 @@
+"""`validate.foreach`: every element of a list has to pass a pattern, a deny block or a loop.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable, Iterator
+
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, passed, unheard
+from kyvsim.conditions import ConditionError
+from kyvsim.expr import QueryError
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import carried_check
+from kyvsim.languages.classic.rules.idle import (
+    NOTHING_CHECKED,
+    empty,
+    is_empty,
+    never_denies,
+    never_holds,
+)
+from kyvsim.languages.classic.rules.loops import (
+    Element,
+    compile_elements,
+    compile_list,
+    compile_loop_preconditions,
+    is_absent,
+)
+from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
+from kyvsim.languages.classic.rules.validate_deny import compile_deny
+from kyvsim.languages.classic.rules.validate_pattern import compile_pattern_body
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+
+
+def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
+    """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
+    compiled = [
+        (
+            loop["list"],
+            compile_list(loop["list"], context.environment, context.watch.at(index)),
+            _compile_loop(context.within(index), loop, nesting),
+        )
+        for index, loop in enumerate(loops)
+    ]
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        checked, list_error = 0, None
+        unchecked: list[str] = []
+        for expression, list_of, run in compiled:
+            try:
+                elements = list_of(evaluation.scope)
+            except QueryError as error:
+                # A list that is not there has no elements.
+                if not is_absent(error):
+                    list_error = error
+                    unchecked.append(f"`{expression}`: {error.message}")
+                continue
+            ended, count = run(evaluation, elements, unchecked)
+            if ended:
+                return ended
+            checked += count
+        if checked:
+            return passed("rule passed")._replace(unchecked=tuple(unchecked))
+        if list_error:
+            return errored("failed to evaluate list", list_error)
+        return unheard(tuple(unchecked)) if unchecked else None
+
+    return evaluate
+
+
+def _compile_loop(
+    context: RuleContext, loop: Json, nesting: int
+) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
+    """Return what checks elements until one fails; what it passes over it adds to a list."""
+    elements_of = compile_elements(loop, nesting, context.environment)
+    preconditions = compile_loop_preconditions(loop, context)
+    body = _compile_body(context, loop, nesting)
+    element_scope = loop.get("elementScope")
+
+    def run(
+        evaluation: Evaluation, values: list[Json], unchecked: list[str]
+    ) -> tuple[Outcome | None, int]:
+        checked = 0
+        for element in elements_of(evaluation.scope, enumerate(values)):
+            if element_scope and element.value.__class__ is not dict:
+                return _no_scope(element), checked
+            try:
+                if not preconditions(element.scope).met:
+                    continue
+            except ConditionError as error:
+                unchecked.append(f"element {element.number} of `{loop['list']}`: {error}")
+                continue
+            outcome = body(_on_element(evaluation, element, element_scope))
+            if outcome is None:
+                continue
+            unchecked += outcome.unchecked
+            if outcome.status is RuleStatus.SKIP:
+                continue
+            if outcome.status is not RuleStatus.PASS:
+                message = f"validation failure: {outcome.message}"
+                return outcome._replace(message=message), checked
+            checked += 1
+        return None, checked
+
+    return run
+
+
+def _on_element(evaluation: Evaluation, element: Element, element_scope: Json) -> Evaluation:
+    """Return the evaluation for one element; a map is what its patterns are checked against."""
+    scoped = element.value.__class__ is dict if element_scope is None else element_scope
+    checked = element.value if scoped else evaluation.element
+    return evaluation._replace(scope=element.scope, element=checked)
+
+
+def _no_scope(element: Element) -> Outcome:
+    shown = {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
+    return errored(
+        "failed to process foreach",
+        "cannot use elementScope=true foreach rules for elements that are not maps, "
+        f"expected type=map got type={shown[element.value.__class__]}",
+    )
+
+
+def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBody:
+    if loop.get("deny") is not None:
+        return compile_deny(context.within("deny"), loop["deny"])
+    if loop.get("pattern") is not None:
+        return compile_pattern_body(context, loop["pattern"])
+    if loop.get("anyPattern") is not None:
+        return compile_any_pattern_body(context.within("anyPattern"), loop["anyPattern"])
+    return compile_loops(context.within("foreach"), loop.get("foreach") or (), nesting + 1)
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    loops = context.rule.data["validate"]["foreach"]
+    return compile_loops(context.within("validate", "foreach"), loops)
+
+
+_BODIES = ("pattern", "anyPattern", "deny")
+"""What a loop may hold, one of them, in place of further loops."""
+
+
+def _problems(loops: Json) -> Iterator[Remark]:
+    for index, loop in enumerate(loops):
+        reason = _problem(loop)
+        if reason:
+            yield (index,), reason
+
+
+def _problem(loop: Json) -> str:
+    if not loop.get("list"):
+        return "foreach.list is required"
+    count = sum(loop.get(name) is not None for name in _BODIES) + bool(loop.get("foreach"))
+    if count == 0:
+        return "one of pattern, anyPattern, deny, or a nested foreach must be specified"
+    if count > 1:
+        return "only one of pattern, anyPattern, deny, or a nested foreach can be specified"
+    return ""
+
+
+def _idle(loops: Json) -> Iterator[Remark]:
+    yield from empty([], "foreach", NOTHING_CHECKED)(loops)
+    yield from _idle_loops(loops, ())
+
+
+def _idle_loops(loops: Json, path: Path) -> Iterator[Remark]:
+    """Yield loops that check nothing of their elements, and conditions that never deny."""
+    for index, loop in enumerate(loops):
+        inside = (*path, index)
+        for name in ("anyPattern", "pattern"):
+            if is_empty(loop.get(name)):
+                yield (*inside, name), f"`{name}` is empty, so {NOTHING_CHECKED}"
+        if never_holds(loop.get("preconditions")):
+            yield inside, "`any` of its preconditions is empty, so it passes over all elements"
+        for place, why in never_denies(loop.get("deny")):
+            yield (*inside, "deny", *place), why
+        yield from _idle_loops(loop.get("foreach") or (), (*inside, "foreach"))
+
+
+def _patterns(loops: Json) -> Iterator[tuple[Path, Json]]:
+    """Yield the pattern of the first loop that has one: upstream looks no further."""
+    for index, loop in enumerate(loops):
+        if loop.get("pattern").__class__ is dict:
+            yield (index, "pattern"), loop["pattern"]
+            return
+
+
+RULE_TYPE = RuleType(
+    ("validate", "foreach"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("foreach", pivot="pattern"),
+    problems=_problems,
+    idle=_idle,
+    patterns=_patterns,
+)

@@ -1,0 +1,106 @@
+"""`validate.pattern`: the object has to look like the pattern.
+
+Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from kyvsim.compile.outcome import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.expr import QueryError, compile_template
+from kyvsim.expr.scope import Scope
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.messages import compile_pattern_message
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import carried_check, nested
+from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.model.facts import RuleFacts
+from kyvsim.model.request import Operation
+from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
+from kyvsim.pattern import FailureKind, compile_pattern
+
+_Built = TypeVar("_Built")
+
+
+def compile_checker(
+    context: RuleContext, pattern: Json, build: Callable[[Json], _Built]
+) -> Callable[[Scope], _Built]:
+    """Return what gives the checker that `build` makes of a pattern whose variables are filled.
+
+    A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of
+    the pattern cannot be resolved.
+    """
+    template = compile_template(pattern, context.environment)
+    if template.constant:
+        built = build(template.value)
+        return lambda _: built
+    return lambda scope: build(template.render(scope))
+
+
+def subject_of(evaluation: Evaluation) -> Json:
+    """Return what patterns are checked against: the element, else the object; None on DELETE."""
+    if evaluation.element:
+        return evaluation.element
+    return None if evaluation.request.operation is Operation.DELETE else evaluation.object
+
+
+def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
+    """Return the body of a `pattern` block, of a rule or of one of its loops."""
+    checker_for = compile_checker(context, pattern, compile_pattern)
+    message = compile_pattern_message(context)
+    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        scope = evaluation.scope
+        try:
+            check = checker_for(scope)
+        except QueryError as error:
+            return errored("variable substitution failed", error)
+        subject = subject_of(evaluation)
+        if subject is None:
+            return None
+        failure = check(subject)
+        if failure is None:
+            return pass_outcome
+        if failure.kind is FailureKind.SKIP:
+            return skipped(failure.message)
+        if failure.kind is FailureKind.ERROR or not failure.path:
+            return errored(message(scope, "", failure.message))
+        return failed(message(scope, failure.path, failure.message), failure.path)
+
+    return evaluate
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    return compile_pattern_body(context, context.rule.data["validate"]["pattern"])
+
+
+def _patterns(pattern: Json) -> Iterator[tuple[Path, Json]]:
+    yield (), pattern
+
+
+def _facts(facts: RuleFacts, rule: Mapping[str, Json], _: Mapping[str, Json]) -> RuleFacts:
+    pattern = rule["validate"]["pattern"]
+    wanted = pattern.get("metadata") if pattern.__class__ is dict else None
+    asked = wanted.get("labels") if wanted.__class__ is dict else None
+    return facts._replace(asked_labels=asked) if asked.__class__ is dict else facts
+
+
+RULE_TYPE = RuleType(
+    ("validate", "pattern"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("pattern", nested),
+    idle=empty({}, "pattern", NOTHING_CHECKED),
+    patterns=_patterns,
+    facts=_facts,
+)

@@ -1,0 +1,28 @@
+"""`validate.podSecurity`: Pods against the Pod Security Standards."""
+
+from kyvsim.compile.outcome import CompiledBody
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules.carried import carried_check
+from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.model.result import Phase
+
+
+def _compile(context: RuleContext) -> CompiledBody:
+    if not context.rule.data["validate"]["podSecurity"]:
+        # upstream takes a body without fields for none at all
+        return lambda _: None
+    from kyvsim.languages.classic.pod_security.body import (  # noqa: PLC0415 — many modules, rarely needed
+        compile_pod_security,
+    )
+
+    return compile_pod_security(context)
+
+
+RULE_TYPE = RuleType(
+    ("validate", "podSecurity"),
+    Phase.VALIDATE,
+    _compile,
+    carried_check("podSecurity"),
+    idle=empty({}, "podSecurity", NOTHING_CHECKED),
+    weighs_exceptions=True,
+)

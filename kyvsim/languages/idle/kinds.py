@@ -1,0 +1,135 @@
+"""Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
+
+In a PolicyException it is the other way round: nothing is let off. A kind is known if it is built
+in or Kyverno's own, if a definition of it is given, or an object.
+What has a wildcard in its kind is left alone.
+upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.compile.remark import warn
+from kyvsim.kube.discovery import crd_kinds, every_kind, plural
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.match.filters import filters
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.facts import Filter
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document, Path
+from kyvsim.schema.kinds import kyverno_kinds
+
+_NEAR = 0.85
+"""How alike two names must be for one to be a slip of the other."""
+
+_FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "": (
+            "NodeProxyOptions",
+            "PodAttachOptions",
+            "PodExecOptions",
+            "PodPortForwardOptions",
+            "PodProxyOptions",
+            "ServiceProxyOptions",
+        ),
+        "authentication.k8s.io": ("TokenRequest",),
+        "autoscaling": ("Scale",),
+        "policy": ("Eviction",),
+        "openreports.io": ("ClusterReport", "Report"),
+    }
+)
+"""Kinds that are sent to subresources, and those of reports that Kyverno can write."""
+_GROUP_OF_POLICIES = "policies.kyverno.io"
+
+
+class _Use(NamedTuple):
+    """A kind in a block of a rule or of an exception."""
+
+    document: Document
+    path: Path
+    text: str
+
+
+def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
+    """Return group and kind of all that is built in, or defined or shown by the objects."""
+    given = tuple(objects)
+    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
+    keys = (object_key(data) for data in given)
+    shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
+    return frozenset(own | shown | {*kyverno_kinds(), *every_kind(crd_kinds(given))})
+
+
+def unknown_kinds(
+    policies: Iterable[Policy],
+    known: frozenset[tuple[str, str]],
+    exceptions: Iterable[PolicyException] = (),
+) -> Iterator[Diagnostic]:
+    """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once."""
+    others: dict[str, list[_Use]] = {}
+    for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
+        group, _, kind, _ = parse_kind_selector(use.text)
+        if not kind or has_wildcard(kind) or _is_known(group, kind, known):
+            continue
+        meant = _meant(group, kind, known)
+        if meant:
+            text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
+            yield warn(use.document, "KV215", text, use.path)
+        else:
+            others.setdefault(use.text, []).append(use)
+    for text, uses in others.items():
+        times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+        message = (
+            f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
+            " given: name the file of its CustomResourceDefinition with --crd-path"
+        )
+        yield warn(uses[0].document, "KV216", message, uses[0].path)
+
+
+def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
+    for policy in policies:
+        for rule in policy.rules:
+            blocks = (*rule.facts.match, *rule.facts.exclude)
+            yield from _uses_in(policy.document, rule.path, blocks)
+
+
+def _uses_of_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
+    for one in exceptions:
+        yield from _uses_in(one.document, ("spec",), filters({"match": one.match}, "match"))
+
+
+def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iterator[_Use]:
+    for one in blocks:
+        path = (*parent, *one.path, "resources", "kinds")
+        for index, text in enumerate(one.kinds):
+            yield _Use(document, (*path, index), text)
+
+
+def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
+    if group == _GROUP_OF_POLICIES or (group, kind) in known:
+        return True
+    return any(kind == name and matches(group, its_group) for its_group, name in known)
+
+
+def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the kind that was meant, with its group if another one was named, or ""."""
+    if "." in group and not any(matches(group, its_group) for its_group, _ in known):
+        return ""  # somebody else's group, whatever its kinds are called
+    elsewhere = sorted(its_group for its_group, name in known if name == kind)
+    if elsewhere:
+        return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
+    names = {
+        spelled.lower(): name
+        for its_group, name in sorted(known, reverse=True)
+        for spelled in (plural(its_group, name), name)
+    }
+    if kind.lower() in names:
+        return names[kind.lower()]
+    import difflib  # noqa: PLC0415 — only needed where something is misspelt
+
+    near = difflib.get_close_matches(kind.lower(), names, n=1, cutoff=_NEAR)
+    return names[near[0]] if near else ""

@@ -1,0 +1,119 @@
+"""Resource names in `matchConstraints` that nothing knows: the policy never runs, and all is green.
+
+A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or an
+object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.compile.remark import warn
+from kyvsim.kube.discovery import crd_kinds, plural
+from kyvsim.kube.objects import Json
+from kyvsim.languages.idle.kinds import known_kinds
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document, Path
+
+_NEAR = 0.8
+"""How alike two names must be for one to be a slip of the other."""
+_FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
+"""Where constraints stand in a specification."""
+_RULES = ("resourceRules", "excludeResourceRules")
+_GROUP_OF_POLICIES = "policies.kyverno.io"
+
+
+class _Use(NamedTuple):
+    """A resource name in a rule."""
+
+    document: Document
+    path: Path
+    name: str
+    groups: tuple[str, ...]
+
+
+def unknown_resources(policies: Iterable[Policy], objects: Iterable[Json]) -> Iterator[Diagnostic]:
+    """KV163: a resource that is a slip of another, KV164: a resource that nothing knows, told once.
+
+    `objects` are all that is given, definitions too.
+    """
+    uses = [use for policy in policies for field in _FIELDS for use in _uses(policy, field)]
+    if not uses:
+        return
+    known = _known_resources(objects)
+    others: dict[tuple[str, tuple[str, ...]], list[_Use]] = {}
+    for use in uses:
+        if _is_known(use, known):
+            continue
+        meant = _meant(use, known)
+        if meant:
+            text = f"no resource is called `{use.name}` {_place(use.groups)}: {meant}"
+            yield warn(use.document, "KV163", text, use.path)
+        else:
+            others.setdefault((use.name, use.groups), []).append(use)
+    for same in others.values():
+        times = f" ({len(same)} times)" if len(same) > 1 else ""
+        message = (
+            f"resource `{same[0].name}` {_place(same[0].groups)}{times} is not built in, and"
+            " neither its definition nor an object with this plural is given: name the file of its"
+            " CustomResourceDefinition with --crd-path"
+        )
+        yield warn(same[0].document, "KV164", message, same[0].path)
+
+
+def _uses(policy: Policy, field: str) -> Iterator[_Use]:
+    constraints = policy.spec.get(field)
+    if constraints.__class__ is not dict:
+        return
+    rules = [
+        (("spec", field, kind, number), rule)
+        for kind in _RULES
+        for number, rule in enumerate(constraints.get(kind) or ())
+    ]
+    for path, rule in rules:
+        groups = tuple(rule.get("apiGroups") or ())
+        for index, text in enumerate(rule.get("resources") or ()):
+            name = text.partition("/")[0]
+            if name != "*" and groups:
+                yield _Use(policy.document, (*path, "resources", index), name, groups)
+
+
+def _known_resources(objects: Iterable[Json]) -> Mapping[tuple[str, str], str]:
+    """Return the kind of every known resource by group and name."""
+    given = tuple(objects)
+    table = crd_kinds(given)
+    return {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
+
+
+def _is_known(use: _Use, known: Mapping[tuple[str, str], str]) -> bool:
+    if _GROUP_OF_POLICIES in use.groups or any((group, use.name) in known for group in use.groups):
+        return True
+    return "*" in use.groups and any(name == use.name for _, name in known)
+
+
+def _meant(use: _Use, known: Mapping[tuple[str, str], str]) -> str:
+    """Return what to say of the resource that was meant, or ""."""
+    groups = {group for group, _ in known}
+    if not any(group in groups or group == "*" for group in use.groups):
+        return ""  # somebody else's groups, whatever their resources are called
+    own = {key: kind for key, kind in known.items() if "*" in use.groups or key[0] in use.groups}
+    spelled = {kind.lower(): name for (_, name), kind in sorted(own.items(), reverse=True)}
+    spelled |= {name: name for _, name in own}
+    meant = spelled.get(use.name.lower())
+    elsewhere = sorted(group for group, name in known if name == use.name)
+    if not meant and elsewhere:
+        return f"it is a resource of apiGroup `{elsewhere[0]}`"
+    if not meant:
+        import difflib  # noqa: PLC0415 — only needed where something is misspelt
+
+        near = difflib.get_close_matches(use.name.lower(), spelled, n=1, cutoff=_NEAR)
+        meant = spelled[near[0]] if near else ""
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _place(groups: tuple[str, ...]) -> str:
+    """Return where a resource was looked for."""
+    if "*" in groups:
+        return "in any apiGroup"
+    shown = ", ".join(f"`{group}`" for group in groups)
+    return f"in apiGroup {shown}" if len(groups) == 1 else f"in apiGroups {shown}"

@@ -1,0 +1,102 @@
+"""What is to be said of a run besides its verdicts: where it may be green without a look.
+
+Part of it concerns policies beside what is given, and `lint` tells it too; the rest needs a run.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from kyvsim.compile.remark import warn
+from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.languages.idle.annotations import (
+    meaningless_controllers,
+    meaningless_severity,
+)
+from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Location
+from kyvsim.model.values import Values
+from kyvsim.model.wording import listed
+
+
+class Given(NamedTuple):
+    """What a run is given."""
+
+    policies: tuple[Policy, ...]
+    resources: tuple[Json, ...]
+    """What rules are to look at."""
+    derive: Callable[[Policy], Iterable[Rule]]
+    """Returns the rules of a policy with those that are derived from them."""
+    others: tuple[Json, ...] = ()
+    """Other objects and definitions that are there."""
+    exceptions: tuple[PolicyException, ...] = ()
+    values: Values | None = None
+    sound: bool = True
+    """Whether every policy could be used, so that all names are known."""
+
+
+def of_policies(
+    policies: Iterable[Policy],
+    objects: Iterable[Json],
+    exceptions: Iterable[PolicyException] = (),
+) -> Iterator[Diagnostic]:
+    """Yield what in policies has no effect, as far as the given objects and definitions tell.
+
+    Of exceptions only the kinds are looked at: the rest depends on what else is given.
+    """
+    every = tuple(policies)
+    yield from unknown_kinds(every, known_kinds(objects), exceptions)
+    for policy in every:
+        yield from meaningless_severity(policy)
+        yield from meaningless_controllers(policy)
+
+
+def of_run(given: Given) -> Iterator[Diagnostic]:
+    """Yield that, and which names in exceptions and values lead to nothing."""
+    mapped = given.values.subresources if given.values else ()
+    sent = [{"apiVersion": f"{one.kind.group}/", "kind": one.kind.kind} for one in mapped]
+    objects = (*given.resources, *given.others, *sent)
+    yield from of_policies(given.policies, objects, given.exceptions)
+    if given.sound and (given.exceptions or given.values):
+        from kyvsim.languages.idle.names import (  # noqa: PLC0415 — where names are given only
+            idle_exceptions,
+            idle_values,
+            names_of,
+        )
+
+        every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
+        names = names_of(given.policies, every, given.derive)
+        yield from idle_exceptions(given.exceptions, names)
+        yield from idle_values(given.values, names)
+
+
+def nothing_matched(given: Given, paths: Iterable[str]) -> Iterator[Diagnostic]:
+    """KV070: a run in which no rule matched any object, though these were looked for in `paths`."""
+    rules = [(policy, rule) for policy in given.policies for rule in policy.rules]
+    if not rules:
+        return
+    if not given.resources:
+        text = "there is no resource: no rule had anything to look at"
+        place = next(iter(paths), "")
+        yield Diagnostic("KV070", Severity.WARNING, text, Location(place) if place else None)
+        return
+    policy, rule = rules[0]
+    wanted = _kinds(rule for _, rule in rules)
+    there = listed(text_field(one, "kind") for one in given.resources)
+    text = f"no rule matched any of the {len(given.resources)} resources"
+    if len(given.resources) == 1:
+        text = "no rule matched the resource"
+    text = f"{text}: the rules are for {wanted}, and what is given is {there}"
+    yield warn(policy.document, "KV070", text, (*rule.path, "match"))
+
+
+def _kinds(rules: Iterable[Rule]) -> str:
+    """Return the kinds that rules can match at all."""
+    found: set[str] = set()
+    for rule in rules:
+        if rule.facts.kinds is None:
+            return "objects of any kind"
+        found |= rule.facts.kinds
+    return listed(found)

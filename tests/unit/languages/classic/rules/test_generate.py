@@ -1,0 +1,182 @@
+"""`generate`: what is made of data, of a source, of many sources, of a list."""
+
+import pytest
+
+from kyvsim.context import request_context
+from kyvsim.engine import GivenObjects, World
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.generate import compile_wishes
+
+TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "namespace": "other"}
+NAME = "{{ request.object.metadata.name }}"
+MISSING = "{{ request.object.spec.missing }}"
+
+
+def generating(**spec):
+    return {"generate": {**TARGET, **spec}}
+
+
+def result_of(response):
+    ((result,),) = [one.results for one in response.responses]
+    return result
+
+
+def key(obj):
+    meta = obj["metadata"]
+    return f"{obj['apiVersion']}/{obj['kind']}/{meta.get('namespace', '')}/{meta['name']}"
+
+
+def own_labels(obj):
+    return {
+        name: value
+        for name, value in obj["metadata"]["labels"].items()
+        if "kyverno" not in name and value != "kyverno"
+    }
+
+
+@pytest.fixture
+def sources(thing):
+    return [
+        thing("ConfigMap", "a", "src", labels={"copy": "me"}, data={"k": "1"}),
+        thing("ConfigMap", "b", "src", data={"k": "2"}),
+        thing("Secret", "s", "src", labels={"copy": "me"}),
+        thing("ConfigMap", "there", "other", data={"k": "3"}),
+    ]
+
+
+def test_data_is_named_as_the_target_is(run, pod):
+    rule = generating(
+        name=f"{NAME}-c", data={"data": {"k": NAME}, "metadata": {"labels": {"a": "b"}}}
+    )
+    found = result_of(run(rule, pod()))
+    (made,) = found.generated
+    assert (found.status.value, found.message, found.note) == ("pass", "", "")
+    assert key(made) == "v1/ConfigMap/other/web-c"
+    assert made["data"] == {"k": "web"}
+    assert own_labels(made) == {"a": "b"}
+
+
+def test_without_data_a_bare_object_is_made(run, pod):
+    (made,) = result_of(run(generating(data={}), pod())).generated
+    assert sorted(made) == ["apiVersion", "kind", "metadata"]
+
+
+def test_labels_tell_whose_object_it_is(run, pod):
+    (made,) = result_of(run(generating(data={}), pod())).generated
+    assert made["metadata"]["labels"] == {
+        "app.kubernetes.io/managed-by": "kyverno",
+        "generate.kyverno.io/policy-name": "p",
+        "generate.kyverno.io/policy-namespace": "",
+        "generate.kyverno.io/rule-name": "r",
+        "generate.kyverno.io/trigger-version": "v1",
+        "generate.kyverno.io/trigger-group": "",
+        "generate.kyverno.io/trigger-kind": "Pod",
+        "generate.kyverno.io/trigger-namespace": "shop",
+        "generate.kyverno.io/trigger-uid": "",
+    }
+
+
+def test_a_clone_carries_the_source_s_content_and_labels(run, pod, sources):
+    rule = generating(clone={"namespace": "src", "name": "a"})
+    (made,) = result_of(run(rule, pod(), given=sources)).generated
+    assert key(made) == "v1/ConfigMap/other/made"
+    assert made["data"] == {"k": "1"}
+    assert own_labels(made) == {"copy": "me"}
+    assert made["metadata"]["labels"]["generate.kyverno.io/source-namespace"] == "src"
+
+
+def test_a_clone_leaves_behind_what_the_server_wrote(run, pod, thing):
+    source = thing("ConfigMap", "a", "src")
+    source["metadata"] |= {
+        "uid": "u",
+        "resourceVersion": "7",
+        "ownerReferences": [{"name": "o"}],
+        "annotations": {"x": "y"},
+    }
+    rule = generating(clone={"namespace": "src", "name": "a"})
+    (made,) = result_of(run(rule, pod(), given=[source])).generated
+    assert sorted(made["metadata"]) == ["annotations", "labels", "name", "namespace"]
+    assert made["metadata"]["labels"]["generate.kyverno.io/source-uid"] == "u"
+
+
+def test_a_clone_without_a_source_is_told_in_a_note(run, pod):
+    found = result_of(run(generating(clone={"namespace": "src", "name": "a"}), pod()))
+    assert (found.status.value, found.generated) == ("pass", ())
+    assert found.note == "nothing is generated: source resource v1/ConfigMap/src/a not found"
+
+
+def test_an_object_is_no_clone_of_itself(run, pod, thing):
+    rule = generating(clone={"namespace": "other", "name": "made"})
+    found = result_of(run(rule, pod(), given=[thing("ConfigMap", "made", "other")]))
+    assert (found.generated, found.note) == ((), "")
+
+
+@pytest.mark.parametrize(
+    ("clone", "made"),
+    [
+        ({"kinds": ["v1/ConfigMap"]}, ["v1/ConfigMap/other/a", "v1/ConfigMap/other/b"]),
+        (
+            {"kinds": ["v1/Secret", "v1/ConfigMap"], "selector": {"matchLabels": {"copy": "me"}}},
+            ["v1/Secret/other/s", "v1/ConfigMap/other/a"],
+        ),
+        ({"kinds": ["v1/ConfigMap"], "namespace": "other"}, []),
+    ],
+)
+def test_a_list_of_clones_keeps_the_names_of_its_sources(run, pod, sources, clone, made):
+    rule = {"generate": {"namespace": "other", "cloneList": {"namespace": "src", **clone}}}
+    found = result_of(run(rule, pod(), given=sources))
+    assert list(map(key, found.generated)) == made
+
+
+def test_a_loop_makes_one_object_for_each_element(run, pod):
+    loop = {
+        "list": "request.object.spec.names",
+        "preconditions": {"all": [{"key": "{{ element }}", "operator": "NotEquals", "value": "b"}]},
+        **TARGET,
+        "name": "{{ element }}-{{ elementIndex }}",
+        "data": {},
+    }
+    found = result_of(run({"generate": {"foreach": [loop]}}, pod(names=["a", "b", "c"])))
+    assert list(map(key, found.generated)) == ["v1/ConfigMap/other/a-0", "v1/ConfigMap/other/c-2"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        ({"name": MISSING, "data": {}}, 'Unknown key "missing" in path'),
+        ({"name": "{{ request.object.spec }}", "data": {}}, "are texts"),
+        ({"data": "{{ request.object.metadata.name }}"}, "is no mapping"),
+    ],
+)
+def test_what_hinders_an_object_is_told_in_a_note(run, pod, spec, note):
+    found = result_of(run(generating(**spec), pod(a="b")))
+    assert (found.status.value, found.message, found.generated) == ("pass", "", ())
+    assert found.note.startswith("nothing is generated: ")
+    assert note in found.note
+
+
+def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, environment):
+    loop = {
+        "list": "[`null`, `{}`, {n: 'b'}]",
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "{{ element.n }}",
+        "namespace": "shop",
+        "data": {},
+    }
+    own = policy({"generate": {"foreach": [loop]}})
+    outside = World(GivenObjects(())).outside
+    scope = request_context(request_for(pod()), outside, {})
+    first, second = compile_wishes(RuleContext(own, own.rules[0], environment))(scope)
+    assert first.objects == ()
+    assert first.problem
+    assert first.place == "failed to process 0 foreach in rule r: failed to process 1 element"
+    assert [one["metadata"]["name"] for one in second.objects] == ["b"]
+    assert second.problem == ""
+
+
+def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
+    rule = {
+        "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
+    }
+    assert result_of(run(rule, pod())).note == "nothing is generated: `cloneList` finds none"

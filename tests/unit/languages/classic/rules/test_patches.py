@@ -1,0 +1,34 @@
+import pytest
+
+from kyvsim.languages.classic.rules.patches import compile_patcher
+from kyvsim.patch import PatchError
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"n": 2.0}}
+
+
+def test_a_patch_without_a_change_gives_the_very_object():
+    assert compile_patcher({"patchStrategicMerge": {"spec": {"n": 2}}})(POD) is POD
+    assert compile_patcher({"patchesJson6902": "[]"})(POD) is POD
+
+
+def test_a_changed_object_is_read_back_with_whole_numbers():
+    changed = compile_patcher({"patchStrategicMerge": {"spec": {"m": "x"}}})(POD)
+    assert changed["spec"] == {"n": 2, "m": "x"}
+    assert type(changed["spec"]["n"]) is int
+
+
+def test_a_merge_comes_before_a_json_patch():
+    both = {"patchStrategicMerge": {"spec": {"m": "x"}}, "patchesJson6902": "[{"}
+    assert compile_patcher(both)(POD)["spec"]["m"] == "x"
+
+
+def test_an_unreadable_patch_says_so_when_it_is_applied():
+    patcher = compile_patcher({"patchesJson6902": "[{"})
+    with pytest.raises(PatchError):
+        patcher(POD)
+
+
+@pytest.mark.parametrize(("wanted", "applies"), [("1", False), (">1", True), ("<2 | 2", True)])
+def test_conditions_in_a_merge_are_patterns(wanted, applies):
+    patch = {"patchStrategicMerge": {"spec": {"(n)": wanted, "m": "x"}}}
+    assert ("m" in compile_patcher(patch)(POD)["spec"]) is applies

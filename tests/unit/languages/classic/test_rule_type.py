@@ -1,0 +1,79 @@
+import pytest
+
+from kyvsim.compile.outcome import errored, failed, passed
+from kyvsim.languages.classic.rule_type import PodTemplate, RuleType
+from kyvsim.languages.classic.rules import RULE_TYPES, SECTIONS, rule_types_of
+from kyvsim.load.recognise import RULE_BODIES
+from kyvsim.model.result import Phase
+
+
+def field_of(rule):
+    return next((one.field for one in RULE_TYPES if one.takes(rule)), None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({"validate": {"pattern": {}}}, ("validate", "pattern")),
+        ({"validate": {"anyPattern": []}}, ("validate", "anyPattern")),
+        ({"validate": {"deny": {}, "pattern": {}}}, ("validate", "deny")),
+        ({"validate": {"foreach": [], "pattern": {}}}, ("validate", "pattern")),
+        ({"mutate": {"patchesJson6902": "[]"}}, ("mutate", "patchesJson6902")),
+        ({"mutate": {"targets": [], "patchStrategicMerge": {}}}, ("mutate", "targets")),
+        ({"generate": {}}, ("generate",)),
+        ({"validate": {"pattern": None}}, None),
+        ({"validate": None}, None),
+        ({"validate": "text"}, None),
+        ({}, None),
+    ],
+)
+def test_the_first_type_whose_field_is_there_takes_a_rule(rule, field):
+    assert field_of(rule) == field
+
+
+def test_an_error_names_its_cause_if_there_is_one():
+    assert errored("no way").message == "no way"
+    assert errored("no way", ValueError("why")).message == "no way: why"
+
+
+def test_a_rule_type_says_what_autogen_makes_of_it():
+    """Without it no such type can be made: its rules would say nothing of Deployments."""
+    with pytest.raises(TypeError, match="autogen"):
+        RuleType(("validate", "assert"), Phase.VALIDATE, lambda _: None)
+
+
+BODIES = {
+    "pattern": ({"pattern": {"a": 1}}, {"pattern": {"spec": {"template": {"a": 1}}}}),
+    "anyPattern": ({"anyPattern": [{}]}, {"anyPattern": [{"spec": {"template": {}}}]}),
+    "deny": ({"deny": {}}, {"deny": {}}),
+    "podSecurity": ({"podSecurity": {}}, {"podSecurity": {}}),
+    "foreach": ({"foreach": [{"list": "x"}]}, {"foreach": [{"list": "x"}]}),
+    "cel": ({"cel": {"expressions": []}}, {"cel": {"expressions": []}}),
+    "manifests": ({"manifests": {}}, None),
+}
+
+
+@pytest.mark.parametrize("name", [one.field[1] for one in RULE_TYPES if one.section == "validate"])
+def test_bodies_of_validate_rules_are_carried_over(name):
+    section, carried = BODIES[name]
+    (one,) = rule_types_of({"validate": section})
+    assert one.autogen.carry(section, PodTemplate("template", "spec/template")) == carried
+
+
+def test_what_comes_of_a_rule():
+    def ends(rule):
+        return next(rule_types_of(rule)).ends_of(rule)
+
+    assert ends({"validate": {"pattern": {}}}).names == ("passed", "failed")
+    assert ends({"verifyImages": []}).names == ("passed", "failed")
+    assert ends({"validate": {"deny": {}}}).names == ("failed",)
+    assert ends({"mutate": {"foreach": []}}).names == ("applied",)
+    made = ends({"generate": {}})
+    assert made.of(passed("")) is None
+    assert made.of(passed("")._replace(generated=({},))) == "applied"
+    assert made.of(failed("")) is None
+
+
+def test_what_looks_like_a_rule_has_a_section_of_one():
+    """Loading knows no rule types, and recognises rules by these names."""
+    assert set(SECTIONS) == RULE_BODIES
