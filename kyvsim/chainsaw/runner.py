@@ -9,8 +9,10 @@ from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
+from kyvsim.chainsaw.operations.asserting import ASSERT
 from kyvsim.chainsaw.operations.delete import delete_one
 from kyvsim.chainsaw.session import Files, Scope, Session
+from kyvsim.chainsaw.standing import deleted_too_soon
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
@@ -67,6 +69,7 @@ def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.parts.clock.elapsed
+    ending = ending or _unstable(session)
     problems = _clean_up(session, done, opened)
     if ending is None and problems:
         ending, *problems = problems
@@ -130,6 +133,15 @@ def _run_steps(scope: Scope, done: list[_Done]) -> _Ending | None:
     return None
 
 
+def _unstable(session: Session) -> _Ending | None:
+    """Return that what the test found at its end does not stay, None where it does."""
+    reason = deleted_too_soon(session.standing, session.parts)
+    session.standing = []
+    if not reason:
+        return None
+    return _Ending("fail", f"the test's end: assert: {reason}", session.test.location)
+
+
 def _step_scope(scope: Scope, step: ChainsawStep, number: int) -> Scope:
     inner = scope._replace(
         timeouts=scope.timeouts._replace(**step.timeouts),
@@ -178,6 +190,8 @@ def _answered(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
 def _run_operation(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
     if operation.foreign:
         raise UnsupportedError(operation.foreign)
+    if operation.kind != ASSERT.name:
+        scope.session.standing = []
     for known in OPERATIONS:
         if known.name == operation.kind:
             inner = scope.bind_all(operation.bindings)

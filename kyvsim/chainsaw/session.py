@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
+from kyvsim.chainsaw.standing import Found
 from kyvsim.chainsaw.templates import fill
 from kyvsim.expr import Environment
 from kyvsim.kube.discovery import lies_in_namespace
@@ -59,6 +60,8 @@ class Session:
         """Files that scripts have written, by name."""
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
+        self.standing: list[Found] = []
+        """What the assertions found after which nothing else was done."""
         hear = watch_responses(self.unanswered)
         cluster.kyverno.admission.listeners.append(lambda told: hear(told.responses))
         cluster.kyverno.reports.listeners.append(hear)

@@ -17,6 +17,7 @@ from kyvsim.chainsaw.reach import (
     require_written,
 )
 from kyvsim.chainsaw.session import POLL, Scope
+from kyvsim.chainsaw.standing import found
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
 _REFERENCE = ("name", "namespace", "labels")
@@ -25,15 +26,19 @@ _REFERENCE = ("name", "namespace", "labels")
 def run_assert(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Wait until some object is as each tree says; raise FailedError where none is in time."""
     limit = timeout_of(scope, spec, scope.timeouts.check)
+    until = scope.session.parts.clock.elapsed + limit
     for tree in _trees(scope, spec):
         _require_served(scope, tree)
+        unmet = partial(_unmet, scope, tree)
         try:
-            _wait(scope, limit, partial(_unmet, scope, tree))
+            _wait(scope, limit, unmet)
         except HardError:
             raise
         except FailedError:
             _require_in_reach(scope, tree)
             raise
+        some = [one for one in _candidates(scope, tree) if not _checked(scope, tree, one)]
+        scope.session.standing += filter(None, [found(_name(tree), some, until, unmet)])
     return {}
 
 
@@ -129,15 +134,15 @@ def _wait(scope: Scope, limit: float, why_not: Callable[[], str]) -> None:
 
 def _unmet(scope: Scope, tree: Json) -> str:
     """Return why no object is as a tree says, "" where one is."""
-    found = _candidates(scope, tree)
-    if not found:
+    some = _candidates(scope, tree)
+    if not some:
         return f"{_name(tree)}: actual resource not found"
     problems: list[Mismatch] = []
-    for one in found:
+    for one in some:
         problems = problems or [*_checked(scope, tree, one)]
         if not _checked(scope, tree, one):
             return ""
-    others = f" (and {len(found) - 1} others)" if len(found) > 1 else ""
+    others = f" (and {len(some) - 1} others)" if len(some) > 1 else ""
     return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
 
 

@@ -175,6 +175,43 @@ spec: {containers: [{name: c, image: nginx}]}
     assert "the resource matches, but should not" in outcome.reason
 
 
+SHORT_LIVED = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {cleanup.kyverno.io/ttl: 20s}}
+spec: {containers: [{name: c, image: nginx}]}
+"""
+
+
+def test_what_a_cleanup_deletes_soon_is_not_there_at_the_end(steps):
+    outcome = steps("- create: {file: p.yaml}\n- assert: {file: p.yaml}", p=SHORT_LIVED)
+    assert outcome.result == "fail"
+    assert "v1/Pod/chainsaw-" in outcome.reason
+    assert "was there too early: it is deleted by cleanup at 60." in outcome.reason
+    assert outcome.seconds < 1
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "- assert: {file: p.yaml, timeout: 5s}",
+        "- assert: {file: p.yaml}\n- sleep: {duration: 1s}",
+        "- assert: {file: p.yaml}\n- delete: {file: p.yaml}",
+        "- assert: {file: p.yaml}\n- script: {content: kubectl get pod}",
+    ],
+    ids=["in its time", "before a pause", "before its end", "before a look"],
+)
+def test_what_goes_later_or_is_followed_by_more_was_there(end, steps):
+    assert steps(f"- create: {{file: p.yaml}}\n{end}", p=SHORT_LIVED).result == "pass"
+
+
+def test_one_of_several_that_stays_is_enough(steps):
+    lasting = SHORT_LIVED.replace("name: p, labels: {cleanup.kyverno.io/ttl: 20s}", "name: q")
+    look = "- assert: {resource: {apiVersion: v1, kind: Pod}}"
+    operations = f"- create: {{file: p.yaml}}\n- create: {{file: q.yaml}}\n{look}"
+    assert steps(operations, p=SHORT_LIVED, q=lasting).result == "pass"
+
+
 def test_what_cannot_be_compared_ends_an_assert_at_once(steps):
     odd = CM.replace("'1'", "1")
     outcome = steps("- create: {file: a.yaml}\n- assert: {file: b.yaml}", a=CM, b=odd)
