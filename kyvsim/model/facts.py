@@ -31,6 +31,14 @@ class Filter(NamedTuple):
         return self.resources.get("kinds") or []
 
     @property
+    def names(self) -> list[str]:
+        """The names of objects that it gives."""
+        return [
+            *(self.resources.get("names") or ()),
+            *filter(None, (self.resources.get("name"),)),
+        ]
+
+    @property
     def text_path(self) -> str:
         """The path below the rule as upstream writes it: `match.any[0]`."""
         block, *rest = self.path

@@ -1,4 +1,4 @@
-"""Keeps the admission policies that are made of policies in CEL.
+"""Keeps the admission policies that are made of Kyverno's.
 
 They are made anew when the policy, an exception for it, or they themselves change; with the policy
 they go by their owner references.
@@ -8,11 +8,15 @@ Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 
 from collections.abc import Iterator
 from functools import partial
+from types import MappingProxyType
 
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.generated_policies.building import built
-from kyvsim.sim.kyverno.generated import plan_of
+from kyvsim.sim.kyverno.event_notes import left_to_the_server
+from kyvsim.sim.kyverno.generated import Plan, plan_of, with_plan
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.latency import NOTICE
@@ -20,8 +24,16 @@ from kyvsim.sim.server import Change
 
 _ACTOR = "admission-policy-generator"
 _GROUP = "policies.kyverno.io"
+_CLASSIC = "kyverno.io"
 _NATIVE = "admissionregistration.k8s.io/"
-_SOURCES = ("MutatingPolicy", "ValidatingPolicy")
+_SOURCES = MappingProxyType(
+    {
+        "ClusterPolicy": f"{_CLASSIC}/v1",
+        "MutatingPolicy": f"{_GROUP}/v1",
+        "ValidatingPolicy": f"{_GROUP}/v1",
+    }
+)
+"""The kinds of which admission policies are made."""
 
 
 def start_generated_policies(kyverno: Kyverno) -> None:
@@ -41,46 +53,48 @@ class _Generator:
         """Look again at the policies that a change is about."""
         if change.old is not None and change.new is not None and not _differs(change):
             return
-        for kind, name in self._concerned(change.subject):
+        for kind, name in _concerned(change.subject):
             self._parts.scheduler.after(NOTICE, _ACTOR, partial(self._renew, kind, name))
 
-    def _concerned(self, subject: Json) -> Iterator[tuple[str, str]]:
-        """Yield kind and name of the policies that an object belongs to."""
-        key = object_key(subject)
-        if key.kind == "PolicyException" and key.api_version.startswith(f"{_GROUP}/"):
-            for one in subject["spec"].get("policyRefs") or ():
-                if one.get("kind") in _SOURCES:
-                    yield one["kind"], one["name"]
-        elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
-            for one in metadata(subject).get("ownerReferences") or ():
-                if one["kind"] in _SOURCES:
-                    yield one["kind"], one["name"]
-
     def _renew(self, kind: str, name: str) -> None:
-        obj = self._parts.store.get(f"{_GROUP}/v1", kind, "", name)
+        obj = self._parts.store.get(_SOURCES[kind], kind, "", name)
         policy = self._parts.readers.policy(obj)[0] if obj is not None else None
         if policy is not None:
             self.reconcile(policy)
 
     def reconcile(self, policy: Policy) -> None:
-        """Make what is to be there for a policy, or take it away."""
-        plan = plan_of(policy, self._parts.settings.installation)
-        stored = self._parts.store.get(f"{_GROUP}/v1", policy.kind, "", policy.name)
+        """Make what is to be there for a policy, or take it away, and say so in its status."""
+        plan = plan_of(policy, self._parts)
+        stored = self._parts.store.get(policy.facts.api_version, policy.kind, "", policy.name)
         if plan is None or stored is None:
             return
-        found = built(plan, stored, self._exceptions(policy.name))
-        for made in found:
-            if plan.why_not:
-                self._remove(object_key(made))
-            else:
+        if plan.why_not:
+            for key in plan.keys:
+                self._remove(key)
+        else:
+            for made in built(plan, stored, self._exceptions(policy.name)):
                 self._write(made)
+            told = left_to_the_server(self._parts, policy, plan.keys)
+            self._kyverno.events.record(*told)
+        self._state(stored, plan)
 
-    def _exceptions(self, name: str) -> list[Json]:
-        """Return the exceptions that name a policy, of whatever kind they take it for."""
+    def _state(self, stored: Json, plan: Plan) -> None:
+        """Say what there is in the status of a policy that is ready, where it says otherwise."""
+        status = stored.get("status")
+        if status and with_plan(status, plan) != status:
+            self._client.update({**stored, "status": with_plan(status, plan)}, "status")
+
+    def _exceptions(self, name: str) -> list[CelException]:
+        """Return the exceptions that name a policy in CEL, of whatever kind they take it for."""
+        stored = self._parts.store.list(f"{_GROUP}/v1", "PolicyException", "")
+        read = (self._parts.readers.cel_exception(one)[0] for one in stored)
+        now = self._parts.clock.now()
         return [
             one
-            for one in self._parts.store.list(f"{_GROUP}/v1", "PolicyException", "")
-            if any(ref["name"] == name for ref in one["spec"].get("policyRefs") or ())
+            for one in read
+            if one is not None
+            and (one.expires is None or now < one.expires)
+            and any(ref.name == name for ref in one.policies)
         ]
 
     def _remove(self, key: ObjectKey) -> None:
@@ -94,6 +108,25 @@ class _Generator:
         else:
             meta = {**metadata(before), **metadata(made)}
             self._client.update({**before, "metadata": meta, "spec": made["spec"]})
+
+
+def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of the policies that an object belongs to."""
+    key = object_key(subject)
+    group = split_api_version(key.api_version)[0]
+    if (group, key.kind) == (_GROUP, "PolicyException"):
+        for one in subject["spec"].get("policyRefs") or ():
+            if one.get("kind") in _SOURCES:
+                yield one["kind"], one["name"]
+    elif (group, key.kind) == (_CLASSIC, "PolicyException"):
+        for one in subject["spec"].get("exceptions") or ():
+            # An exception from several rules is heeded only when something else happens.
+            if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
+                yield "ClusterPolicy", one["policyName"]
+    elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
+        for one in metadata(subject).get("ownerReferences") or ():
+            if one["kind"] in _SOURCES:
+                yield one["kind"], one["name"]
 
 
 def _differs(change: Change) -> bool:

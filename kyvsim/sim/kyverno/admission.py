@@ -163,10 +163,10 @@ class AdmissionController:
     ) -> Iterator[Step]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for step in self._cache.index.steps(stage, kind):
-            if not step.policy.policy.facts.admission:
+            policy = step.policy.policy
+            if not policy.facts.admission or self._cache.is_left_to_the_server(policy):
                 continue
             rules = tuple(one for one in step.rules if keep(one) and _hears(one, request))
-            policy = step.policy.policy
             if rules and is_asked(policy, texts_of(policy), request, self._world.outside):
                 yield step._replace(rules=rules)
 

@@ -14,10 +14,6 @@ _USUAL_MODE = "Kubernetes"
 def not_done(obj: Json) -> Iterator[str]:
     """Yield what of a policy as it is stored counts for nothing here."""
     key = object_key(obj)
-    if key.kind == "ClusterPolicy" and key.api_version.startswith("kyverno.io/"):
-        if any(map(_generates, (obj.get("spec") or {}).get("rules") or ())):
-            yield "the ValidatingAdmissionPolicy that is generated from it"
-        return
     if not is_cel_policy(key):
         return
     spec = obj.get("spec") or {}
@@ -27,8 +23,3 @@ def not_done(obj: Json) -> Iterator[str]:
     existing = (evaluation.get("mutateExisting") or {}).get("enabled") is True
     if existing or spec.get("targetMatchConstraints"):
         yield "its mutation of existing objects"
-
-
-def _generates(rule: Json) -> bool:
-    """Return whether a rule wants Kubernetes to evaluate it."""
-    return ((rule.get("validate") or {}).get("cel") or {}).get("generate") is True

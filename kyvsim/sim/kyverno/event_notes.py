@@ -3,15 +3,17 @@
 Source of the texts: upstream pkg/event/events.go.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult
 from kyvsim.sim.kyverno.events import Action, Event, Reason, Source, policy_reference, reference
 from kyvsim.sim.parts import Parts
 
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CHECKING = frozenset({"validate", "verifyImages"})
 
 
@@ -122,6 +124,22 @@ def background_failed(
     named = f"{policy.name}/{rule}" if rule else policy.name
     note = f"policy {named} error: {why}"
     return Event(policy_reference(policy, parts), Reason.ERROR, source, Action.NONE, note)
+
+
+def left_to_the_server(parts: Parts, policy: Policy, made: Iterable[ObjectKey]) -> Iterator[Event]:
+    """Yield the events on a policy of the admission policy and the binding made of it."""
+    regarding = policy_reference(policy, parts)
+    for key in made:
+        named = _CAPITAL.sub(" ", key.kind).lower()
+        note = f"successfully generated {named} {key.name} from policy {policy.name}"
+        yield Event(
+            regarding=regarding,
+            reason=Reason.APPLIED,
+            source=Source.GENERATE,
+            action=Action.GENERATED,
+            note=note,
+            related={"apiVersion": key.api_version, "kind": key.kind, "name": key.name},
+        )
 
 
 def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Event:

@@ -1,19 +1,29 @@
-"""Whether Kyverno leaves a policy in CEL to the API server, by an admission policy made of it.
+"""Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
 
-While there is such a policy, Kyverno neither asks the policy itself nor scans by it.
+While its status says that there is one, Kyverno neither asks the policy itself nor scans by it.
 
-Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate-vap.go,
-generate-map.go).
+Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
+generate-vap.go, generate-map.go).
 """
 
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.discovery import preferred_version
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
-from kyvsim.model.installation import Installation
+from kyvsim.languages.classic import native_twin as classic
+from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
+from kyvsim.sim.kyverno.native_rules import UnclearKindError, match_resources
+from kyvsim.sim.parts import Parts
 
+_NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
+_SWITCHES = (f"generate{_VALIDATING}", f"generate{_MUTATING}")
+_CLASSIC = "validatingadmissionpolicy"
+"""The field of the status of a ClusterPolicy."""
+_SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
+_EXCEPTION = ("kyverno.io/v2", "PolicyException")
 
 
 class Plan(NamedTuple):
@@ -23,41 +33,85 @@ class Plan(NamedTuple):
     name: str
     why_not: str = ""
     """What the status of the policy says; "" where one is made."""
+    of_rules: tuple[classic.NativeTwin, Json] | None = None
+    """What of a ClusterPolicy goes into it, and its constraints."""
 
     @property
-    def binding(self) -> tuple[str, str]:
-        """Kind and name of the binding."""
-        return f"{self.kind}Binding", f"{self.name}-binding"
-
-
-def plan_of(policy: Policy, installation: Installation) -> Plan | None:
-    """Return what is made of a policy, None where nobody looks whether anything is."""
-    if policy.kind == "ValidatingPolicy":
-        switch = installation.value("features", "generateValidatingAdmissionPolicy", "enabled")
-        plan = Plan(_VALIDATING, f"vpol-{policy.name}")
+    def keys(self) -> tuple[ObjectKey, ObjectKey]:
+        """Where the admission policy is stored, and its binding."""
+        api_version = f"{_NATIVE}/{preferred_version(_NATIVE, self.kind)}"
         return (
-            None
-            if switch is False
-            else plan._replace(why_not=why_no_native_twin(policy, plan.kind))
+            ObjectKey(api_version, self.kind, "", self.name),
+            ObjectKey(api_version, f"{self.kind}Binding", "", f"{self.name}-binding"),
         )
+
+
+def plan_of(policy: Policy, parts: Parts) -> Plan | None:
+    """Return what is made of a policy, None where whatever there is stays as it is."""
+    if policy.kind not in _SOURCES:
+        return None
+    validates, mutates = (
+        parts.settings.installation.value("features", one, "enabled") for one in _SWITCHES
+    )
     if policy.kind == "MutatingPolicy":
-        switch = installation.value("features", "generateMutatingAdmissionPolicy", "enabled")
         plan = Plan(_MUTATING, f"mpol-{policy.name}")
-        if switch is not True and not wants_native_twin(policy, plan.kind):
+        if mutates is not True and not wants_native_twin(policy, plan.kind):
             return None
         return plan._replace(why_not=why_no_native_twin(policy, plan.kind))
-    return None
+    if validates is False:
+        return None
+    if policy.kind == "ClusterPolicy":
+        return _plan_of_rules(policy, parts)
+    plan = Plan(_VALIDATING, f"vpol-{policy.name}")
+    return plan._replace(why_not=why_no_native_twin(policy, plan.kind))
+
+
+def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
+    """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
+    exceptions = classic.counted_exceptions(policy, _exceptions(parts))
+    why_not = classic.why_no_native_twin(policy, exceptions)
+    if why_not is None:
+        return None
+    plan = Plan(_VALIDATING, f"cpol-{policy.name}", why_not)
+    if why_not:
+        return plan
+    twin = classic.native_twin(policy, exceptions)
+    try:
+        constraints = match_resources(twin.match, twin.exclude, parts.store)
+    except UnclearKindError:
+        return None
+    return plan._replace(of_rules=(twin, constraints))
+
+
+def _exceptions(parts: Parts) -> list[PolicyException]:
+    read = (parts.readers.exception(obj)[0] for obj in parts.store.list(*_EXCEPTION, ""))
+    return [one for one in read if one is not None]
 
 
 def with_plan(status: Json, plan: Plan | None) -> Json:
     """Return the status of a policy with what is made of it, or why nothing is."""
     if plan is None:
         return status
+    if "conditionStatus" not in status:
+        said = {"generated": not plan.why_not, "message": plan.why_not}
+        return {**status, _CLASSIC: said}
     conditions = {**status["conditionStatus"], "message": plan.why_not}
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
 
 
-def is_left_to_the_server(policy: Policy, installation: Installation) -> bool:
-    """Return whether the API server evaluates a policy instead of Kyverno."""
-    plan = plan_of(policy, installation)
-    return plan is not None and not plan.why_not
+def may_be_left(policy: Policy) -> bool:
+    """Return whether the API server may come to evaluate a policy instead of Kyverno."""
+    if policy.kind == "ClusterPolicy":
+        return classic.why_no_native_twin(policy, ()) == ""
+    if policy.kind in _SOURCES:
+        kind = policy.kind.replace("Policy", "AdmissionPolicy")
+        return not why_no_native_twin(policy, kind)
+    return False
+
+
+def is_left_to_the_server(obj: Json) -> bool:
+    """Return whether the API server evaluates a stored policy instead of Kyverno."""
+    if obj is None or obj["kind"] not in _SOURCES:
+        return False
+    status = obj.get("status") or {}
+    return (status.get(_CLASSIC) or status).get("generated") is True

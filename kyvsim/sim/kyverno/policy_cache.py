@@ -18,7 +18,7 @@ from kyvsim.languages import compile_policies
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.generated import is_left_to_the_server
+from kyvsim.sim.kyverno.generated import is_left_to_the_server, may_be_left
 from kyvsim.sim.parts import Parts
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class PolicyCache:
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
         self._webhook_facts: dict[str, WebhookFacts] = {}
-        self._left: dict[str, bool] = {}
+        self._may_be_left: dict[str, bool] = {}
         self._index: PolicySet | None = None
 
     def put(self, policy: Policy) -> None:
@@ -78,7 +78,7 @@ class PolicyCache:
     def _forget(self, key: str) -> None:
         self._compiled.pop(key, None)
         self._webhook_facts.pop(key, None)
-        self._left.pop(key, None)
+        self._may_be_left.pop(key, None)
         self._index = None
 
     def get(self, key: str) -> CompiledPolicy | None:
@@ -141,10 +141,12 @@ class PolicyCache:
     def is_left_to_the_server(self, policy: Policy) -> bool:
         """Return whether the API server evaluates a policy instead of Kyverno."""
         place = place_of(policy.kind, policy.key)
-        if place not in self._left:
-            installation = self._parts.settings.installation
-            self._left[place] = is_left_to_the_server(policy, installation)
-        return self._left[place]
+        if place not in self._may_be_left:
+            self._may_be_left[place] = may_be_left(policy)
+        if not self._may_be_left[place]:
+            return False
+        known = policy.facts.api_version, policy.kind, policy.namespace, policy.name
+        return is_left_to_the_server(self._parts.store.get(*known))
 
     @property
     def index(self) -> PolicySet:

@@ -73,11 +73,11 @@ class PolicyStatusController:
             self._cache.put(policy)
         if policy is not None and is_asked_policy(key):
             status = cel_status(policy, self._parts.store, now, obj.get("status"))
-            plan = plan_of(policy, self._parts.settings.installation)
-            self._tell(obj, with_plan(status, plan))
+            self._tell(obj, with_plan(status, plan_of(policy, self._parts)))
         else:
             sound = policy if compiled is not None else None
-            self._write(obj, _status(sound, obj.get("status"), now))
+            plan = plan_of(sound, self._parts) if sound is not None else None
+            self._write(obj, with_plan(_status(sound, obj.get("status"), now), plan))
         if policy is None or compiled is None:
             return
         for listener in self.changed:
@@ -129,11 +129,12 @@ def _status(policy: Policy | None, before: Json, now: str) -> Json:
         name: sum(rule.facts.section == section for rule in policy.rules)
         for name, section in _COUNTS.items()
     }
+    made = (before or {}).get("validatingadmissionpolicy")
     return {
         "autogen": {"rules": rules} if rules else {},
         "conditions": [condition],
         "rulecount": counts,
-        "validatingadmissionpolicy": {"generated": False, "message": ""},
+        "validatingadmissionpolicy": made or {"generated": False, "message": ""},
     }
 
 

@@ -5,9 +5,9 @@ Source of the rules: upstream pkg/validation/cleanuppolicy.
 
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.users import CLEANUP
-from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server.served_kinds import kind_key
 
 
 def missing_cleanup_rights(policy: Policy, store: Store) -> str:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.policy_admission.served_kinds import find_kinds
 from kyvsim.sim.server import Store
+from kyvsim.sim.server.served_kinds import find_kinds
 
 
 class KindProblem(NamedTuple):

@@ -14,9 +14,9 @@ from kyvsim.model.facts import GeneratePattern, Target
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
-from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server.served_kinds import kind_key
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _PREFIX = "system:serviceaccount:kyverno:kyverno-"

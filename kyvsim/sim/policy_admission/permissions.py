@@ -12,9 +12,9 @@ from kyvsim.model.facts import Filter, GeneratePattern, Generation, Target
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, REPORTS
-from kyvsim.sim.policy_admission.served_kinds import kind_key
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
+from kyvsim.sim.server.served_kinds import kind_key
 
 _READING = ("get", "list", "watch")
 

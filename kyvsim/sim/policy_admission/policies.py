@@ -24,8 +24,8 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.sim.policy_admission.matched_kinds import cluster_wide_kinds, kind_problem
 from kyvsim.sim.policy_admission.permissions import missing_rights, unreported
-from kyvsim.sim.policy_admission.served_kinds import is_cluster_wide
 from kyvsim.sim.server import Store
+from kyvsim.sim.server.served_kinds import is_cluster_wide
 
 
 def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:

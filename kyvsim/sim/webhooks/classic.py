@@ -8,15 +8,13 @@ Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import every_kind, plural, served_versions
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import matches
 from kyvsim.languages import language_of
 from kyvsim.model.facts import Filter, Generation
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.policy_admission.served_kinds import find_kinds
 from kyvsim.sim.server import Store
+from kyvsim.sim.server.served_kinds import find_resources
 from kyvsim.sim.webhooks.rules import ALL_SCOPES, NAMESPACED, Entry, rules_of
 from kyvsim.sim.webhooks.settings import TIMEOUT, Selectors, capped, webhook
 
@@ -170,11 +168,5 @@ def _resources(text: str, policy: Policy, store: Store) -> Iterator[tuple[str, s
     if kind == _ANY:
         yield group, version, kind, part, NAMESPACED if policy.namespace else ALL_SCOPES
         return
-    known = every_kind(store.defined)
-    for found_group, found, found_part in find_kinds(text, store):
-        scope = NAMESPACED if known[found_group, found].namespaced else ALL_SCOPES
-        resource = plural(found_group, found, store.defined)
-        versions = served_versions(found_group, found, store.defined) or (version,)
-        for served in versions:
-            if matches(version, served):
-                yield found_group, served, resource, found_part, scope
+    for found in find_resources(text, store):
+        yield *found[:4], NAMESPACED if found.namespaced else ALL_SCOPES

@@ -11,14 +11,17 @@ from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
 from kyvsim.sim.kyverno.configuration import settings_of
+from kyvsim.sim.kyverno.generated import is_left_to_the_server
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.server import Store
+from kyvsim.sim.latency import NOTICE
+from kyvsim.sim.server import Change, Store
 from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.metadata import with_metadata
 from kyvsim.sim.webhooks.cel import cel_webhooks
 from kyvsim.sim.webhooks.classic import classic_webhooks
 from kyvsim.sim.webhooks.settings import installed_selectors
 
+_ACTOR = "admission-controller"
 _API = "admissionregistration.k8s.io/v1"
 _NAMES = MappingProxyType(
     {
@@ -53,8 +56,13 @@ def write_webhooks(kyverno: Kyverno) -> None:
             elif before.get("webhooks") != found.get("webhooks"):
                 parts.store.put({**found, "metadata": before["metadata"]})
 
+    def observe(change: Change) -> None:
+        if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
+            parts.scheduler.after(NOTICE, _ACTOR, write)
+
     kyverno.policies.changed.append(lambda *_: write())
     kyverno.policies.dropped.append(lambda _: write())
+    parts.store.watch(observe)
     write()
 
 

@@ -3,13 +3,15 @@
 Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/kind.go.
 """
 
+from collections.abc import Iterator
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.kube.discovery import every_kind, is_builtin, served_versions
+from kyvsim.kube.discovery import every_kind, is_builtin, plural, served_versions
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, text_field
 from kyvsim.kube.wildcard import matches
-from kyvsim.sim.server import Store
+from kyvsim.sim.server.store import Store
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")
 """Those that a kind may have of which no versions are known."""
@@ -55,6 +57,28 @@ def find_kinds(text: str, store: Store) -> list[tuple[str, str, str]]:
     if subresource and (kind, subresource) != ("*", "*"):
         return parts
     return [*((*key, "") for key in found), *parts]
+
+
+class ServedResource(NamedTuple):
+    """One resource, or part of one, in one version."""
+
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    namespaced: bool
+
+
+def find_resources(text: str, store: Store) -> Iterator[ServedResource]:
+    """Yield the resources that a `kinds` entry selects, in each version that is served."""
+    _, version, _, _ = parse_kind_selector(text)
+    known = every_kind(store.defined)
+    for group, kind, part in find_kinds(text, store):
+        resource = plural(group, kind, store.defined)
+        for served in served_versions(group, kind, store.defined) or (version,):
+            if matches(version, served):
+                namespaced = known[group, kind].namespaced
+                yield ServedResource(group, served, resource, part, namespaced)
 
 
 def is_cluster_wide(text: str, store: Store) -> bool:

@@ -1,0 +1,187 @@
+"""Whether an admission policy of Kubernetes can stand for a ClusterPolicy, and what it takes of it.
+
+Source of the rules: upstream pkg/admissionpolicy (kyvernopolicy_checker.go, builder.go).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.match.filters import filters
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.facts import FailureAction, Filter
+from kyvsim.model.policy import Policy, Rule
+
+_SKIPPED = "skip generating ValidatingAdmissionPolicy"
+_NOT_CEL = f"{_SKIPPED} for non CEL rules."
+_ACTIONS = MappingProxyType({"enforce": ("Deny",), "audit": ("Audit", "Warn")})
+_USERS = ("roles", "clusterRoles", "subjects")
+
+
+class NativeTwin(NamedTuple):
+    """What an admission policy takes of a rule, and of the exceptions from it."""
+
+    match: tuple[Filter, ...]
+    exclude: tuple[Filter, ...]
+    """With what the exceptions let off."""
+    body: Mapping[str, Json]
+    """Fields of the admission policy's specification, as the rule says them."""
+    actions: tuple[str, ...]
+    parameters: Json
+    """Which objects the binding takes the parameters from, or None."""
+
+
+def native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> NativeTwin:
+    """Return what the admission policy for a policy with one rule in CEL is made of."""
+    (rule,) = policy.rules
+    cel = rule.data["validate"]["cel"]
+    excepted = (one for exception in exceptions for one in _let_off(exception))
+    action = rule.facts.action.own or policy.facts.action.own or "Audit"
+    return NativeTwin(
+        match=_in_order(rule, "match"),
+        exclude=(*_in_order(rule, "exclude"), *excepted),
+        body={
+            "paramKind": cel.get("paramKind"),
+            "variables": cel.get("variables"),
+            "validations": cel.get("expressions"),
+            "auditAnnotations": cel.get("auditAnnotations"),
+            "matchConditions": rule.data.get("celPreconditions"),
+        },
+        actions=_ACTIONS.get(action.lower(), ()),
+        parameters=cel.get("paramRef"),
+    )
+
+
+def counted_exceptions(
+    policy: Policy, exceptions: Iterable[PolicyException]
+) -> list[PolicyException]:
+    """Return the exceptions from the first rule of a policy, wherever they are."""
+    name = policy.rules[0].name
+    return [
+        exception
+        for exception in exceptions
+        if any(
+            one.policy == policy.name and any(matches(text, name) for text in one.rules)
+            for one in exception.exceptions
+        )
+    ]
+
+
+def why_no_native_twin(policy: Policy, exceptions: Iterable[PolicyException]) -> str | None:
+    """Return why there is no admission policy for a policy, "" where there can be one.
+
+    None where nobody asks, for nothing of the policy validates.
+    """
+    if not any(rule.facts.section == "validate" for rule in policy.rules):
+        return None
+    return _of_policy(policy) or next(filter(None, map(_of_exception, exceptions)), "")
+
+
+def _of_policy(policy: Policy) -> str:
+    if len(policy.rules) > 1:
+        return f"{_SKIPPED}: multiple rules are not applicable."
+    (rule,) = policy.rules
+    cel = (rule.data.get("validate") or {}).get("cel")
+    if cel is None:
+        return _NOT_CEL
+    if cel.get("generate") is not True:
+        return f"{_SKIPPED}: validate.cel.generate is not set to true."
+    return (
+        _of_overrides(policy.facts.action)
+        or _of_overrides(rule.facts.action)
+        or _of_block(rule, "match")
+        or _of_block(rule, "exclude")
+    )
+
+
+def _of_overrides(action: FailureAction) -> str:
+    if len(action.overrides) > 1:
+        return f"{_SKIPPED}: multiple validationFailureActionOverrides are not applicable."
+    if action.overrides and action.overrides[0].namespaces:
+        return f"{_SKIPPED}: Namespaces in validationFailureActionOverrides is not applicable."
+    return ""
+
+
+def _of_block(rule: Rule, block: str) -> str:
+    legacy, some, every = _parts(rule, block)
+    matching = block == "match"
+    if legacy and (problem := _of_filter(legacy[0], matching=matching)):
+        return problem
+    problem = _of_filters(some, matching=matching)
+    if not problem and len(every) > 1:
+        return f"{_SKIPPED}: multiple 'all' in the {block} block is not applicable."
+    return problem or _of_filters(every, matching=matching)
+
+
+def _of_exception(exception: PolicyException) -> str:
+    if any(len(one.rules) > 1 for one in exception.exceptions):
+        return f"{_SKIPPED}: multiple ruleNames in PolicyException is not applicable."
+    if exception.conditions is not None:
+        return f"{_SKIPPED}: Conditions in PolicyException is not applicable."
+    some, every = (
+        [one for one in _let_off(exception) if one.path[1] == group] for group in ("any", "all")
+    )
+    problem = _of_filters(some, matching=False)
+    if not problem and len(every) > 1:
+        where = "the PolicyException's match block"
+        return f"{_SKIPPED}: multiple 'all' in {where} is not applicable."
+    return problem or _of_filters(every, matching=False)
+
+
+def _of_filters(found: Sequence[Filter], *, matching: bool) -> str:
+    for one in found:
+        problem = _of_filter(one, matching=matching)
+        if problem:
+            return problem
+    selects = any(
+        one.resources.get(name) is not None
+        for one in found
+        for name in ("namespaceSelector", "selector")
+    )
+    selectors = "NamespaceSelector / ObjectSelector"
+    if selects and not matching:
+        return f"{_SKIPPED}: {selectors} in the exclude block is not applicable."
+    if selects and len(found) > 1:
+        return (
+            f"{_SKIPPED}: {selectors} across multiple resources in the match block are not "
+            "applicable."
+        )
+    return ""
+
+
+def _of_filter(one: Filter, *, matching: bool) -> str:
+    if _names_users(one):
+        return f"{_SKIPPED}: Roles / ClusterRoles / Subjects in `any/all` is not applicable."
+    resources = one.resources
+    if not matching and one.kinds and resources.get("namespaces"):
+        return f"{_SKIPPED}: excluding a resource within a namespace is not applicable."
+    if resources.get("annotations"):
+        return f"{_SKIPPED}: Annotations in resource description is not applicable."
+    if any(map(has_wildcard, one.names)):
+        return f"{_SKIPPED}: wildcards in resource name is not applicable."
+    if any(map(has_wildcard, resources.get("namespaces") or ())):
+        return f"{_SKIPPED}: wildcards in namespace name is not applicable."
+    return ""
+
+
+def _in_order(rule: Rule, block: str) -> tuple[Filter, ...]:
+    return tuple(one for part in _parts(rule, block) for one in part)
+
+
+def _parts(rule: Rule, block: str) -> tuple[list[Filter], list[Filter], list[Filter]]:
+    """Return the filters of a block as upstream looks at them: the legacy form, any, all."""
+    found = list(filters(rule.data, block))
+    some, every = ([one for one in found if group in one.path] for group in ("any", "all"))
+    legacy = [one for one in found if not one.path[1:]]
+    return [one for one in legacy if one.resources or _names_users(one)], some, every
+
+
+def _names_users(one: Filter) -> bool:
+    return any(one.data.get(name) for name in _USERS)
+
+
+def _let_off(exception: PolicyException) -> tuple[Filter, ...]:
+    """Return the filters of an exception, but for a legacy form, which it cannot have."""
+    return tuple(one for one in filters({"match": exception.match}, "match") if one.path[1:])
