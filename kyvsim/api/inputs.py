@@ -20,12 +20,12 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.exceptions import is_exception, load_exceptions
+from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken
 from kyvsim.load.payloads import read_payloads
-from kyvsim.load.policy import load_bindings, load_policies
+from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.userinfo import load_userinfo

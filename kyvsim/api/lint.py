@@ -14,8 +14,8 @@ from kyvsim.languages.documents import (
 from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import is_exception, load_exceptions
-from kyvsim.load.policy import load_policies
+from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.policy import is_exception, load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking

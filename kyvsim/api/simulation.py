@@ -1,25 +1,25 @@
 """Simulated clusters, with policies and exceptions read as files would be."""
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.languages import OLDER_READERS, READERS
+from kyvsim.languages import READERS
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
-from kyvsim.model.reading import PolicyReader
+from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.source import Document, Location
+from kyvsim.schema.facts import RULES_GROUP
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.parts import Readers
 
-SIMULATED_READERS: Mapping[str, PolicyReader] = MappingProxyType(
+SIMULATED_READERS: PolicyReaders = MappingProxyType(
     {
-        name: read
-        for name, read in READERS.items()
-        if name in OLDER_READERS or name.rpartition("/")[2] in CEL_KINDS
+        (group, kind): read
+        for (group, kind), read in READERS.items()
+        if group == RULES_GROUP or kind in CEL_KINDS
     }
 )
 """What reads the policies that a simulated cluster heeds."""

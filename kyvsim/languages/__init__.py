@@ -10,7 +10,6 @@ from kyvsim.languages.idle.cel_exceptions import idle_exceptions
 from kyvsim.languages.idle.resources import unknown_resources
 from kyvsim.languages.policies import (
     LANGUAGES,
-    OLDER_READERS,
     READERS,
     compile_policies,
     derived_rules,
@@ -21,7 +20,6 @@ from kyvsim.languages.policies import (
 
 __all__ = [
     "LANGUAGES",
-    "OLDER_READERS",
     "READERS",
     "compile_policies",
     "derived_rules",

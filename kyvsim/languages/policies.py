@@ -13,7 +13,7 @@ from kyvsim.languages import cel, classic, cleanup, native
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.reading import PolicyReader
+from kyvsim.model.reading import PolicyReaders
 
 LANGUAGES: tuple[Language, ...] = (
     classic.LANGUAGE,
@@ -23,19 +23,13 @@ LANGUAGES: tuple[Language, ...] = (
 )
 
 _BY_KIND: Mapping[str, Language] = MappingProxyType(
-    {kind.rpartition("/")[2]: one for one in LANGUAGES for kind in one.kinds}
+    {kind: one for one in LANGUAGES for kind in one.kinds}
 )
 
-
-def readers_of(languages: Iterable[Language]) -> Mapping[str, PolicyReader]:
-    """Return what reads the policies of languages, by apiVersion/kind."""
-    return MappingProxyType({kind: one.read for one in languages for kind in one.kinds})
-
-
-READERS = readers_of(LANGUAGES)
+READERS: PolicyReaders = MappingProxyType(
+    {(one.group, kind): one.read for one in LANGUAGES for kind in one.kinds}
+)
 """What reads policies of any language."""
-OLDER_READERS = readers_of((classic.LANGUAGE, cleanup.LANGUAGE))
-"""What reads the policies that are not written in CEL."""
 
 
 def language_of(policy: Policy) -> Language:
@@ -53,11 +47,24 @@ def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tup
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
-        found, problems = language_of(policy).compile(policy, options)
-        diagnostics.extend(problems)
+        found, told = _compile(language_of(policy), policy, options)
+        diagnostics.extend(told)
         if found is not None:
             compiled.append(found)
     return index_policies(compiled), tuple(diagnostics)
+
+
+def _compile(
+    language: Language, policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, Told]:
+    """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
+    problems = () if options.admitted else language.check(policy)
+    if problems:
+        return None, problems
+    compiled, problems = language.lower(policy, options)
+    if problems or options.admitted:
+        return compiled, problems
+    return compiled, language.doubt(policy)
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:

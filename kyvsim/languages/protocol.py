@@ -17,17 +17,23 @@ Told: TypeAlias = tuple[Diagnostic, ...]
 class Language(NamedTuple):
     """One policy language."""
 
+    group: str
     kinds: frozenset[str]
-    """The kinds of its policies, as apiVersion/kind."""
+    """The kinds of its policies; they are read in all versions that are served."""
     read: PolicyReader
     """Makes a policy, with its facts, of data whose shape is right."""
-    compile: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Told]]
-    """Checks and compiles a policy; None where it cannot be used, with what is wrong with it."""
+    lower: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Told]]
+    """Compiles a policy; None where it cannot be used, with what is wrong with it."""
     lint: Callable[[Policy, CompileOptions], Told]
-    """Returns everything that can be said of a policy by itself."""
-    declare: Callable[[CompileOptions], None]
+    """Returns everything that can be said of a policy by itself: what the others say, and advice.
+    A language says here how much of it, for there is none on what is wrong."""
+    check: Callable[[Policy], Told] = lambda _: ()
+    """Returns what a cluster refuses in a policy; not asked where a cluster has let it in."""
+    doubt: Callable[[Policy], Told] = lambda _: ()
+    """Returns what cannot be meant in a policy that can be used; not asked either."""
+    declare: Callable[[CompileOptions], None] = lambda _: None
     """Tells who listens of the exceptions that are given for its policies."""
-    needs_request: Callable[[Policy], bool]
+    needs_request: Callable[[Policy], bool] = lambda _: False
     """Returns whether something of a policy is only known where there is a request."""
-    derive: Callable[[Policy], tuple[Rule, ...]]
+    derive: Callable[[Policy], tuple[Rule, ...]] = lambda policy: policy.rules
     """Returns the rules of a policy with those that are derived from them."""

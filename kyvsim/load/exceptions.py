@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.objects import Json, labels, metadata, text_field
-from kyvsim.load.policy import EXCEPTION_KINDS, RULE_EXCEPTION_KINDS, sniff
+from kyvsim.load.policy import is_exception, sniff
 from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import (
@@ -19,14 +19,10 @@ from kyvsim.model.exception import (
     PolicyRef,
 )
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import written_schema
+from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, written_schema
+from kyvsim.schema.kinds import served_names
 
 _PRIORITY = "polex.kyverno.io/priority"
-
-
-def is_exception(data: Json) -> bool:
-    """Return whether a document is a PolicyException that kyvsim evaluates."""
-    return sniff(data) in EXCEPTION_KINDS
 
 
 def load_exceptions(
@@ -43,10 +39,10 @@ def load_exceptions(
         if document.data is None:
             continue
         name = sniff(document.data)
-        if name not in EXCEPTION_KINDS:
+        if not is_exception(document.data):
             remarks.append(_unsupported(document, name))
             continue
-        for_rules = name in RULE_EXCEPTION_KINDS
+        for_rules = name.startswith(f"{RULES_GROUP}/")
         data, problems = check(written_schema(name), document.data)
         remarks.extend(diagnostics(document, problems))
         if problems:
@@ -111,6 +107,7 @@ def _build_for_policies(data: Json, end: datetime | None, document: Document) ->
 
 
 def _unsupported(document: Document, name: str) -> Diagnostic:
-    hint = suggestion(name, EXCEPTION_KINDS)
+    known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
+    hint = suggestion(name, known)
     text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
     return Diagnostic("KV011", Severity.ERROR, text, document.locate(()))

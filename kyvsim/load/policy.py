@@ -4,38 +4,31 @@ Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and
 KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable
 
 from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.load.native import NATIVE_GROUP, native_schemas
 from kyvsim.load.recognise import way_out
-from kyvsim.load.structure import check, diagnostics, load_schemas, suggestion
+from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.reading import PolicyReader
+from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import is_written, written_schema
+from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema
+from kyvsim.schema.kinds import served_names
 from kyvsim.schema.node import Node
 
-RULE_EXCEPTION_KINDS = frozenset(
-    f"kyverno.io/{version}/PolicyException" for version in ("v2", "v2beta1")
-)
-CEL_EXCEPTION_KINDS = frozenset(
-    f"policies.kyverno.io/{version}/PolicyException" for version in ("v1alpha1", "v1beta1", "v1")
-)
-EXCEPTION_KINDS = RULE_EXCEPTION_KINDS | CEL_EXCEPTION_KINDS
-_NATIVE_GROUP = "admissionregistration.k8s.io"
-_OTHER_POLICY_GROUPS = ("policies.kyverno.io", _NATIVE_GROUP)
+_OTHER_POLICY_GROUPS = (CEL_GROUP, NATIVE_GROUP)
 
 
 def load_policies(
-    documents: Iterable[Document], readers: Mapping[str, PolicyReader]
+    documents: Iterable[Document], readers: PolicyReaders
 ) -> tuple[tuple[Policy, ...], tuple[Diagnostic, ...]]:
     """Return the policies among `documents`, and what was wrong with the others.
 
     A `List` (v1) is taken apart. A document with any error gives no policy; the rest go on.
-    `readers` are what is taken for a policy, by apiVersion/kind; what else is one is told.
+    `readers` are of what is taken for a policy; what else is one is told.
     """
     policies: list[Policy] = []
     remarks: list[Diagnostic] = []
@@ -61,7 +54,7 @@ def load_bindings(
     remarks: list[Diagnostic] = []
     for document in documents:
         for item in filter(lambda one: is_binding(one.data), _expand(document)):
-            data, problems = check(_native_schemas()[sniff(item.data)], item.data)
+            data, problems = check(native_schemas()[sniff(item.data)], item.data)
             remarks += diagnostics(item, problems)
             if not problems:
                 found.append(_binding(data, item))
@@ -71,7 +64,7 @@ def load_bindings(
 def is_binding(data: Json) -> bool:
     """Return whether data is a binding of a kind of policies that is evaluated."""
     name = sniff(data)
-    return name.endswith("AdmissionPolicyBinding") and name in _native_schemas()
+    return name.endswith("AdmissionPolicyBinding") and name in native_schemas()
 
 
 def _binding(data: Json, document: Document) -> Binding:
@@ -86,15 +79,14 @@ def _binding(data: Json, document: Document) -> Binding:
     )
 
 
-@cache
-def _native_schemas() -> Mapping[str, Node]:
-    """Return the schemas of Kubernetes' admission policies and their bindings; seldom needed."""
-    return load_schemas("native.json")
-
-
 def sniff(data: Json) -> str:
     """Return `apiVersion/kind` of a document, with empty parts where they are missing."""
     return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
+
+
+def is_exception(data: Json) -> bool:
+    """Return whether a document is a PolicyException that kyvsim evaluates."""
+    return text_field(data, "kind") == "PolicyException" and is_written(sniff(data))
 
 
 def _expand(document: Document) -> Iterable[Document]:
@@ -114,27 +106,38 @@ def _item(document: Document, index: int, item: Json) -> Document:
 
 
 def _load_policy(
-    document: Document, readers: Mapping[str, PolicyReader]
+    document: Document, readers: PolicyReaders
 ) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
     if document.data is None:
         return None, ()
     name = sniff(document.data)
-    read = readers.get(name)
-    if read is None:
+    read, schema = readers.get(_key_of(name)), _schema_of(name)
+    if read is None or schema is None:
         return None, (_unsupported(document, name, readers),)
-    is_native = name.startswith(_NATIVE_GROUP)
-    schema = _native_schemas()[name] if is_native else written_schema(name)
     data, problems = check(schema, document.data)
     if problems:
         return None, diagnostics(document, problems)
     return read(data, document)
 
 
-def _unsupported(document: Document, name: str, known: Iterable[str]) -> Diagnostic:
+def _key_of(name: str) -> tuple[str, str]:
+    """Return group and kind of an apiVersion/kind."""
+    api_version, _, kind = name.rpartition("/")
+    return api_version.partition("/")[0], kind
+
+
+def _schema_of(name: str) -> Node | None:
+    """Return the schema of an apiVersion/kind as users write it, None where it is not served."""
+    if _key_of(name)[0] == NATIVE_GROUP:
+        return native_schemas().get(name)
+    return written_schema(name) if is_written(name) else None
+
+
+def _unsupported(document: Document, name: str, readers: PolicyReaders) -> Diagnostic:
     """Return why a document is no policy that can be evaluated."""
     api_version, _, kind = name.rpartition("/")
     group = api_version.partition("/")[0]
-    if name in EXCEPTION_KINDS:
+    if is_exception(document.data):
         text = "a policy exception among policies is not used: give its file with --exception"
         return _error("KV019", text, document)._replace(severity=Severity.WARNING)
     if document.data.__class__ is not dict:
@@ -145,7 +148,8 @@ def _unsupported(document: Document, name: str, known: Iterable[str]) -> Diagnos
         return _error("KV010", text, document)
     if group in _OTHER_POLICY_GROUPS or is_written(name):
         return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
-    hint = suggestion(name, known) or way_out(document)
+    known = (one for one in native_schemas() if _key_of(one) in readers)
+    hint = suggestion(name, (*served_names(readers), *known)) or way_out(document)
     text = f"policy type not supported: {kind} ({api_version}){hint}"
     return _error("KV011", text, document)
 

@@ -5,6 +5,7 @@ import re
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.load.native import NATIVE_GROUP, native_kinds
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import policy_names
@@ -12,10 +13,6 @@ from kyvsim.schema.kinds import policy_names
 _OF_HELM = re.compile(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
-)
-_ADMISSION_KINDS = frozenset(
-    {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-    | {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
 )
 _NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
@@ -54,8 +51,8 @@ def looks_like_policy(data: Json) -> bool:
     if group not in _NO_POLICY_GROUPS:
         if group == "kyverno.io" or group.endswith(".kyverno.io"):
             return True
-        if group == "admissionregistration.k8s.io":
-            return kind in _ADMISSION_KINDS
+        if group == NATIVE_GROUP:
+            return kind in native_kinds()
         if kind in policy_names() and (not group or _is_misspelt(group)):
             return True
     return _has_rules(data)

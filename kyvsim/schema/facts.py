@@ -15,7 +15,8 @@ from kyvsim.schema.object_meta import OBJECT_META
 
 KYVERNO = "1.19.0"
 """The version whose facts are read."""
-POLICY_GROUPS = ("kyverno.io", "policies.kyverno.io")
+RULES_GROUP, CEL_GROUP = "kyverno.io", "policies.kyverno.io"
+POLICY_GROUPS = (RULES_GROUP, CEL_GROUP)
 """The groups of what users write; the others are those of reports."""
 _NOT_WRITTEN = frozenset({"UpdateRequest"})
 

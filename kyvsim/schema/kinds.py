@@ -1,5 +1,6 @@
 """The kinds that come with Kyverno: their names and versions; and the schemas of given kinds."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -36,6 +37,17 @@ def policy_names() -> frozenset[str]:
         kind
         for group, kind in kyverno_kinds()
         if group in POLICY_GROUPS and kind.endswith(("Policy", "Exception")) and kind != "Policy"
+    )
+
+
+def served_names(keys: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the apiVersion/kind of Kyverno's kinds among those of these groups and names."""
+    known = kyverno_kinds()
+    return frozenset(
+        f"{group}/{version}/{kind}"
+        for group, kind in keys
+        if (group, kind) in known
+        for version in known[group, kind].versions
     )
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kyvsim.languages.cel.expressions import ExpressionProblem
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
-_GROUP = "policies.kyverno.io"
 _EVALUATED = (
     "ValidatingPolicy",
     "MutatingPolicy",
@@ -37,12 +36,20 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
     return whole_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
 
 
-def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
     from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
         compile_cel_policy,
     )
 
     return compile_cel_policy(policy, options)
+
+
+def _doubt(policy: Policy) -> Told:
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        idle_parts,
+    )
+
+    return tuple(idle_parts(policy))
 
 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
@@ -64,18 +71,13 @@ def _declare(options: CompileOptions) -> None:
 
 
 LANGUAGE = Language(
-    kinds=frozenset(
-        f"{_GROUP}/{version}/{name}"
-        for name in _NAMES
-        for version in ("v1alpha1", "v1beta1", "v1")
-        if version != "v1alpha1" or not name.startswith("Namespaced")
-    ),
+    group="policies.kyverno.io",
+    kinds=_NAMES,
     read=_read,
-    compile=_compile,
+    lower=_lower,
+    doubt=_doubt,
     lint=_lint,
     declare=_declare,
-    needs_request=lambda _: False,
-    derive=lambda policy: policy.rules,
 )
 
 

@@ -59,7 +59,7 @@ def compile_cel_policy(
     if problems:
         told = tuple(_diagnostic(policy, one) for one in problems)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
-    return compiled, () if options.admitted else tuple(_idle_parts(policy))
+    return compiled, ()
 
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:
@@ -157,7 +157,8 @@ def _lower_part(
     return rule, compiler.problems
 
 
-def _idle_parts(policy: Policy) -> Iterator[Diagnostic]:
+def idle_parts(policy: Policy) -> Iterator[Diagnostic]:
+    """KV159: a part of a policy that does nothing here."""
     for path, reason in _BY_NAME[policy.kind].idle(policy.spec):
         text = f"`{policy.key}` does nothing here: {reason}"
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))

@@ -7,7 +7,7 @@ from kyvsim.compile import CompileOptions
 from kyvsim.languages.cel.advice import CEL_ADVICE
 from kyvsim.languages.cel.advice.written import Written, expressions_of
 from kyvsim.languages.cel.autogen import is_about_pods, variants
-from kyvsim.languages.cel.compile import compile_cel_policy
+from kyvsim.languages.cel.compile import compile_cel_policy, idle_parts
 from kyvsim.languages.cel.mutation_variants import variants as moved_variants
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -19,9 +19,10 @@ _DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
 def lint_cel_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
     """Return all remarks about a policy whose shape is right.
 
-    Of one that cannot be compiled in full there is no advice: what is wrong comes first.
+    Of one that cannot be compiled in full, or does nothing, there is no advice: what is wrong comes
+    first.
     """
-    problems = compile_cel_policy(policy, options)[1]
+    problems = compile_cel_policy(policy, options)[1] or tuple(idle_parts(policy))
     return problems or tuple(_advice(policy, options))
 
 

@@ -7,8 +7,10 @@ what every command does.
 
 from kyvsim.compile import CompileOptions
 from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.checks import check_policy
+from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.exceptions import declare_exceptions
-from kyvsim.languages.classic.policy import compile_checked
+from kyvsim.languages.classic.policy import lower_policy
 from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
 from kyvsim.languages.protocol import Language, Told
@@ -22,13 +24,12 @@ def _lint(policy: Policy, options: CompileOptions) -> Told:
 
 
 LANGUAGE = Language(
-    kinds=frozenset(
-        f"kyverno.io/{version}/{kind}"
-        for version in ("v1", "v2beta1")
-        for kind in ("ClusterPolicy", "Policy")
-    ),
+    group="kyverno.io",
+    kinds=frozenset({"ClusterPolicy", "Policy"}),
     read=read,
-    compile=compile_checked,
+    check=check_policy,
+    lower=lower_policy,
+    doubt=doubts_about,
     lint=_lint,
     declare=declare_exceptions,
     needs_request=needs_request,

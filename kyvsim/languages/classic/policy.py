@@ -5,8 +5,6 @@ from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.checks import check_policy
-from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.watched_rules import watch_rules
 from kyvsim.model.diagnostic import Diagnostic
@@ -14,22 +12,17 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
 
 
-def compile_checked(
+def lower_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
-    """Return a policy compiled, or None, with what is wrong with it or cannot be meant.
+    """Return a policy compiled, or None and why it cannot be.
 
-    What cannot be meant is not told where a cluster has let the policy in.
     KV190: an expression or another text of the policy cannot be read.
     """
-    problems = () if options.admitted else check_policy(policy)
-    if problems:
-        return None, tuple(problems)
     try:
-        compiled = compile_policy(policy, options)
+        return compile_policy(policy, options), ()
     except (QuerySyntaxError, ValueError) as error:
         return None, (uncompiled(policy, error),)
-    return compiled, () if options.admitted else tuple(doubts_about(policy))
 
 
 def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:

@@ -30,7 +30,7 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
     return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
 
 
-def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
     try:
         return compile_cleanup(policy, options), ()
     except (QuerySyntaxError, ValueError) as error:
@@ -40,21 +40,15 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
     from kyvsim.languages.classic.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
 
-    return with_advice(policy, _compile(policy, options)[1])
+    return with_advice(policy, _lower(policy, options)[1])
 
 
 LANGUAGE = Language(
-    kinds=frozenset(
-        f"kyverno.io/{version}/{kind}"
-        for version in ("v2", "v2beta1")
-        for kind in ("ClusterCleanupPolicy", "CleanupPolicy")
-    ),
+    group="kyverno.io",
+    kinds=frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
     read=_read,
-    compile=_compile,
+    lower=_lower,
     lint=_lint,
-    declare=lambda _: None,
-    needs_request=lambda _: False,
-    derive=lambda policy: policy.rules,
 )
 
 __all__ = ["LANGUAGE"]

@@ -12,7 +12,6 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
 _GROUP = "admissionregistration.k8s.io"
-_MUTATING = ("v1alpha1", "v1beta1", "v1")
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
@@ -21,7 +20,7 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
     return whole_policy(data, document, facts, RuleFacts(), rule_name=name), ()
 
 
-def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
     from kyvsim.languages.native.compile import (  # noqa: PLC0415 — slow, for these policies only
         compile_native_policy,
     )
@@ -30,18 +29,11 @@ def _compile(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | 
 
 
 LANGUAGE = Language(
-    kinds=frozenset(
-        {
-            f"{_GROUP}/v1/ValidatingAdmissionPolicy",
-            *(f"{_GROUP}/{version}/MutatingAdmissionPolicy" for version in _MUTATING),
-        }
-    ),
+    group=_GROUP,
+    kinds=frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
     read=_read,
-    compile=_compile,
-    lint=lambda policy, options: _compile(policy, options)[1],
-    declare=lambda _: None,
-    needs_request=lambda _: False,
-    derive=lambda policy: policy.rules,
+    lower=_lower,
+    lint=lambda policy, options: _lower(policy, options)[1],
 )
 
 __all__ = ["LANGUAGE"]

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.languages import OLDER_READERS
+from kyvsim.languages import READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
@@ -30,8 +30,11 @@ def rule(**changes):
     }
 
 
+OF_RULES = {key: read for key, read in READERS.items() if key[0] == "kyverno.io"}
+
+
 def load(*data):
-    return load_policies([document(entry) for entry in data], OLDER_READERS)
+    return load_policies([document(entry) for entry in data], OF_RULES)
 
 
 def test_a_policy_gets_the_defaults_of_its_kind():

@@ -2,9 +2,9 @@ import pytest
 
 from kyvsim.kube.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
 from kyvsim.languages import READERS
-from kyvsim.load.policy import EXCEPTION_KINDS
+from kyvsim.load.native import NATIVE_GROUP, native_kinds
 from kyvsim.schema.facts import POLICY_GROUPS
-from kyvsim.schema.kinds import given_schema, kyverno_kinds, policy_names
+from kyvsim.schema.kinds import given_schema, kyverno_kinds, policy_names, served_names
 
 ROOT = {"type": "object", "properties": {"spec": {"type": "object"}}}
 
@@ -56,15 +56,24 @@ def test_what_policies_are_called():
     assert not {"Policy", "UpdateRequest", "PolicyReport"} & policy_names()
 
 
-def test_policies_and_exceptions_are_read_in_every_served_version():
-    read = EXCEPTION_KINDS | READERS.keys()
-    known = kyverno_kinds()
-    kinds = {(name.partition("/")[0], name.rpartition("/")[2]) for name in read} & known.keys()
-    assert {name for name in read if name.startswith(POLICY_GROUPS)} == {
-        f"{group}/{version}/{kind}"
-        for group, kind in kinds
-        for version in known[group, kind].versions
+def test_policies_of_all_kinds_are_read():
+    read = {key for key in READERS if key[0] in POLICY_GROUPS}
+    kinds = {key for key in kyverno_kinds() if key[0] in POLICY_GROUPS}
+    assert read == {key for key in kinds if key[1].endswith("Policy")}
+    native = {f"{kind}{twin}" for group, kind in READERS for twin in ("", "Binding")}
+    assert native_kinds() <= native
+    assert {key for key in READERS if key[0] == NATIVE_GROUP} == READERS.keys() - read
+
+
+def test_kinds_have_names_in_the_versions_that_are_served():
+    assert served_names([("kyverno.io", "Policy"), ("policies.kyverno.io", "PolicyException")]) == {
+        "kyverno.io/v1/Policy",
+        "kyverno.io/v2beta1/Policy",
+        "policies.kyverno.io/v1/PolicyException",
+        "policies.kyverno.io/v1beta1/PolicyException",
+        "policies.kyverno.io/v1alpha1/PolicyException",
     }
+    assert not served_names([("kyverno.io", "Nothing")])
 
 
 def test_the_schema_of_a_definition_is_that_of_the_version():

@@ -1,0 +1,20 @@
+"""Kubernetes' own admission policies and their bindings: what documents of them look like."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from kyvsim.load.structure import load_schemas
+from kyvsim.schema.node import Node
+
+NATIVE_GROUP = "admissionregistration.k8s.io"
+
+
+@cache
+def native_schemas() -> Mapping[str, Node]:
+    """Return their schemas by apiVersion/kind; seldom needed."""
+    return load_schemas("native.json")
+
+
+def native_kinds() -> frozenset[str]:
+    """Return what they are called, in any version."""
+    return frozenset(name.rpartition("/")[2] for name in native_schemas())
