@@ -13,6 +13,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.kube.discovery import every_kind, is_builtin, is_mature, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.admission_policies.unreported import unreported
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
@@ -34,7 +35,7 @@ _ACTING = MappingProxyType(
     }
 )
 """Kinds whose objects do something that the simulation does not, and what to say of it."""
-_HEEDED = frozenset(("policies.kyverno.io", kind) for kind in (*CEL_KINDS, "PolicyException"))
+_HEEDED = frozenset((CEL_GROUP, kind) for kind in (*CEL_KINDS, "PolicyException"))
 """Kinds of a group that otherwise nothing simulates."""
 _WRITTEN_ELSEWHERE = MappingProxyType(
     {

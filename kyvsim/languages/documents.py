@@ -12,7 +12,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import is_deprecated
+from kyvsim.schema.facts import CEL_GROUP, is_deprecated
 from kyvsim.schema.kinds import kyverno_kinds
 
 
@@ -54,7 +54,7 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
     """
     for document in documents:
         group = split_api_version(text_field(document.data, "apiVersion"))[0]
-        if (group, text_field(document.data, "kind")) != ("policies.kyverno.io", "PolicyException"):
+        if (group, text_field(document.data, "kind")) != (CEL_GROUP, "PolicyException"):
             continue
         spec = document.data.get("spec")
         end = _time(spec.get("expiresAt") if spec.__class__ is dict else None)

@@ -28,6 +28,12 @@ def kyverno_kinds() -> KindTable:
 
 
 @lru_cache(maxsize=1)
+def kyverno_groups() -> frozenset[str]:
+    """Return the groups of Kyverno's kinds."""
+    return frozenset(group for group, _ in kyverno_kinds())
+
+
+@lru_cache(maxsize=1)
 def policy_names() -> frozenset[str]:
     """Return what policies and exceptions are called that nothing else is called.
 

@@ -14,6 +14,7 @@ from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import CEL_GROUP
 
 if TYPE_CHECKING:
     from kyvsim.languages.cel.expressions import ExpressionProblem
@@ -71,7 +72,7 @@ def _declare(options: CompileOptions) -> None:
 
 
 LANGUAGE = Language(
-    group="policies.kyverno.io",
+    group=CEL_GROUP,
     kinds=_NAMES,
     read=_read,
     lower=_lower,

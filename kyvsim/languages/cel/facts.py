@@ -6,8 +6,9 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
+from kyvsim.schema.facts import CEL_GROUP
 
-_API_VERSION = "policies.kyverno.io/v1beta1"
+_API_VERSION = f"{CEL_GROUP}/v1beta1"
 """The one that Kyverno itself reads and speaks of."""
 _UPKEEP = ("synchronize", "orphanDownstreamOnPolicyDelete")
 _OF_POLICY = "useServerSideApply"

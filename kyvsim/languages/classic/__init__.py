@@ -15,6 +15,7 @@ from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.model.policy import Policy
+from kyvsim.schema.facts import RULES_GROUP
 
 
 def _lint(policy: Policy, options: CompileOptions) -> Told:
@@ -24,7 +25,7 @@ def _lint(policy: Policy, options: CompileOptions) -> Told:
 
 
 LANGUAGE = Language(
-    group="kyverno.io",
+    group=RULES_GROUP,
     kinds=frozenset({"ClusterPolicy", "Policy"}),
     read=read,
     check=check_policy,

@@ -12,6 +12,7 @@ from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import RULES_GROUP
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
@@ -44,7 +45,7 @@ def _lint(policy: Policy, options: CompileOptions) -> Told:
 
 
 LANGUAGE = Language(
-    group="kyverno.io",
+    group=RULES_GROUP,
     kinds=frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
     read=_read,
     lower=_lower,

@@ -22,6 +22,7 @@ from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
+from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.schema.kinds import kyverno_kinds
 
 _NEAR = 0.85
@@ -44,7 +45,6 @@ _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Kinds that are sent to subresources, and those of reports that Kyverno can write."""
-_GROUP_OF_POLICIES = "policies.kyverno.io"
 
 
 class _Use(NamedTuple):
@@ -110,7 +110,7 @@ def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iter
 
 
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
-    if group == _GROUP_OF_POLICIES or (group, kind) in known:
+    if group == CEL_GROUP or (group, kind) in known:
         return True
     return any(kind == name and matches(group, its_group) for its_group, name in known)
 

@@ -14,13 +14,13 @@ from kyvsim.languages.idle.kinds import known_kinds
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
+from kyvsim.schema.facts import CEL_GROUP
 
 _NEAR = 0.8
 """How alike two names must be for one to be a slip of the other."""
 _FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
 """Where constraints stand in a specification."""
 _RULES = ("resourceRules", "excludeResourceRules")
-_GROUP_OF_POLICIES = "policies.kyverno.io"
 
 
 class _Use(NamedTuple):
@@ -86,7 +86,7 @@ def _known_resources(objects: Iterable[Json]) -> Mapping[tuple[str, str], str]:
 
 
 def _is_known(use: _Use, known: Mapping[tuple[str, str], str]) -> bool:
-    if _GROUP_OF_POLICIES in use.groups or any((group, use.name) in known for group in use.groups):
+    if CEL_GROUP in use.groups or any((group, use.name) in known for group in use.groups):
         return True
     return "*" in use.groups and any(name == use.name for _, name in known)
 

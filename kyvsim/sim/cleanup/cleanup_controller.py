@@ -14,6 +14,7 @@ from kyvsim.kube.discovery import KindTable, lies_in_namespace, plural
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
+from kyvsim.languages import cleanup
 from kyvsim.languages.cel import resources_of
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
@@ -28,7 +29,6 @@ from kyvsim.sim.server import Change, Purpose
 from kyvsim.sim.server.authorizer import denial
 
 _ACTOR = "cleanup"
-_KINDS = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
 _ANY = "*"
 _SHORTEST_DELAY = 1.0
 _NOT_FOUND = 404
@@ -144,7 +144,7 @@ def _unevaluated(result: RuleResult) -> Obstacle:
 
 
 def _is_scheduled(key: ObjectKey) -> bool:
-    older = key.kind in _KINDS and key.api_version.startswith("kyverno.io/")
+    older = key.kind in cleanup.LANGUAGE.kinds and key.api_version.startswith("kyverno.io/")
     return older or (is_cel_policy(key) and not is_asked_policy(key))
 
 

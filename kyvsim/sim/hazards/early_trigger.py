@@ -6,6 +6,7 @@ from itertools import product
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.engine import World, check_rule, open_background
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.languages import classic
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts
@@ -13,7 +14,6 @@ from kyvsim.sim.kyverno.users import ADMISSION
 
 _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"})
 _TRIGGER = "generate.kyverno.io/trigger-uid"
-_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
@@ -40,7 +40,7 @@ def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
     for obj in facts.parts.store.every():
         key = object_key(obj)
         place = key.name if key.kind == "Namespace" else key.namespace
-        if key in events and place not in _UNSEEN and key.kind not in _POLICIES:
+        if key in events and place not in _UNSEEN and key.kind not in classic.LANGUAGE.kinds:
             yield obj, events[key]
 
 

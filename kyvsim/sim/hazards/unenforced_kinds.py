@@ -6,6 +6,7 @@ from types import MappingProxyType
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 from kyvsim.model.simulation import Hazard, HazardLevel
+from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.admission_policies.bound import POLICIES
 from kyvsim.sim.admission_policies.unreported import EXCLUDED
 from kyvsim.sim.hazards.facts import Facts
@@ -13,7 +14,6 @@ from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 
 _ADMISSION = "admissionregistration.k8s.io"
-_OTHERS = "policies.kyverno.io"
 _HEEDED = frozenset((*CEL_KINDS, "PolicyException"))
 _KINDS = MappingProxyType(
     {
@@ -33,7 +33,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         group = split_api_version(event.object.api_version)[0]
         what = group, event.object.kind
-        counts = what in _KINDS or (group == _OTHERS and what[1] not in _HEEDED)
+        counts = what in _KINDS or (group == CEL_GROUP and what[1] not in _HEEDED)
         if counts and event.action == "create" and event.outcome == "done":
             found.setdefault(what, {}).setdefault(event.object, event.number)
     yield from _in_part(facts)

@@ -14,36 +14,25 @@ from kyvsim.compile import (
 )
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.languages import compile_policies
+from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import webhook_facts_of
+from kyvsim.languages.cel.facts import generates
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
+from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.generated import is_left_to_the_server, may_be_left
 from kyvsim.sim.parts import Parts
 
 if TYPE_CHECKING:
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
-POLICY_KINDS = (("kyverno.io/v1", "ClusterPolicy"), ("kyverno.io/v1", "Policy"))
-CEL_KINDS = frozenset(
-    {
-        "ValidatingPolicy",
-        "NamespacedValidatingPolicy",
-        "MutatingPolicy",
-        "NamespacedMutatingPolicy",
-        "DeletingPolicy",
-        "NamespacedDeletingPolicy",
-        "GeneratingPolicy",
-        "NamespacedGeneratingPolicy",
-    }
-)
+POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(classic.LANGUAGE.kinds))
+_NOT_SIMULATED = frozenset({"ImageValidatingPolicy", "NamespacedImageValidatingPolicy"})
+CEL_KINDS = cel.LANGUAGE.kinds - _NOT_SIMULATED
 """The kinds of `policies.kyverno.io` that are simulated."""
-_CEL_GROUP = "policies.kyverno.io"
-GENERATING_KINDS = tuple(
-    (f"{_CEL_GROUP}/v1", kind) for kind in ("GeneratingPolicy", "NamespacedGeneratingPolicy")
-)
-_EXCEPTION = ("kyverno.io/v2", "PolicyException")
-_CEL_EXCEPTION = (f"{_CEL_GROUP}/v1", "PolicyException")
+GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
+_EXCEPTION = (f"{RULES_GROUP}/v2", "PolicyException")
+_CEL_EXCEPTION = (f"{CEL_GROUP}/v1", "PolicyException")
 
 
 class PolicyCache:
@@ -169,7 +158,7 @@ def is_asked_policy(key: ObjectKey) -> bool:
 
 def is_cel_policy(key: ObjectKey) -> bool:
     """Return whether an object is a policy in CEL of a kind that is simulated."""
-    return key.kind in CEL_KINDS and key.api_version.startswith(f"{_CEL_GROUP}/")
+    return key.kind in CEL_KINDS and key.api_version.startswith(f"{CEL_GROUP}/")
 
 
 def place_of(kind: str, key: str) -> str:

@@ -12,6 +12,7 @@ from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.parts import Parts, Settings
@@ -138,18 +139,17 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_OLDER, _CEL = "kyverno.io", "policies.kyverno.io"
 _KINDS: Mapping[tuple[str, str], tuple[str, Callable[[Parts, Json, Json], _Said]]] = (
     MappingProxyType(
         {
-            (_OLDER, "CleanupPolicy"): (_CLEANUP, _cleanup),
-            (_OLDER, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
-            (_OLDER, "ClusterPolicy"): (_POLICIES, _policy),
-            (_OLDER, "GlobalContextEntry"): (_OTHERS, _entry),
-            (_OLDER, "Policy"): (_POLICIES, _policy),
-            (_OLDER, "PolicyException"): (_OTHERS, _exception),
-            **{(_CEL, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
-            (_CEL, "PolicyException"): (_OTHERS, _cel_exception),
+            (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),
+            (RULES_GROUP, "ClusterCleanupPolicy"): (_CLEANUP, _cleanup),
+            (RULES_GROUP, "ClusterPolicy"): (_POLICIES, _policy),
+            (RULES_GROUP, "GlobalContextEntry"): (_OTHERS, _entry),
+            (RULES_GROUP, "Policy"): (_POLICIES, _policy),
+            (RULES_GROUP, "PolicyException"): (_OTHERS, _exception),
+            **{(CEL_GROUP, kind): (_POLICIES, _cel_policy) for kind in CEL_KINDS},
+            (CEL_GROUP, "PolicyException"): (_OTHERS, _cel_exception),
         }
     )
 )

@@ -21,6 +21,7 @@ from kyvsim.kube.objects import (
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import (
     applied,
@@ -44,9 +45,6 @@ _STAGES = tuple(
     if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
 )
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
-_UNSCANNED_GROUPS = frozenset(
-    {"reports.kyverno.io", "wgpolicyk8s.io", "kyverno.io", "policies.kyverno.io"}
-)
 
 
 def start_scans(kyverno: Kyverno) -> None:
@@ -98,7 +96,7 @@ class _Scanner:
 
     def _is_scanned(self, key: ObjectKey) -> bool:
         group = split_api_version(key.api_version)[0]
-        if group in _UNSCANNED_GROUPS or key.kind == "Event":
+        if group in kyverno_groups() or key.kind == "Event":
             return False
         return any(True for stage in _STAGES for _ in self._steps(stage, key.kind, ""))
 
