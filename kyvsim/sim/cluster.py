@@ -15,7 +15,12 @@ from kyvsim.sim.kyverno.cel_admission import CelAdmission
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import GENERATING_KINDS, POLICY_KINDS, PolicyCache
+from kyvsim.sim.kyverno.policy_cache import (
+    GENERATING_KINDS,
+    MUTATING_KINDS,
+    POLICY_KINDS,
+    PolicyCache,
+)
 from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
 from kyvsim.sim.kyverno.report_collector import ReportCollector
@@ -96,6 +101,7 @@ def open_cluster(
         lister=PolicyLister(parts, cache, POLICY_KINDS),
         reports=ReportCollector(parts, cache),
         generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
+        mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
         downstreams=DownstreamWatch(parts),
     )
     for start_controller in kubernetes.CONTROLLERS:

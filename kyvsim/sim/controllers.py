@@ -9,6 +9,7 @@ from collections.abc import Callable
 from kyvsim.sim.background.admission_triggers import start_admission_triggers
 from kyvsim.sim.background.background_controller import start_background_controller
 from kyvsim.sim.background.generating_policies import start_generating_policies
+from kyvsim.sim.background.mutating_policies import start_mutating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
 from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
 from kyvsim.sim.cleanup.ttl_controller import start_ttl
@@ -29,6 +30,7 @@ CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_background_controller,
     start_policy_controller,
     start_generating_policies,
+    start_mutating_policies,
     start_cleanup,
     start_ttl,
 )

@@ -17,6 +17,7 @@ from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP
 
 if TYPE_CHECKING:
+    from kyvsim.languages.cel.existing_objects import ExistingChange
     from kyvsim.languages.cel.expressions import ExpressionProblem
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
@@ -100,10 +101,13 @@ def derived_specs(policy: Policy) -> tuple[Variant, ...]:
     return variants_of(policy)
 
 
-def mutates_existing(policy: Policy) -> bool:
-    """Return whether a policy is to change objects that are there."""
-    evaluation = policy.spec.get("evaluation") or {}
-    return (evaluation.get("mutateExisting") or {}).get("enabled") is True
+def existing_changes_of(policy: Policy, options: CompileOptions) -> tuple["ExistingChange", ...]:
+    """Return what each variant of a policy makes of objects that are there, its own first."""
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        existing_changes,
+    )
+
+    return existing_changes(policy, options)
 
 
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:
@@ -132,9 +136,9 @@ def is_cel_policy(policy: Policy) -> bool:
 __all__ = [
     "LANGUAGE",
     "derived_specs",
+    "existing_changes_of",
     "expression_problems",
     "is_cel_policy",
-    "mutates_existing",
     "resources_of",
     "webhook_facts_of",
 ]

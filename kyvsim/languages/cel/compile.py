@@ -23,6 +23,7 @@ from kyvsim.languages.cel import (
 from kyvsim.languages.cel.authorization import compile_authorization
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
+from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.constraints import Constraints, compile_constraints
@@ -72,6 +73,21 @@ def variants_of(policy: Policy) -> tuple[Variant, ...]:
     return tuple(_BY_NAME[policy.kind].variants(policy.spec))
 
 
+def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingChange, ...]:
+    """Return what each variant of a policy makes of existing objects, its own first.
+
+    There is nothing where it changes none.
+    """
+    specs = [policy.spec, *(one.spec for one in variants_of(policy))]
+    found = []
+    for spec in specs:
+        part = PolicyPart(policy, spec, _compiler(policy, options), options)
+        compiled = mutating_policy.compile_mutating_policy(part)
+        if compiled.targets is not None:
+            found.append(ExistingChange(compiled, compiled.targets))
+    return tuple(found)
+
+
 def _lower(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
@@ -114,10 +130,7 @@ def _lower_authorization(
 def _lower_part(
     kind: CelKind, policy: Policy, variant: Variant, options: CompileOptions
 ) -> tuple[CompiledRule, list[ExpressionProblem]]:
-    spec, system = variant.spec, options.environment
-    compiler = Compiler(
-        kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
-    )
+    spec, compiler = variant.spec, _compiler(policy, options)
     part = PolicyPart(policy, spec, compiler, options)
     body = kind.compile(part)
     if not kind.weighs_exceptions:
@@ -155,6 +168,13 @@ def _lower_part(
         answers_always=kind.answers_always(spec),
     )
     return rule, compiler.problems
+
+
+def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
+    """Return what compiles the expressions of one variant of a policy."""
+    system = options.environment
+    env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
+    return Compiler(env)
 
 
 def idle_parts(policy: Policy) -> Iterator[Diagnostic]:

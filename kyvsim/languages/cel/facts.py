@@ -35,6 +35,11 @@ def generates(kind: str) -> bool:
     return kind.endswith("GeneratingPolicy")
 
 
+def mutates(kind: str) -> bool:
+    """Return whether policies of a kind mutate."""
+    return kind.endswith("MutatingPolicy")
+
+
 def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
     """Return the facts of the one rule that a policy is.
 
@@ -73,6 +78,28 @@ def generating_facts(policy: Policy) -> GeneratingFacts:
         _switch(spec, "generateExisting") is True,
         spec.get("useServerSideApply") is True,
         any("DELETE" in (rule.get("operations") or ()) for rule in rules),
+    )
+
+
+class MutatingFacts(NamedTuple):
+    """What the controllers need to know of a policy that mutates."""
+
+    changes_existing: bool
+    """Whether it is to change objects that are there."""
+    keeps_triggers: bool
+    """Whether it has targets of its own: the objects of requests stay as they are."""
+    by_expression: bool
+    """Whether an expression names its targets for each trigger."""
+
+
+def mutating_facts(policy: Policy) -> MutatingFacts:
+    """Return what there is to know of a policy that mutates."""
+    targets = policy.spec.get("targetMatchConstraints") or {}
+    by_expression = bool(targets.get("expression"))
+    return MutatingFacts(
+        _switch(policy.spec, "mutateExisting") is True,
+        by_expression or bool(targets.get("resourceRules")),
+        by_expression,
     )
 
 

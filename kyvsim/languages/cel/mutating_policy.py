@@ -64,7 +64,8 @@ class MutatingPolicy(NamedTuple):
     """What finds the existing objects that it changes, too; None where there are none."""
 
 
-def _compile(part: PolicyPart) -> CompiledBody:
+def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
+    """Return a policy, or one of its variants, as programs."""
     spec, compiler = part.spec, part.compiler
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), _CONDITIONS)
@@ -80,7 +81,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
     )
     targets = compile_targets(part)
     values = RequestValues(part, variables)
-    policy = MutatingPolicy(
+    return MutatingPolicy(
         values=values,
         conditions=conditions,
         mutations=tuple(mutations),
@@ -89,7 +90,10 @@ def _compile(part: PolicyPart) -> CompiledBody:
         looks_again=len(mutations) > 1 or bool(annotations),
         targets=targets,
     )
-    return _body(policy)
+
+
+def _compile(part: PolicyPart) -> CompiledBody:
+    return _body(compile_mutating_policy(part))
 
 
 def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
@@ -171,14 +175,15 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             return excused or skipped("skip")
     except EvaluationError as error:
         return excused or KIND.unevaluated(error)
-    outcome = excused or _outcome(policy, values, evaluation.object)
-    if policy.targets is None:
+    outcome = excused or mutation_outcome(policy, values, evaluation.object)
+    # In a cluster existing objects are changed later, by another controller.
+    if policy.targets is None or evaluation.scope.outside.account is not None:
         return outcome
     return _with_targets(policy, policy.targets, evaluation, outcome)
 
 
-def _outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
-    """Return the result for the trigger, with the object that the policy leaves."""
+def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
+    """Return the result for an object whose conditions hold, with what the policy leaves of it."""
     try:
         after = _mutated(policy, values, {} if obj is None else obj)
         properties = annotation_texts(policy.annotations, values, '"')
@@ -234,6 +239,11 @@ def _values_on(policy: MutatingPolicy, seen: Evaluation) -> list[Any] | None:
         if matched.is_full:
             return None
         seen = seen._replace(exceptions=matched.partial)
+    return values_on_existing(policy, seen)
+
+
+def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
+    """Return what expressions see of an existing object: nothing of what was before, or around."""
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 
 

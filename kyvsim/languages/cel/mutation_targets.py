@@ -23,6 +23,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 
 _SPEC = ("spec",)
 _FOUND = map_of(STRING, ANY)
+_NO_OBJECT = "type conversion error from 'null_type' to 'map[string]interface {}'"
 
 
 class Targets(NamedTuple):
@@ -40,13 +41,21 @@ class Targets(NamedTuple):
                     yield obj
             return
         try:
-            found = evaluate(self.expression, values.of(evaluation))
+            found = self.named(values.of(evaluation))
         except EvaluationError as error:
             raise EvaluationError(f"failed to discover CEL targets: {error}") from None
-        if isinstance(found, dict):
-            listed = found.get("items")
-            some = listed if isinstance(listed, list) else [found]
-            yield from (obj for obj in some if isinstance(obj, dict) and obj.get("kind"))
+        yield from (obj for obj in found if isinstance(obj, dict) and obj.get("kind"))
+
+    def named(self, values: list[Json]) -> list[Json]:
+        """Return what the expression gives, one object or those of a list.
+
+        Raises EvaluationError.
+        """
+        found = evaluate(self.expression, values) if self.expression else {}
+        if not isinstance(found, dict):
+            raise EvaluationError(_NO_OBJECT)
+        listed = found.get("items")
+        return listed if isinstance(listed, list) else [found]
 
     def take(self, values: list[Json]) -> bool:
         """Return whether the conditions of targets hold; raises EvaluationError."""

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go)
 pkg/webhooks/resource/generation/handler.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, Model
 from kyvsim.engine import World, check_rule, old_facts, open_background
@@ -16,6 +16,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
 from kyvsim.sim.background.generating_triggers import generating_work
 from kyvsim.sim.background.managed_objects import managed_work
+from kyvsim.sim.background.mutating_triggers import mutating_work
 from kyvsim.sim.background.update_requests import (
     GENERATE,
     MUTATE,
@@ -38,11 +39,14 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
     parts = kyverno.parts
 
     def emit(review: Review, request: AdmissionRequest) -> None:
-        before = len(parts.timeline.events)
         works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
         # The webhooks are registered for the kinds that are generated, not for their subresources.
         if not _is_own(request) and not request.subresource:
             works += managed_work(kyverno, request)
+        write_soon(review, works)
+
+    def write_soon(review: Review, works: Iterable[Work]) -> None:
+        before = len(parts.timeline.events)
 
         def write(work: Work) -> None:
             with parts.timeline.following(_event_of(kyverno, review, before)):
@@ -52,6 +56,9 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
             parts.scheduler.after(UPDATE_REQUEST, _ACTOR, lambda work=work: write(work))  # type: ignore[misc]
 
     kyverno.admission.background.append(emit)
+    kyverno.admission.mutated.append(
+        lambda review, request: write_soon(review, [*mutating_work(kyverno, request)])
+    )
 
 
 def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:

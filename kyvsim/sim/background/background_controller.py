@@ -12,8 +12,10 @@ from kyvsim.sim.background.attempt import Attempt, told
 from kyvsim.sim.background.generate import attempt_generate
 from kyvsim.sim.background.generate_in_cel import attempt_generate_in_cel
 from kyvsim.sim.background.mutate_existing import attempt_mutation
+from kyvsim.sim.background.mutate_existing_in_cel import attempt_mutation_in_cel
 from kyvsim.sim.background.update_requests import (
     CEL_GENERATE,
+    CEL_MUTATE,
     COMPLETED,
     FAILED,
     GENERATE,
@@ -36,6 +38,7 @@ _ATTEMPTS = MappingProxyType(
         GENERATE: attempt_generate,
         MUTATE: attempt_mutation,
         CEL_GENERATE: attempt_generate_in_cel,
+        CEL_MUTATE: attempt_mutation_in_cel,
     }
 )
 

@@ -13,6 +13,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.background.downstreams import kinds_of
 from kyvsim.sim.background.existing_triggers import existing_generation, existing_mutations
 from kyvsim.sim.background.generating_policies import sync_generating_policies
+from kyvsim.sim.background.mutating_policies import sync_mutating_policies
 from kyvsim.sim.background.ownership import LABEL, policy_labels, selected, trigger_from_labels
 from kyvsim.sim.background.stale_targets import release_stale_targets
 from kyvsim.sim.background.update_requests import (
@@ -40,6 +41,7 @@ def start_policy_controller(kyverno: Kyverno) -> None:
             if _works_in_background(policy.policy, kyverno):
                 _sync(policy, kyverno)
         sync_generating_policies(kyverno)
+        sync_mutating_policies(kyverno)
         scheduler.after(_INTERVAL, _ACTOR, requeue, timer=True)
 
     lister = kyverno.lister

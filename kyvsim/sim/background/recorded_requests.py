@@ -3,7 +3,9 @@
 Source of the form: k8s.io/api admission/v1, upstream api/kyverno/v2/update_request_types.go.
 """
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.sim.server import Store
 
@@ -39,6 +41,30 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     }
     admission = {"admissionRequest": fields, "operation": operation}
     return {"admissionRequestInfo": admission, "userInfo": info}
+
+
+def update_of(obj: Json, subresource: str, store: Store) -> AdmissionRequest:
+    """Return the update, by nobody, as which Kyverno takes an object that is there."""
+    key = object_key(obj)
+    group, version = split_api_version(key.api_version)
+    details: dict[str, Json] = {
+        "kind": {"group": group, "version": version, "kind": key.kind},
+        "resource": {
+            "group": group,
+            "version": version,
+            "resource": plural(group, key.kind, store.defined),
+        },
+        "name": key.name,
+    }
+    if subresource:
+        details["subResource"] = subresource
+    return AdmissionRequest(
+        operation=Operation.UPDATE,
+        object=obj,
+        namespace=key.namespace,
+        user=UserInfo(),
+        details=details,
+    )
 
 
 def request_of(context: Json, store: Store) -> AdmissionRequest | None:

@@ -28,6 +28,7 @@ def restart_background_controller(kyverno: Kyverno) -> None:
         kyverno.downstreams.restart()
         kyverno.lister.relist()
         kyverno.generating.relist()
+        kyverno.mutating.relist()
         for one in parts.store.list(*KIND, NAMESPACE):
             take_up(one, kyverno)
 

@@ -17,7 +17,8 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Purpose
 
 KIND = ("kyverno.io/v2", "UpdateRequest")
-GENERATE, MUTATE, CEL_GENERATE = "generate", "mutate", "cel-generate"
+GENERATE, MUTATE = "generate", "mutate"
+CEL_GENERATE, CEL_MUTATE = "cel-generate", "cel-mutate"
 PENDING, FAILED, COMPLETED = "Pending", "Failed", "Completed"
 _MOST_CONTEXTS = 100
 """How many rules and triggers one UpdateRequest of a policy event holds."""
@@ -131,6 +132,8 @@ def _object(work: Work) -> Json:
 
 def _labels(work: Work) -> dict[str, str]:
     name = work.policy.rpartition("/")[2]
+    if work.type == CEL_MUTATE:
+        return {}
     if work.type != MUTATE:
         return {"generate.kyverno.io/policy-name": name}
     return mutate_labels(name, work.trigger)
@@ -158,7 +161,7 @@ def of_mutation(parts: Parts, policy_name: str, trigger: Json = None) -> list[Js
 
 def rules_of(spec: Json) -> tuple[str, ...]:
     """Return the rules that an UpdateRequest is about, as `policy/rule`; policies without rules."""
-    if spec.get("requestType") == CEL_GENERATE:
+    if spec.get("requestType") in {CEL_GENERATE, CEL_MUTATE}:
         return (str(spec.get("policy")),)
     names = [spec.get("rule"), *(one.get("rule") for one in spec.get("ruleContext") or ())]
     return tuple(dict.fromkeys(f"{spec.get('policy')}/{name}" for name in names if name))
@@ -167,7 +170,17 @@ def rules_of(spec: Json) -> tuple[str, ...]:
 def triggers_of(spec: Json) -> str:
     """Return the triggers that an UpdateRequest is about, as text."""
     every = [one.get("trigger") for one in spec.get("ruleContext") or ()] or [spec.get("resource")]
-    return ", ".join(dict.fromkeys(_title(one) for one in every if one))
+    if spec.get("requestType") == CEL_MUTATE:
+        every = [_requested(spec)]
+    return ", ".join(dict.fromkeys(_title(one) for one in every if one)) or "what is there"
+
+
+def _requested(spec: Json) -> Json:
+    """Return a reference to the object of the request that an UpdateRequest holds, or None."""
+    info = (spec.get("context") or {}).get("admissionRequestInfo") or {}
+    asked = info.get("admissionRequest") or {}
+    obj = asked.get("object") or asked.get("oldObject")
+    return reference(obj) if obj else None
 
 
 def _title(trigger: Json) -> str:

@@ -50,6 +50,8 @@ class AdmissionController:
         self._world = World(parts.store, account=ADMISSION)
         self.background: list[Callable[[Review, AdmissionRequest], None]] = []
         """Who makes work for later of a request, whether or not it is denied."""
+        self.mutated: list[Callable[[Review, AdmissionRequest], None]] = []
+        """Who makes work for later of a request that webhooks may still change."""
         self.listeners: list[Callable[[Admission], None]] = []
         """Who is told what policies said."""
 

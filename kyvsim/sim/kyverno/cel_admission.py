@@ -11,6 +11,7 @@ from kyvsim.compile import Step
 from kyvsim.engine import World, open_request, run_step
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
+from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
@@ -49,6 +50,15 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
 _SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
+class _Mutated(NamedTuple):
+    """What policies made of a request."""
+
+    request: AdmissionRequest
+    told: list[PolicyResponse]
+    problems: dict[str, list[str]]
+    """Why it is denied, by webhook."""
+
+
 class CelAdmission:
     """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
 
@@ -62,35 +72,43 @@ class CelAdmission:
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
-        given = request
-        told: list[PolicyResponse] = []
-        problems: dict[str, list[str]] = {}
         try:
-            for step in self._steps(Stage.CEL_MUTATE, request):
-                policy = step.policy.policy
-                if _is_own(request) and not policy.rules[0].facts.sees_background:
-                    continue
-                response = self._response(step, Stage.CEL_MUTATE, request)
-                if response is None or not response.results:
-                    continue
-                told.append(response)
-                errors = _errors(response)
-                if errors and policy.facts.fails_closed:
-                    name = webhook_of(policy, self._cache.webhook_facts(policy))
-                    problems.setdefault(name, []).extend(errors)
-                elif not errors:
-                    request = request._replace(object=response.object)
+            done = self._mutated(request)
         except ConditionError as error:
             return self._admission.unasked(request, error)
-        if not told:
+        if not review.request.dry_run:
+            for emit in self._admission.mutated:
+                emit(review, request)
+        if not done.told:
             return ALLOWED
-        blocked = bool(problems)
+        blocked = bool(done.problems)
         self._admission.tell(
-            Admission(review, request, tuple(told), mutating=True, blocked=blocked)
+            Admission(review, done.request, tuple(done.told), mutating=True, blocked=blocked)
         )
-        for name, errors in problems.items():
-            return Verdict(denied=denial(name, _unmutated(given, errors)))
-        return Verdict(request.object if request.object is not given.object else None)
+        for name, errors in done.problems.items():
+            return Verdict(denied=denial(name, _unmutated(request, errors)))
+        changed = done.request.object is not request.object
+        return Verdict(done.request.object if changed else None)
+
+    def _mutated(self, request: AdmissionRequest) -> "_Mutated":
+        """Return a request as the policies leave it; raise `ConditionError`."""
+        told: list[PolicyResponse] = []
+        problems: dict[str, list[str]] = {}
+        for step in self._steps(Stage.CEL_MUTATE, request):
+            policy = step.policy.policy
+            if not _changes_triggers(policy, request):
+                continue
+            response = self._response(step, Stage.CEL_MUTATE, request)
+            if response is None or not response.results:
+                continue
+            told.append(response)
+            errors = _errors(response)
+            if errors and policy.facts.fails_closed:
+                name = webhook_of(policy, self._cache.webhook_facts(policy))
+                problems.setdefault(name, []).extend(errors)
+            elif not errors:
+                request = request._replace(object=response.object)
+        return _Mutated(request, told, problems)
 
     def validate(self, review: Review) -> Verdict:
         """Return whether the policies let a request pass, and what they warn of."""
@@ -185,8 +203,12 @@ def own_webhook_name(policy: Policy, base: str) -> str:
     return f"{base}-{closed}-finegrained-{place}"
 
 
-def _is_own(request: AdmissionRequest) -> bool:
-    return request.user is not None and request.user.username == BACKGROUND.username
+def _changes_triggers(policy: Policy, request: AdmissionRequest) -> bool:
+    """Return whether a policy changes what requests bring, by whoever asks."""
+    own = request.user is not None and request.user.username == BACKGROUND.username
+    if own and not policy.rules[0].facts.sees_background:
+        return False
+    return not mutating_facts(policy).keeps_triggers
 
 
 def _errors(response: PolicyResponse) -> list[str]:

@@ -20,6 +20,3 @@ def not_done(obj: Json) -> Iterator[str]:
     evaluation = spec.get("evaluation") or {}
     if (evaluation.get("mode") or _USUAL_MODE) != _USUAL_MODE:
         yield f"its mode {evaluation['mode']}"
-    existing = (evaluation.get("mutateExisting") or {}).get("enabled") is True
-    if existing or spec.get("targetMatchConstraints"):
-        yield "its mutation of existing objects"

@@ -10,11 +10,12 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cleanup
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase, PolicyResponse, RuleResult
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.kyverno.events import Action, Event, Reason, Source, policy_reference, reference
 from kyvsim.sim.parts import Parts
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _CHECKING = frozenset({"validate", "verifyImages"})
 
 
@@ -86,6 +87,29 @@ def excepted(
         note=note,
         related=related,
     )
+
+
+def of_response(
+    parts: Parts, source: Source, response: PolicyResponse, *, blocked: bool
+) -> Iterator[Event]:
+    """Yield the events of what a policy said of a request, or of one that is told like that.
+
+    upstream: pkg/webhooks/utils/event.go
+    """
+    statuses = {one.status for one in response.results}
+    if statuses & _VIOLATED:
+        for result in response.results:
+            if result.status in _VIOLATED:
+                yield violation_of_policy(parts, source, response, result, blocked=blocked)
+            # Rules that passed are told along with those that did not.
+            if not blocked:
+                yield violation_of_object(source, response, result)
+    elif RuleStatus.SKIP not in statuses:
+        yield applied(parts, source, response)
+    elif not blocked:
+        for result in response.results:
+            if result.exceptions:
+                yield from excepted(parts, source, response, result)
 
 
 def generated(source: Source, policy: Policy, rule: str, downstream: Json) -> Event:

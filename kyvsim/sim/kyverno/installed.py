@@ -26,5 +26,7 @@ class Kyverno(NamedTuple):
     reports: ReportCollector
     generating: PolicyLister
     """The policies in CEL that generate."""
+    mutating: PolicyLister
+    """Those that mutate."""
     downstreams: DownstreamWatch
     """What those generated that keep it as they want it."""

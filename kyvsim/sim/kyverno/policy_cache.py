@@ -15,8 +15,8 @@ from kyvsim.compile import (
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
-from kyvsim.languages.cel import webhook_facts_of
-from kyvsim.languages.cel.facts import generates
+from kyvsim.languages.cel import existing_changes_of, webhook_facts_of
+from kyvsim.languages.cel.facts import generates, mutates
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
@@ -24,6 +24,7 @@ from kyvsim.sim.kyverno.generated import is_left_to_the_server, may_be_left
 from kyvsim.sim.parts import Parts
 
 if TYPE_CHECKING:
+    from kyvsim.languages.cel.existing_objects import ExistingChange
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(classic.LANGUAGE.kinds))
@@ -31,6 +32,7 @@ _NOT_SIMULATED = frozenset({"ImageValidatingPolicy", "NamespacedImageValidatingP
 CEL_KINDS = cel.LANGUAGE.kinds - _NOT_SIMULATED
 """The kinds of `policies.kyverno.io` that are simulated."""
 GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
+MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
 _EXCEPTION = (f"{RULES_GROUP}/v2", "PolicyException")
 _CEL_EXCEPTION = (f"{CEL_GROUP}/v1", "PolicyException")
 
@@ -46,6 +48,7 @@ class PolicyCache:
         self._compiled: dict[str, CompiledPolicy] = {}
         self._webhook_facts: dict[str, WebhookFacts] = {}
         self._may_be_left: dict[str, bool] = {}
+        self._changes: dict[str, tuple[Policy, tuple[ExistingChange, ...]]] = {}
         self._index: PolicySet | None = None
 
     def put(self, policy: Policy) -> None:
@@ -62,9 +65,11 @@ class PolicyCache:
     def forget_compiled(self) -> None:
         """Compile everything anew, since exceptions have changed."""
         self._compiled.clear()
+        self._changes.clear()
         self._index = None
 
     def _forget(self, key: str) -> None:
+        self._changes.pop(key, None)
         self._compiled.pop(key, None)
         self._webhook_facts.pop(key, None)
         self._may_be_left.pop(key, None)
@@ -91,16 +96,26 @@ class PolicyCache:
             self._compiled[place] = fresh
         return self._compiled[place]
 
+    def existing_changes(self, policy: Policy) -> "tuple[ExistingChange, ...]":
+        """Return what each variant of a policy in CEL makes of objects that are there."""
+        place = place_of(policy.kind, policy.key)
+        known = self._changes.get(place)
+        if known is None or not known[0].says(policy):
+            known = policy, existing_changes_of(policy, self._options(policy))
+            self._changes[place] = known
+        return known[1]
+
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
+        found, _ = compile_policies([policy], self._options(policy))
+        return found.policies[0] if found.policies else None
+
+    def _options(self, policy: Policy) -> CompileOptions:
         model = self._parts.settings.model
         options = CompileOptions(self.environment, model=model, admitted=True)
-        if policy.kind in CEL_KINDS:
-            kinds = self._parts.store.defined
-            options = options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
-        else:
-            options = options._replace(exceptions=tuple(self._exceptions()))
-        found, _ = compile_policies([policy], options)
-        return found.policies[0] if found.policies else None
+        if policy.kind not in CEL_KINDS:
+            return options._replace(exceptions=tuple(self._exceptions()))
+        kinds = self._parts.store.defined
+        return options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
 
     def _exceptions(self) -> Iterable[PolicyException]:
         namespace = self._parts.settings.exceptions_namespace

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
-from kyvsim.languages.cel import expression_problems, mutates_existing, resources_of
+from kyvsim.languages.cel import expression_problems, resources_of
+from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 from kyvsim.sim.time.clock import START
@@ -31,7 +32,7 @@ def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str
     if not resources_of(policy):
         yield _UNMATCHED
     if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
-        yield from () if mutates_existing(policy) else (_IDLE,)
+        yield from () if mutating_facts(policy).changes_existing else (_IDLE,)
     if policy.facts.schedule is not None:
         yield from _schedule_problems(policy.facts.schedule)
 

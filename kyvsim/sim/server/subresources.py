@@ -42,11 +42,30 @@ def as_sent(subresource: str, sent: Json, old: Json) -> Json:
     if subresource == "finalize":
         finalizers = (sent.get("spec") or {}).get("finalizers")
         return {**old, "spec": {**(old.get("spec") or {}), "finalizers": finalizers or []}}
+    if subresource == "resize":
+        return with_defaults(_resized(sent, old))
     if subresource == "ephemeralcontainers":
         added = (sent.get("spec") or {}).get("ephemeralContainers") or []
         spec = {**(old.get("spec") or {}), "ephemeralContainers": added}
         return with_defaults({**old, "spec": spec})
     return old
+
+
+def _resized(sent: Json, old: Json) -> Json:
+    """Return a Pod whose containers have the resources of another; nothing else is taken over."""
+    spec = dict(old.get("spec") or {})
+    for field in ("containers", "initContainers"):
+        wanted = {one.get("name"): one for one in (sent.get("spec") or {}).get(field) or ()}
+        if field in spec:
+            spec[field] = [_sized(one, wanted.get(one.get("name"))) for one in spec[field]]
+    return {**old, "spec": spec}
+
+
+def _sized(container: Json, wanted: Json) -> Json:
+    if wanted is None:
+        return container
+    sizes = {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
+    return {**container, **sizes}
 
 
 def as_stored(subresource: str, shown: Json, now: Json) -> Json:
@@ -57,7 +76,7 @@ def as_stored(subresource: str, shown: Json, now: Json) -> Json:
     if subresource == "binding":
         node = (shown.get("target") or {}).get("name", "")
         return {**now, "spec": {**now["spec"], "nodeName": node}}
-    if subresource == "ephemeralcontainers":
+    if subresource in {"ephemeralcontainers", "resize"}:
         return with_generation(shown, now)
     # A token, an approval: answered, not stored.
     return shown if object_key(shown)[:2] == object_key(now)[:2] else now

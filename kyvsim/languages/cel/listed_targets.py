@@ -1,0 +1,105 @@
+"""Where the background controller looks for the objects that a MutatingPolicy changes.
+
+It lists each resource that the rules for targets name, in the namespaces that are selected, and
+takes all that it finds: operations, excluded rules and conditions for requests count for nothing.
+
+Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, resolveTargetRoute).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import NamedTuple
+
+from kyvsim.kube.discovery import KindTable, kind_of_plural, plural, served_versions
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kube.wildcard import matches
+from kyvsim.model.policy import Policy
+from kyvsim.model.ports import ClusterView
+
+_PARTS = ("apiGroups", "apiVersions", "resources")
+_NAMESPACE = ("v1", "Namespace")
+
+
+class Listing(NamedTuple):
+    """One list of objects."""
+
+    key: ObjectKey
+    """apiVersion, kind and namespace ("" for all of them); no name."""
+    names: tuple[str, ...]
+    """The names that count; () for all."""
+    subresource: str
+    """Where the objects are written: "" for themselves."""
+
+
+def target_constraints(policy: Policy) -> Mapping[str, Json]:
+    """Return the constraints that choose targets: their own where they have rules."""
+    own: Mapping[str, Json] = policy.spec.get("targetMatchConstraints") or {}
+    if own.get("resourceRules") and not own.get("expression"):
+        return own
+    return policy.spec.get("matchConstraints") or {}
+
+
+def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Listing]:
+    """Yield the lists in which targets are found; `kinds` are custom ones.
+
+    A resource that nobody serves is passed over, and so is every wildcard: it names none.
+    """
+    constraints = target_constraints(policy)
+    places = tuple(_namespaces(policy, constraints, cluster))
+    for rule in constraints.get("resourceRules") or ():
+        names = tuple(rule.get("resourceNames") or ())
+        for group, version, resource in product(*(rule.get(name) or () for name in _PARTS)):
+            base, _, subresource = resource.partition("/")
+            kind = kind_of_plural(group, base, kinds)
+            served = served_versions(group, kind, kinds)
+            if not kind or (served and version not in served):
+                continue
+            api_version = f"{group}/{version}" if group else version
+            for place in places:
+                where = "" if (api_version, kind) == _NAMESPACE else place
+                yield Listing(ObjectKey(api_version, kind, where, ""), names, subresource)
+
+
+def _namespaces(
+    policy: Policy, constraints: Mapping[str, Json], cluster: ClusterView
+) -> Iterator[str]:
+    """Yield the namespaces in which targets lie, "" for all."""
+    selector = constraints.get("namespaceSelector")
+    if policy.namespace:
+        yield policy.namespace
+    elif selector is None:
+        yield ""
+    else:
+        try:
+            selects = compile_selector(selector)
+        except SelectorError:
+            return
+        for one in cluster.list(*_NAMESPACE, ""):
+            if selects(labels(one)):
+                yield object_key(one).name
+
+
+def selected_targets(policy: Policy, listing: Listing, cluster: ClusterView) -> Iterator[Json]:
+    """Yield the objects of a list that count; raises SelectorError."""
+    selects = compile_selector(target_constraints(policy).get("objectSelector") or {})
+    key = listing.key
+    for obj in cluster.list(key.api_version, key.kind, key.namespace):
+        if selects(labels(obj)) and (not listing.names or object_key(obj).name in listing.names):
+            yield obj
+
+
+def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
+    """Return the subresource through which a target is written that an expression named."""
+    key = object_key(obj)
+    group, version = split_api_version(key.api_version)
+    named = group, version, plural(group, key.kind, kinds)
+    constraints = policy.spec.get("targetMatchConstraints") or {}
+    for rule in constraints.get("resourceRules") or ():
+        for some in product(*(rule.get(name) or () for name in _PARTS)):
+            base, _, subresource = str(some[2]).partition("/")
+            wanted = (*some[:2], base)
+            if all(matches(one, value) for one, value in zip(wanted, named, strict=True)):
+                return subresource
+    return ""
