@@ -62,7 +62,6 @@ POLICY is a file, a folder or - for standard input.
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
     "not be used.",
 )

@@ -30,7 +30,6 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 no test failed (unsupported ones are counted in the last line), "
     "1 a test failed, 2 some input could not be used.",
 )

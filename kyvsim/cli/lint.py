@@ -28,7 +28,6 @@ PATH is a file, a folder or - for standard input.
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
 @click.argument("paths", nargs=-1, metavar="PATH...")

@@ -111,7 +111,14 @@ def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
 
 
 class GoSpelledCommand(click.Command):
-    """A command that takes `--flag=true` and `-r=path` as well, as Go programs do."""
+    """A command that takes `--flag=true` and `-r=path` as well, as Go programs do.
+
+    Its help is there for `-h`, too, and may be wider than click's.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments after putting them into click's spelling."""

@@ -67,7 +67,6 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
     "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
 )

@@ -50,7 +50,6 @@ resource does not exist, or that never ran, fails.
 @click.command(
     cls=GoSpelledCommand,
     help=_HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
     "2 some input could not be used.",
 )
