@@ -197,12 +197,9 @@ def map_maker(entries: Sequence[tuple[Run, Run, bool]]) -> Run:
         for key, value, optional in entries:
             name, found = as_key(key(frame)), value(frame)
             if optional:
-                found = _optional(name, found)
-                if not found.present:
-                    made.pop(name, None)
-                    continue
-                found = found.value
-            made[name] = found
+                _set_if_present(made, name, found)
+            else:
+                made[name] = found
         return made
 
     return run
@@ -216,23 +213,24 @@ def struct_maker(
     def run(frame: list[Any]) -> Any:
         made: dict[str, Any] = {}
         for name, value, optional in fields:
-            found = value(frame)
             if optional:
-                found = _optional(name, found)
-                if not found.present:
-                    made.pop(name, None)
-                    continue
-                found = found.value
-            made[name] = found
+                _set_if_present(made, name, value(frame))
+            else:
+                made[name] = value(frame)
         return make(made)
 
     return run
 
 
-def _optional(name: Any, found: Any) -> Optional:
-    if isinstance(found, Optional):
-        return found
-    raise CelError(
-        f"cannot initialize optional entry '{show_value(name)}' from non-optional value "
-        f"{show_value(found)}"
-    )
+def _set_if_present(made: dict[Any, Any], name: Any, found: Any) -> None:
+    """Set an entry to what an optional holds; one without a value takes the entry away."""
+    if not isinstance(found, Optional):
+        shown = show_value(name)
+        raise CelError(
+            f"cannot initialize optional entry '{shown}' from non-optional value "
+            f"{show_value(found)}"
+        )
+    if found.present:
+        made[name] = found.value
+    else:
+        made.pop(name, None)

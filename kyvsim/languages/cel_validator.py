@@ -20,6 +20,7 @@ from kyvsim.cel import (
     compile_expression,
 )
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
+from kyvsim.cel.lazy_variables import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
@@ -134,28 +135,12 @@ class Validator(NamedTuple):
         return None
 
 
-class LazyVariables(dict[str, Any]):
-    """The variables, each evaluated when it is first asked for."""
-
-    def __init__(self, expressions: Mapping[str, Expression], values: list[Any]) -> None:
-        super().__init__()
-        self._expressions = expressions
-        self._values = values
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._expressions
-
-    def __missing__(self, name: str) -> Any:
-        expression = self._expressions[name]
+def variable_value(name: str, expression: Expression, values: Sequence[Any]) -> Any:
+    """Return the value of a variable; raises CelError, also where there is no program."""
+    if expression.program is None:
         shown = quote(name)
-        if expression.program is None:
-            raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
-        try:
-            found = expression.program.evaluate(self._values)
-        except (CelError, BudgetError) as error:
-            raise CelError(f"composited variable {shown} fails to evaluate: {error}") from None
-        self[name] = found
-        return found
+        raise CelError(f"composited variable {shown} fails to compile: {expression.problem}")
+    return composited(name, expression.program, values)
 
 
 def compile_validator(

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import RESPONSE, Decision, RequestError, http_request
 from kyvsim.cel.kyverno.environments import ordered
+from kyvsim.cel.lazy_variables import LazyVariables, plainly
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed, skipped
 from kyvsim.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
-    LazyVariables,
     all_hold,
     evaluate,
 )
@@ -87,7 +87,7 @@ def _values(policy: _Policy, evaluation: Evaluation) -> list[Any]:
         },
     )
     place = [name for name, _ in policy.env.variables].index("variables")
-    values[place] = LazyVariables(policy.variables, values)
+    values[place] = LazyVariables(policy.variables, values, plainly)
     return values
 
 

@@ -101,23 +101,6 @@ class Compiler:
         return self.compile(text, path, STRING) if text else None
 
 
-class LazyVariables(dict[str, Any]):
-    """The variables of a policy on one request, each evaluated when it is first asked for."""
-
-    def __init__(self, programs: Mapping[str, Program], values: Sequence[Any]) -> None:
-        """Take the values that their own expressions see, these variables among them."""
-        super().__init__()
-        self._programs = programs
-        self._values = values
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._programs
-
-    def __missing__(self, name: str) -> Any:
-        found = self[name] = self._programs[name].value(self._values)
-        return found
-
-
 def evaluate(program: Program, values: Sequence[Any]) -> Any:
     """Return the value of a program; raises EvaluationError."""
     try:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
+from kyvsim.cel.lazy_variables import LazyVariables, plainly
 from kyvsim.compile.outcome import Evaluation
 from kyvsim.context.cel_access import (
     constants,
@@ -25,7 +26,6 @@ from kyvsim.context.cel_access import (
 from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages.cel.expressions import LazyVariables
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_request import user_value
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -65,7 +65,7 @@ class RequestValues:
         for name, value in own.items():
             values[places[name]] = value
         if "variables" in places:
-            values[places["variables"]] = LazyVariables(self._variables, values)
+            values[places["variables"]] = LazyVariables(self._variables, values, plainly)
         return values
 
     def place(self, name: str) -> int:

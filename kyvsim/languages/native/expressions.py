@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
+from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.compile.outcome import Evaluation
 from kyvsim.kube.discovery import KindTable, plural
-from kyvsim.kube.go_text import quote
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
@@ -70,27 +70,6 @@ class Compiler:
         return tuple(program for program in programs if program)
 
 
-class LazyVariables(dict[str, Any]):
-    """The variables of a policy, each evaluated when it is first asked for."""
-
-    def __init__(self, programs: Mapping[str, Program], values: Sequence[Any]) -> None:
-        super().__init__()
-        self._programs = programs
-        self._values = values
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._programs
-
-    def __missing__(self, name: str) -> Any:
-        try:
-            found = self._programs[name].evaluate(self._values)
-        except (CelError, BudgetError) as error:
-            shown = quote(name)
-            raise CelError(f"composited variable {shown} fails to evaluate: {error}") from None
-        self[name] = found
-        return found
-
-
 class Asked(NamedTuple):
     """What a request is about, besides its object."""
 
@@ -112,7 +91,7 @@ def values_of(
         None,
         *params,
     ]
-    values[_VARIABLES] = LazyVariables(variables, values)
+    values[_VARIABLES] = LazyVariables(variables, values, composited)
     return values
 
 

@@ -8,15 +8,16 @@ Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
 from collections.abc import Iterator, Sequence
 
+from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Expression,
-    LazyVariables,
     Scope,
     Validator,
     compile_validator,
+    variable_value,
 )
 from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
 from kyvsim.languages.native.kind import Compiled, NativeKind
@@ -42,7 +43,7 @@ def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compil
     def run(evaluation: Evaluation) -> Outcome:
         obj = evaluation.request.subject if evaluation.object is None else evaluation.object
         values = values_of(obj, asked_by(evaluation, kinds), {}, params)
-        values[_VARIABLES] = LazyVariables(validator.variables, values)
+        values[_VARIABLES] = LazyVariables(validator.variables, values, variable_value)
         unmet = validator.unmet(values)
         if unmet is not None:
             return _faulty(unmet) if unmet and not ignores_faults else _UNMET

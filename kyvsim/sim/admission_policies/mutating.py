@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.discovery import KindTable
@@ -21,7 +22,6 @@ from kyvsim.languages.native.expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
-    LazyVariables,
     all_hold,
     evaluate,
     for_conditions,
@@ -66,7 +66,7 @@ def mutating_problems(policy: Json, kinds: KindTable) -> tuple[ExpressionProblem
 
 def _values(policy: _Policy, invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
     values = values_of(invocation, asked, obj)
-    values[VARIABLES] = LazyVariables(policy.variables, values)
+    values[VARIABLES] = LazyVariables(policy.variables, values, composited)
     return values
 
 

@@ -7,15 +7,16 @@ dispatcher.go).
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Expression,
     FaultError,
-    LazyVariables,
     Scope,
     Validator,
     compile_validator,
     compiled,
+    variable_value,
 )
 from kyvsim.model.source import Path
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
@@ -41,7 +42,7 @@ def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
         return
     validator = _validator(invocation.policy)
     values = values_of(invocation, asked, asked.request.object)
-    values[VARIABLES] = LazyVariables(validator.variables, values)
+    values[VARIABLES] = LazyVariables(validator.variables, values, variable_value)
     unmet = validator.unmet(values)
     if unmet is not None:
         yield from [Decision(unmet)] if unmet and closed else ()

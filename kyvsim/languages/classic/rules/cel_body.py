@@ -8,6 +8,7 @@ evaluated fails the rule too: there is no error status here.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import (
     CompiledBody,
     Evaluation,
@@ -21,10 +22,10 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
     Expression,
-    LazyVariables,
     Scope,
     Validator,
     compile_validator,
+    variable_value,
 )
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.cel_params import ParamsError, compile_params
@@ -137,7 +138,7 @@ def _values(rule: Validator, evaluation: Evaluation, *params: Json) -> list[Any]
         *params,
         *authorizer_of(request, outside),
     ]
-    values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values)
+    values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values, variable_value)
     return values
 
 
