@@ -63,7 +63,8 @@ class Session:
         self.standing: list[Found] = []
         """What the assertions found after which nothing else was done."""
         hear = watch_responses(self.unanswered)
-        cluster.kyverno.admission.listeners.append(lambda told: hear(told.responses))
+        listeners = cluster.kyverno.admission.listeners
+        listeners.append(lambda told: hear((*told.responses, *told.dropped)))
         cluster.kyverno.reports.listeners.append(hear)
         self.parts.server.observers += [
             watch_policies(self.unanswered),

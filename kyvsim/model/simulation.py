@@ -9,6 +9,15 @@ from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.source import Location
 
 
+class Unevaluated(NamedTuple):
+    """A rule that ended in an error: it says nothing of the object that it was asked about."""
+
+    rule: str
+    """As `policy/rule`, or `policy`."""
+    message: str
+    """Why it could not be evaluated."""
+
+
 class TimelineEvent(NamedTuple):
     """Something that an actor did to an object, and how it ended."""
 
@@ -37,6 +46,8 @@ class TimelineEvent(NamedTuple):
     """What kept it from coming about, wholly or in part."""
     given_up: bool = False
     """Whether it is not tried again although it failed."""
+    unevaluated: tuple[Unevaluated, ...] = ()
+    """The rules that could not be evaluated on its account; those that failed are others."""
 
     @property
     def told(self) -> str:

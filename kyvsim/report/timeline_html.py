@@ -19,6 +19,7 @@ from kyvsim.report.timeline_html_orders import orders_section
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
+    errors_of,
     hazard_subject,
     shown_events,
     summary_parts,
@@ -128,7 +129,8 @@ def _timeline(
 
 
 def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, noise: bool) -> str:
-    looks = f"event {_OUTCOMES.get(event.outcome, '')}{' noise' if noise else ''}"
+    outlook = _OUTCOMES.get(event.outcome, "bad" if event.unevaluated else "")
+    looks = f"event {outlook}{' noise' if noise else ''}"
     word = f' <span class="tag">{html_text(event.outcome)}</span>'
     outcome = "" if event.outcome == "done" else word
     head = (
@@ -138,6 +140,10 @@ def _event(event: TimelineEvent, lane: int, count: int, cause: int | None, *, no
     under = "".join(_under(event, cause))
     body = f"<details><summary>{head}</summary>{under}</details>" if under else head
     message = f'<div class="message">{html_text(event.told.strip())}</div>' if event.told else ""
+    message += "".join(
+        f'<div class="message"><span class="tag">error</span> {html_text(one)}</div>'
+        for one in errors_of(event)
+    )
     # A card may be as wide as two lanes where there is room to its right.
     span = min(2, count - lane)
     place = f'style="--lane: {lane + 2}; --span: {span}"'

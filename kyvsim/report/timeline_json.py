@@ -66,6 +66,7 @@ def _event(event: TimelineEvent) -> Json:
         "policies": list(event.policies),
         "obstacles": [_obstacle(one) for one in event.obstacles],
         "givenUp": event.given_up,
+        "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
     }
 
 

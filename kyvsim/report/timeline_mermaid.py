@@ -4,7 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text, title_of
+from kyvsim.report.timeline_rows import (
+    TimelineLook,
+    errors_of,
+    shown_events,
+    time_text,
+    title_of,
+)
 
 _LONGEST_NOTE = 160
 _LINE = 48
@@ -41,8 +47,8 @@ def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:
     name = title_of(event.object).partition(" ")[2]
     text = f"{time_text(event.time)} {event.action} {name}{outcome}"
     yield f"  {actor}{arrow}{kind}: {_escaped(text)}\n"
-    if event.told:
-        yield f"  Note right of {kind}: {_broken(_shortened(event.told))}\n"
+    for text in filter(None, (event.told, *(f"error {one}" for one in errors_of(event)))):
+        yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
 
 
 def _shortened(text: str) -> str:

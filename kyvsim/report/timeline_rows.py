@@ -77,6 +77,16 @@ def title_of(key: ObjectKey) -> str:
     return f"{key.kind} {place}"
 
 
+def errors_of(event: TimelineEvent) -> Iterator[str]:
+    """Yield the rules that could not be evaluated, with the reason where no denial tells it."""
+    denies = event.policies if event.outcome == "denied" else ()
+    told = (
+        one.rule if one.rule in denies else f"{one.rule}: {one.message}"
+        for one in event.unevaluated
+    )
+    yield from dict.fromkeys(told)
+
+
 def hazard_subject(hazard: Hazard) -> list[str]:
     """Return the rules that a hazard is about, and its first objects."""
     titles = [title_of(one) for one in hazard.objects[:_MOST_OBJECTS]]
@@ -135,6 +145,8 @@ def summary_counts(simulation: Simulation) -> dict[str, int]:
 
 def _is_noise(event: TimelineEvent) -> bool:
     key = event.object
+    if event.unevaluated:
+        return False
     if event.actor in _QUIET_ACTORS or (key.kind in _BOOKKEEPING and not _is_meant(event)):
         return True
     if (key.kind, key.name) in _OF_EVERY_NAMESPACE and event.outcome == "done":

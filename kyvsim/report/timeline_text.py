@@ -18,6 +18,7 @@ from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
+    errors_of,
     hazard_subject,
     shown_events,
     summary_text,
@@ -35,6 +36,7 @@ _NARROWEST = 40
 _TITLE = 30
 """Columns that titles of objects are filled up to."""
 _UNDER = " " * 10
+_ERROR = "error  "
 
 
 def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
@@ -91,6 +93,10 @@ def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Itera
         yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), look)
         for line in _wrapped(event.told, look.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
+        for error in errors_of(event):
+            first, *more = _wrapped(error, look.width - len(_UNDER) - len(_ERROR)) or [""]
+            yield f"{_UNDER}{paint('error', _ERROR.rstrip())}  {first}\n"
+            yield from (f"{_UNDER}{' ' * len(_ERROR)}{line}\n" for line in more)
 
 
 def _cells(event: TimelineEvent) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ def record_requests(
         told = note.denied_by if obstacles else ()
         rules = purpose.rules or told or note.changed_by
         after = None if gone else response.object
+        event = timeline.add_errors(event, note.unevaluated)
         timeline.amend(event, before=old, after=after, policies=rules, obstacles=obstacles)
 
     return observe

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.obstacle import Obstacle
-from kyvsim.model.simulation import TimelineEvent
+from kyvsim.model.simulation import TimelineEvent, Unevaluated
 from kyvsim.sim.time import VirtualClock
 
 
@@ -66,6 +66,14 @@ class Timeline:
             policies=policies or event.policies,
             obstacles=obstacles or event.obstacles,
         )
+        self.events[event.number] = fuller
+        return fuller
+
+    def add_errors(
+        self, event: TimelineEvent, unevaluated: tuple[Unevaluated, ...]
+    ) -> TimelineEvent:
+        """Add rules that could not be evaluated to an event, and return it as it is now."""
+        fuller = event._replace(unevaluated=tuple(dict.fromkeys(unevaluated)))
         self.events[event.number] = fuller
         return fuller
 

@@ -25,6 +25,7 @@ from kyvsim.sim.hazards import (
     nameless_mutation,
     refused_policy,
     unenforced_kinds,
+    unevaluated_rule,
     unmet_reference,
     unstable_mutation,
 )
@@ -54,6 +55,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     lasting_lifetime.find,
     failing_rule.find,
     given_up.find,
+    unevaluated_rule.find,
 )
 """All that is looked for, in the order of their codes."""
 

@@ -39,6 +39,8 @@ class Admission(NamedTuple):
     blocked: bool = False
     unreported: bool = False
     """Whether reports tell nothing of it, though it was not blocked."""
+    dropped: tuple[PolicyResponse, ...] = ()
+    """Mutations that failed where that is to be ignored: nobody in the cluster is told."""
 
 
 class AdmissionController:
@@ -68,16 +70,19 @@ class AdmissionController:
     def _mutated(self, review: Review, request: AdmissionRequest) -> Verdict:
         given = request
         told: list[PolicyResponse] = []
+        dropped: list[PolicyResponse] = []
         for phase, step in self._mutations(request):
             response = self._run(step, phase, request)
             if response is None or not response.results:
                 continue
             if _failed(response) and response.policy.facts.fails_closed:
                 return self._mutation_denied(review, request, response)
-            if not _failed(response):
+            if _failed(response):
+                dropped.append(response)
+            else:
                 told.append(response)
                 request = request._replace(object=response.object)
-        self.tell(Admission(review, request, tuple(told), mutating=True))
+        self.tell(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
         changed = request.object is not given.object
         warnings = tuple(warnings_of(told, mutating=True))
         return Verdict(request.object if changed else None, warnings)

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleStatus
+from kyvsim.model.simulation import Unevaluated
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.server import ApiRequest, Store
@@ -19,6 +21,8 @@ class Note(NamedTuple):
     denied_by: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     """Those that failed and did not hinder it."""
+    unevaluated: tuple[Unevaluated, ...] = ()
+    """Those that ended in an error, whatever became of it."""
 
 
 class AdmissionNotes:
@@ -36,12 +40,15 @@ class AdmissionNotes:
     def _note(self, admission: Admission) -> None:
         request, responses = admission.review.request, admission.responses
         _, note = self._open.get(id(request), (request, Note()))
+        errors = unevaluated((*responses, *admission.dropped))
+        note = note._replace(unevaluated=(*note.unevaluated, *errors))
         if admission.blocked:
             note = note._replace(denied_by=_joined(note.denied_by, self._deniers(admission)))
         elif admission.mutating:
             note = note._replace(changed_by=_joined(note.changed_by, mutating_rules(responses)))
         else:
-            note = note._replace(failed=_joined(note.failed, _names(responses, _FAILED)))
+            failed = _names(responses, frozenset({RuleStatus.FAIL}))
+            note = note._replace(failed=_joined(note.failed, failed))
         self._open[id(request)] = (request, note)
 
     def _deniers(self, admission: Admission) -> Iterator[str]:
@@ -64,10 +71,22 @@ def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
     return _names([one for one in responses if one.changed], frozenset({RuleStatus.PASS}))
 
 
+def unevaluated(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:
+    """Yield the rules that ended in an error, with the reason."""
+    for response in responses:
+        for one in response.results:
+            if one.status is RuleStatus.ERROR:
+                yield Unevaluated(_name(response.policy, one.rule), one.message)
+
+
 def _names(responses: Iterable[PolicyResponse], statuses: frozenset[RuleStatus]) -> list[str]:
     return [
-        "/".join(filter(None, (response.policy.key, one.rule.name)))
+        _name(response.policy, one.rule)
         for response in responses
         for one in response.results
         if one.status in statuses
     ]
+
+
+def _name(policy: Policy, rule: Rule) -> str:
+    return "/".join(filter(None, (policy.key, rule.name)))

@@ -21,6 +21,7 @@ from kyvsim.kube.objects import (
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.model.simulation import Unevaluated
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import (
@@ -36,6 +37,7 @@ from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.reports.admission_notes import unevaluated
 from kyvsim.sim.server import Change
 
 _ACTOR = "scan"
@@ -63,6 +65,8 @@ class _Scanner:
         """Group and kind of what is watched: the kinds that some policy may report on."""
         self._waiting: set[str] = set()
         """The uids of objects that are to be scanned."""
+        self._told: set[tuple[str, Unevaluated]] = set()
+        """By uid, what the timeline has told of rules that could not be evaluated."""
         self._repeats = False
 
     def observe(self, change: Change) -> None:
@@ -129,7 +133,19 @@ class _Scanner:
         responses = tuple(self._responses(obj))
         for response in responses:
             self._kyverno.events.record(*_events(self._parts, response))
+        self._tell_errors(obj, responses)
         self._kyverno.reports.tell(obj, responses)
+
+    def _tell_errors(self, obj: Json, responses: tuple[PolicyResponse, ...]) -> None:
+        """Tell in the timeline of rules that could not be evaluated, once for each object."""
+        uid = text_field(metadata(obj), "uid")
+        new = [one for one in unevaluated(responses) if (uid, one) not in self._told]
+        if not new:
+            return
+        self._told.update((uid, one) for one in new)
+        timeline = self._parts.timeline
+        event = timeline.record("reports", "scan", object_key(obj), outcome="failed")
+        timeline.add_errors(event, tuple(new))
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
         """Yield what policies say of an object as if nobody in particular created it now."""

@@ -8,7 +8,14 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Obstacle, Reason
-from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
+from kyvsim.model.simulation import (
+    Expectation,
+    Hazard,
+    HazardLevel,
+    Simulation,
+    TimelineEvent,
+    Unevaluated,
+)
 from kyvsim.model.source import Location
 from kyvsim.report import timeline_html, timeline_json, timeline_mermaid, timeline_text
 from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text, title_of
@@ -238,3 +245,34 @@ def test_page_shows_versions_as_differences(simulation):
     assert '<span class="add">+ kind: Pod</span>' in text
     assert '<span class="add">+ spec:</span>' in text
     assert "resourceVersion" not in text
+
+
+@pytest.fixture
+def erring():
+    """A run in which rules could not be evaluated: one let in, one denied, one in a scan."""
+    let_in, denies = Unevaluated("p/audit", f"no value: {NASTY}"), Unevaluated("p/r", "told above")
+    return Simulation(
+        "a run",
+        told(
+            {"unevaluated": (let_in,)},
+            {"outcome": "denied", "policies": ("p/r",), "unevaluated": (denies, let_in)},
+            {"actor": "reports", "action": "scan", "outcome": "failed", "unevaluated": (let_in,)},
+        ),
+        (),
+    )
+
+
+def test_views_tell_errors_apart_from_failures(erring):
+    lines = "".join(timeline_text.render(erring, TimelineLook())).splitlines()
+    errors = [line.split() for line in lines if line.strip().startswith("error  ")]
+    assert [one[1] for one in errors] == ["p/audit:", "p/r", "p/audit:", "p/audit:"]
+    assert sum(line.startswith("2") and "scan" in line for line in lines) == 1
+    document = json.loads("".join(timeline_json.render(erring, TimelineLook())))
+    told_in_json = [[one["rule"] for one in event["errors"]] for event in document["events"]]
+    assert told_in_json == [["p/audit"], ["p/r", "p/audit"], ["p/audit"]]
+    assert document["events"][0]["errors"][0]["message"].startswith("no value")
+    page = "".join(timeline_html.render(erring, TimelineLook()))
+    assert page.count('<span class="tag">error</span>') == 4
+    assert "<script>" not in page
+    diagram = "".join(timeline_mermaid.render(erring, TimelineLook()))
+    assert diagram.count("error p/audit") == 3

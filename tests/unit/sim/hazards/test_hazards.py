@@ -225,3 +225,60 @@ def test_every_code_has_one_home_and_a_section():
     assert all(len(files) == 1 for files in homes.values())
     page = (ROOT / "docs/hazards.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (KH\d{3}) ", page, re.MULTILINE) == sorted(homes)
+
+
+GUARDED = "{{ request.object.spec.nope || '' }}"
+
+
+def checking(failure_action, key=None):
+    condition = {"key": key or "{{ request.object.spec.nope }}", "operator": "Equals", "value": "x"}
+    deny = {"conditions": {"all": [condition]}}
+    return {"validate": {"deny": deny, "message": "no", "failureAction": failure_action}}
+
+
+LABELS = {"a": "{{ request.object.spec.nope }}"}
+MUTATING = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": LABELS}}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "policy", "level", "outcome", "end"),
+    [
+        (checking("Audit"), {}, "error", "done", "is let in"),
+        (checking("Enforce"), {}, "warning", "denied", "denied for that"),
+        (checking("Enforce"), {"failurePolicy": "Ignore"}, "error", "done", "is let in"),
+        (MUTATING, {}, "warning", "denied", "denied for that"),
+        (MUTATING, {"failurePolicy": "Ignore"}, "error", "done", "is let in"),
+    ],
+    ids=["audit", "enforce", "ignored", "mutation", "ignored mutation"],
+)
+def test_a_rule_that_cannot_be_evaluated_is_told_as_an_error(
+    run, cluster_policy, pod, rule, policy, level, outcome, end
+):
+    simulation = run([cluster_policy("look", rule, background=False, **policy)], pod())
+    (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
+    assert (hazard.level.value, hazard.policies) == (level, ("look/rule-0",))
+    assert 'Unknown key "nope" in path' in hazard.message
+    assert end in hazard.message
+    event = simulation.events[hazard.events[0]]
+    assert (event.object.name, event.outcome) == ("p", outcome)
+    assert [one.rule for one in event.unevaluated] == ["look/rule-0"]
+    assert "fails, and is let in" not in event.message
+
+
+def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
+    failing = cluster_policy("look", checking("Audit", "x"))
+    assert not only(
+        hazards([failing, cluster_policy("ok", checking("Audit", GUARDED))], pod()), "KH027"
+    )
+
+
+def test_an_error_of_a_scan_is_told_once_for_each_object(run, cluster_policy, pod):
+    policy = cluster_policy("look", checking("Audit"), admission=False, background=True)
+    simulation = run([policy], pod(), horizon=8000.0)
+    scans = [one for one in simulation.events if one.action == "scan"]
+    assert [(one.actor, one.object.name, one.outcome) for one in scans] == [
+        ("reports", "p", "failed")
+    ]
+    (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
+    assert (hazard.level.value, hazard.events) == ("warning", (scans[0].number,))
+    assert "reports have an error" in hazard.message
