@@ -7,10 +7,10 @@ Policy in a PolicyReport beside it. Nothing in a report depends on the time of t
 import json
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import SEVERITIES, Policy
+from kyvsim.model.report_source import report_source
 from kyvsim.report.object_yaml import scalar, to_yaml
 from kyvsim.report.run import Run
 from kyvsim.report.subject import identity
@@ -71,12 +71,6 @@ def _cluster_results(
                 yield result_of(row)
 
 
-_SOURCES = MappingProxyType(
-    dict.fromkeys(("ValidatingPolicy", "NamespacedValidatingPolicy"), "KyvernoValidatingPolicy")
-)
-"""What reports name as the author of a result, by the kind of its policy."""
-
-
 def _compile_result() -> Callable[[Row], Json]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order."""
     about: dict[int, Json] = {}
@@ -98,7 +92,7 @@ def _compile_result() -> Callable[[Row], Json]:
             "result": row.status,
             "rule": row.result.rule.name,
             "scored": policy.scored,
-            "source": _SOURCES.get(policy.kind, "kyverno"),
+            "source": report_source(policy.kind),
         }
         if row.result.note:
             entry["properties"] = {"note": row.result.note, **known["properties"]}

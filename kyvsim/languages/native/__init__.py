@@ -15,7 +15,7 @@ _GROUP = "admissionregistration.k8s.io"
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Told]:
-    facts = PolicyFacts(f"{_GROUP}/v1", background=False, has_rules=False)
+    facts = PolicyFacts(f"{_GROUP}/v1", has_rules=False)
     name = metadata(data)["name"]
     return whole_policy(data, document, facts, RuleFacts(), rule_name=name), ()
 

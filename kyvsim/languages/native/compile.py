@@ -6,13 +6,14 @@ own constraints; of several that match the last one counts.
 Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
@@ -51,22 +52,44 @@ def compile_native_policy(
         told.update(dict.fromkeys(problems))
     if told and not kind.tells_faults:
         return None, tuple(told)
-    kinds = [one.constraints.kinds for one in bound]
+    constraints = Constraints(
+        lambda facts: any(one.constraints.matches(facts) for one in bound),
+        _all_of([one.constraints.kinds for one in bound]),
+    )
+    body = bound[0].body if len(bound) == 1 else _last_of(bound)
+    return _compiled(kind, policy, _Bound(constraints, body)), tuple(told)
+
+
+def compile_invocation(
+    policy: Policy, kinds: KindTable, params: Sequence[Json], binding: str
+) -> CompiledPolicy:
+    """Return a policy that judges whatever it is given, as a binding has it.
+
+    `params` holds the value of that variable, or nothing; `binding` is "" for none.
+    """
+    kind = _BY_NAME[policy.kind]
+    body, _ = kind.compile(policy, kinds, params)
+    if binding:
+        body = _naming({kind.binding_property: binding}, body)
+    return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
+
+
+def _compiled(kind: NativeKind, policy: Policy, bound: _Bound) -> CompiledPolicy:
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=kind.stage,
-        matches=lambda facts: any(one.constraints.matches(facts) for one in bound),
-        kinds=_all_of(kinds),
+        matches=bound.constraints.matches,
+        kinds=bound.constraints.kinds,
         entries=(),
         preconditions=None,
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=bound[0].body if len(bound) == 1 else _last_of(bound),
+        body=bound.body,
         tolerates_violations=False,
         answers_always=kind.answers_always,
     )
-    return CompiledPolicy(policy, (rule,), {}, ()), tuple(told)
+    return CompiledPolicy(policy, (rule,), {}, ())
 
 
 def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:

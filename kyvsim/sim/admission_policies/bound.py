@@ -53,7 +53,7 @@ class Invocation(NamedTuple):
         return f"'{policy}' with binding '{object_key(self.binding).name}'"
 
 
-class _ParameterError(Exception):
+class ParameterError(Exception):
     """Parameters that cannot be found."""
 
 
@@ -65,29 +65,31 @@ def invocations(kind: str, asked: Asked) -> Iterator[Invocation]:
         name = object_key(policy).name
         bound = [one for one in bindings if text_field(one["spec"], "policyName") == name]
         constraints = policy["spec"].get("matchConstraints")
-        if not bound or not _matches(constraints, asked, everything=False):
+        if not bound or not matches_request(constraints, asked, everything=False):
             continue
-        unknown = _unknown_kind(policy["spec"].get("paramKind"), store)
+        unknown = unknown_kind(policy["spec"].get("paramKind"), store)
         if unknown:
             yield Invocation(policy, None, fault=f"failed to configure policy: {unknown}")
             continue
         for binding in bound:
-            if _matches(binding["spec"].get("matchResources"), asked, everything=True):
+            if matches_request(binding["spec"].get("matchResources"), asked, everything=True):
                 yield from _with_params(policy, binding, asked)
 
 
 def _with_params(policy: Json, binding: Json, asked: Asked) -> Iterator[Invocation]:
     try:
-        params = _params(policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), asked)
-    except _ParameterError as error:
+        params = parameters_of(
+            policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), asked
+        )
+    except ParameterError as error:
         yield Invocation(policy, binding, fault=f"failed to configure binding: {error}")
         return
     for one in params:
         yield Invocation(policy, binding, one)
 
 
-def _params(kind: Json, reference: Json, asked: Asked) -> list[Json]:
-    """Return the parameters for each of which a policy is evaluated; raises _ParameterError."""
+def parameters_of(kind: Json, reference: Json, asked: Asked) -> list[Json]:
+    """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
     if not kind or not reference:
         return [None]
     store = asked.store
@@ -95,19 +97,19 @@ def _params(kind: Json, reference: Json, asked: Asked) -> list[Json]:
     namespace = text_field(reference, "namespace")
     if not store.is_namespaced(*what):
         if namespace:
-            raise _ParameterError(
+            raise ParameterError(
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
     elif not namespace:
         namespace = asked.request.namespace
         if not namespace:
-            raise _ParameterError(
+            raise ParameterError(
                 "cannot use namespaced paramRef in policy binding that matches "
                 "cluster-scoped resources"
             )
     found = _chosen(what, namespace, reference, store)
     if not found and reference.get("parameterNotFoundAction") == "Deny":
-        raise _ParameterError(
+        raise ParameterError(
             "no params found for policy binding with `Deny` parameterNotFoundAction"
         )
     return found
@@ -121,11 +123,11 @@ def _chosen(what: tuple[str, str], namespace: str, reference: Json, store: Store
     try:
         fits = compile_selector(reference.get("selector") or {})
     except SelectorError as error:
-        raise _ParameterError(str(error)) from None
+        raise ParameterError(str(error)) from None
     return [one for one in store.list(*what, namespace) if fits(labels(one))]
 
 
-def _unknown_kind(kind: Json, store: Store) -> str:
+def unknown_kind(kind: Json, store: Store) -> str:
     """Return that nothing serves the kind of the parameters, "" where it is served."""
     if not kind:
         return ""
@@ -136,7 +138,7 @@ def _unknown_kind(kind: Json, store: Store) -> str:
     return f"failed to find resource referenced by paramKind: '{api_version}, Kind={name}'"
 
 
-def _matches(written: Json, asked: Asked, *, everything: bool) -> bool:
+def matches_request(written: Json, asked: Asked, *, everything: bool) -> bool:
     """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
     request, store = asked.request, asked.store
     place = request.namespace

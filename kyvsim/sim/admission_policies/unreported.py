@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import ObjectKey, labels, object_key
-from kyvsim.sim.admission_policies.bound import API_VERSION, POLICIES
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.sim.kyverno.native_reports import API_VERSION, wants_reports
 from kyvsim.sim.server import Store
 
-EXCLUDED = "reports.kyverno.io/disabled"
+_KIND = "MutatingAdmissionPolicy"
+
+
+def is_unreported(obj: Json) -> bool:
+    """Return whether scans may tell of a policy in a cluster, where the installation wants it."""
+    return object_key(obj).kind == _KIND and wants_reports(obj)
 
 
 def unreported(store: Store) -> Iterator[ObjectKey]:
-    """Yield the admission policies of which scans would tell in a cluster."""
-    for kind in POLICIES:
-        for policy in store.list(API_VERSION, kind, ""):
-            if EXCLUDED not in labels(policy):
-                yield object_key(policy)
+    """Yield the admission policies of which scans may tell in a cluster."""
+    yield from map(object_key, filter(is_unreported, store.list(API_VERSION, _KIND, "")))

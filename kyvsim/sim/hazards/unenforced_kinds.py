@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.sim.admission_policies.bound import POLICIES
-from kyvsim.sim.admission_policies.unreported import EXCLUDED
+from kyvsim.sim.admission_policies.unreported import is_unreported
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
@@ -51,7 +50,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 def _of_admission_policies(obj: Json) -> Iterator[str]:
     kind = object_key(obj).kind
-    if kind in POLICIES and EXCLUDED not in labels(obj):
+    if is_unreported(obj):
         yield "what Kyverno's scans report"
     spec = obj.get("spec") or {}
     if kind == "MutatingAdmissionPolicy" and spec.get("reinvocationPolicy") == "IfNeeded":

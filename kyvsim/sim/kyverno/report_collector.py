@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.model.policy import Policy
+from kyvsim.model.report_source import report_source
 from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.ephemeral_reports import (
     API_VERSION,
@@ -21,8 +21,9 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
     kind_of_report,
     owner_reference,
 )
+from kyvsim.sim.kyverno.native_reports import VALIDATING, reported_policies
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, PolicyCache
-from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, source_of, summary
+from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
 from kyvsim.sim.parts import Parts
@@ -78,10 +79,10 @@ class ReportCollector:
         if key.kind in _EPHEMERAL and change.new is not None and key.api_version == API_VERSION:
             self._later(key)
 
-    def renew(self, policy: Policy) -> None:
-        """Gather again what tells of a policy that changed or is gone."""
+    def renew(self, policy: str) -> None:
+        """Gather again what tells of the policy of a key that changed or is gone."""
         for report in self._reports():
-            if any(one["policy"] == policy.key for one in report.get("results") or ()):
+            if any(one["policy"] == policy for one in report.get("results") or ()):
                 key = object_key(report)
                 self._gather_later((key.namespace, key.name))
 
@@ -157,9 +158,13 @@ class ReportCollector:
     def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, ...], Json]:
         """Return the newest entry of each rule there is; of two of one time the first.
 
-        What is said of a policy in CEL has one place, whatever stands for its rule.
+        What is said of a policy without rules has one place, whatever stands for its rule.
         """
         rules, policies = self._rules(), self._cel_policies()
+        policies |= {
+            (report_source(VALIDATING), object_key(one).name)
+            for one in reported_policies(self._parts)
+        }
         found: dict[tuple[str, ...], Json] = {}
         for entry in (one for source in sources for one in source):
             policy, source = entry["policy"], entry["source"]
@@ -174,7 +179,7 @@ class ReportCollector:
     def _cel_policies(self) -> set[tuple[str, str]]:
         """Return source and key of the policies in CEL that act and may be told of."""
         return {
-            (source_of(one.policy), one.policy.key)
+            (report_source(one.policy.kind), one.policy.key)
             for one in self._cache.every()
             if one.policy.kind in CEL_KINDS
             and is_reported(one.policy)

@@ -4,22 +4,15 @@ Source of the rules: upstream pkg/utils/report/results.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.facts import generates
 from kyvsim.model.policy import SEVERITIES, Policy
+from kyvsim.model.report_source import report_source
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 
 _STATUSES = tuple(status.value for status in RuleStatus)
-_SOURCES = MappingProxyType(
-    {
-        "GeneratingPolicy": "KyvernoGeneratingPolicy",
-        "MutatingPolicy": "KyvernoMutatingPolicy",
-        "ValidatingPolicy": "KyvernoValidatingPolicy",
-    }
-)
 _EXCLUDED = "reports.kyverno.io/disabled"
 
 
@@ -27,11 +20,6 @@ def is_reported(policy: Policy) -> bool:
     """Return whether reports may tell of a policy; a label keeps it out."""
     meta = policy.document.data.get("metadata") or {}
     return _EXCLUDED not in (meta.get("labels") or {})
-
-
-def source_of(policy: Policy) -> str:
-    """Return what entries say where they come from."""
-    return _SOURCES.get(policy.kind.removeprefix("Namespaced"), "kyverno")
 
 
 def entries(responses: Iterable[PolicyResponse], seconds: int) -> list[Json]:
@@ -64,7 +52,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
     message = properties.get("message") or properties.get(f"{status}Message") or result.message
     unscored = result.status is RuleStatus.FAIL and not policy.scored
     entry = {
-        "source": source_of(policy),
+        "source": report_source(policy.kind),
         "policy": policy.key,
         "rule": result.rule.name,
         "message": message,

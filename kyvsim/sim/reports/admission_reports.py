@@ -21,8 +21,8 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     """
     parts, reports = kyverno.parts, kyverno.reports
     parts.store.watch(reports.observe)
-    kyverno.policies.changed.append(lambda policy, _: reports.renew(policy))
-    kyverno.policies.dropped.append(reports.renew)
+    kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
+    kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
     def tell(admission: Admission) -> None:
         if not _is_reported(admission):

@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import Step
 from kyvsim.engine import World, creation_of, open_request, run_step
@@ -33,11 +33,13 @@ from kyvsim.sim.kyverno.event_notes import (
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.match_conditions import concerns
+from kyvsim.sim.kyverno.native_reports import VALIDATING
 from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.reports.admission_notes import unevaluated
+from kyvsim.sim.reports.native_scan import ScanError, is_of_interest, native_responses
 from kyvsim.sim.server import Change
 
 _ACTOR = "scan"
@@ -46,6 +48,7 @@ _STAGES = tuple(
     for one in STAGES
     if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
 )
+_NATIVE = frozenset({VALIDATING, f"{VALIDATING}Binding"})
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
@@ -75,6 +78,8 @@ class _Scanner:
         if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
             self._parts.scheduler.after(NOTICE, _ACTOR, self.rescan)
+        elif key.kind in _NATIVE:
+            self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._rescan_by(change.subject))
         elif change.new is not None and self._is_scanned(key) and _differs(change):
             self._known.add((split_api_version(key.api_version)[0], key.kind))
             self._after(SCAN_DELAY, change.new)
@@ -94,6 +99,12 @@ class _Scanner:
             for obj in self._parts.store.list(api_version, kind, ""):
                 self._after(delay, obj)
 
+    def _rescan_by(self, native: Json) -> None:
+        """Scan anew after an admission policy changed, or a binding, and drop what it said."""
+        bound = native["spec"].get("policyName")
+        self._kyverno.reports.renew(bound or object_key(native).name)
+        self.rescan()
+
     def _repeat(self) -> None:
         self._repeats = False
         self.rescan()
@@ -102,7 +113,8 @@ class _Scanner:
         group = split_api_version(key.api_version)[0]
         if group in kyverno_groups() or key.kind == "Event":
             return False
-        return any(True for stage in _STAGES for _ in self._steps(stage, key.kind, ""))
+        asked = any(True for stage in _STAGES for _ in self._steps(stage, key.kind, ""))
+        return asked or is_of_interest(key, self._parts)
 
     def _steps(self, stage: Stage, kind: str, namespace: str) -> Iterator[Step]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
@@ -130,16 +142,23 @@ class _Scanner:
             return
         if is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store):
             return
-        responses = tuple(self._responses(obj))
-        for response in responses:
-            self._kyverno.events.record(*_events(self._parts, response))
-        self._tell_errors(obj, responses)
-        self._kyverno.reports.tell(obj, responses)
+        responses: list[PolicyResponse] = []
+        given_up: ScanError | None = None
+        try:
+            for response in self._responses(obj):
+                self._kyverno.events.record(*_events(self._parts, response))
+                responses.append(response)
+        except ScanError as error:
+            given_up = error
+        failed = [Unevaluated(given_up.policy, str(given_up))] if given_up else []
+        self._tell_errors(obj, [*unevaluated(responses), *failed])
+        if given_up is None:
+            self._kyverno.reports.tell(obj, responses)
 
-    def _tell_errors(self, obj: Json, responses: tuple[PolicyResponse, ...]) -> None:
+    def _tell_errors(self, obj: Json, found: Iterable[Unevaluated]) -> None:
         """Tell in the timeline of rules that could not be evaluated, once for each object."""
         uid = text_field(metadata(obj), "uid")
-        new = [one for one in unevaluated(responses) if (uid, one) not in self._told]
+        new = [one for one in found if (uid, one) not in self._told]
         if not new:
             return
         self._told.update((uid, one) for one in new)
@@ -148,7 +167,10 @@ class _Scanner:
         timeline.add_errors(event, tuple(new))
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
-        """Yield what policies say of an object as if nobody in particular created it now."""
+        """Yield what policies say of an object as if nobody in particular created it now.
+
+        Raises ScanError.
+        """
         key = object_key(obj)
         request = creation_of(obj, None, None)
         for stage in _STAGES:
@@ -156,6 +178,7 @@ class _Scanner:
                 response = self._run(step, stage.phase, request)
                 if response is not None and response.results:
                     yield response
+        yield from native_responses(request, self._parts)
 
     def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
         policy: Policy = step.policy.policy

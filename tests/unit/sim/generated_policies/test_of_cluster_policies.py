@@ -395,7 +395,7 @@ def test_nothing_is_made_where_the_installation_says_so(make_cluster, policy):
 
 def test_scans_tell_nothing_of_what_the_api_server_decides(put, policy, deployment, cluster):
     put(deployment(), policy(spec={"background": True}))
-    cluster.parts.scheduler.settle(120)
+    cluster.parts.scheduler.advance(120)
     assert not cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
 
 
