@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kyvsim.chainsaw.ending import HardError
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json
 
@@ -16,7 +16,7 @@ def seconds_of(text: Json) -> float:
     return nanoseconds / SECOND
 
 
-def timeout_of(scope: Scope, spec: Mapping[str, Json], default: float) -> float:
+def timeout_of(situation: Situation, spec: Mapping[str, Json], default: float) -> float:
     """Return how long an operation may take."""
     given = spec.get("timeout")
-    return default if given is None else seconds_of(scope.filled(given))
+    return default if given is None else seconds_of(situation.filled(given))

@@ -4,22 +4,25 @@ from collections.abc import Mapping, Sequence
 
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.reach import is_served, require_simulated, require_written
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 
 
-def given_objects(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:
+def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
     """Return the objects of `resource` or `file` as they are to be sent."""
-    return [in_namespace(scope, scope.templated(spec, obj)) for obj in written_objects(scope, spec)]
+    return [
+        in_namespace(situation, situation.templated(spec, obj))
+        for obj in written_objects(situation, spec)
+    ]
 
 
-def written_objects(scope: Scope, spec: Mapping[str, Json]) -> Sequence[Json]:
+def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[Json]:
     """Return the objects of `resource` or `file` as they are written."""
     if spec.get("resource") is not None:
         found: Sequence[Json] = [spec["resource"]]
     else:
-        name = str(scope.filled(text_field(spec, "file")))
-        found, why = scope.session.files.objects(name)
+        name = str(situation.filled(text_field(spec, "file")))
+        found, why = situation.session.files.objects(name)
         if why:
             raise HardError(why)
         found = [one for document in found for one in _listed(document)]
@@ -38,19 +41,19 @@ def _listed(document: Json) -> Sequence[Json]:
     return items if items.__class__ is list else [document]
 
 
-def in_namespace(scope: Scope, obj: Json) -> Json:
+def in_namespace(situation: Situation, obj: Json) -> Json:
     """Return an object of a namespaced kind in the test's namespace, if it says no other."""
     key = object_key(obj)
-    session = scope.session
+    session = situation.session
     if key.namespace or not key.kind or not session.is_namespaced(key.api_version, key.kind):
         return obj
     return {**obj, "metadata": {**metadata(obj), "namespace": session.namespace}}
 
 
-def candidates(scope: Scope, obj: Json) -> list[Json]:
+def candidates(situation: Situation, obj: Json) -> list[Json]:
     """Return the objects in the cluster that a name, or a namespace and labels, choose."""
     key = object_key(obj)
-    client = scope.session.client
+    client = situation.session.client
     if key.name:
         found = client.get(*key)
         return [] if found is None else [found]
@@ -62,20 +65,20 @@ def candidates(scope: Scope, obj: Json) -> list[Json]:
     ]
 
 
-def referred(scope: Scope, spec: Mapping[str, Json]) -> list[ObjectKey]:
+def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
     """Return the identities of the objects in the cluster that `ref` or `file` names."""
     if spec.get("ref") is None:
-        named = given_objects(scope, spec)
+        named = given_objects(situation, spec)
     else:
-        ref = scope.filled(spec["ref"])
+        ref = situation.filled(spec["ref"])
         names = ("name", "namespace", "labels")
         meta = {name: ref[name] for name in names if ref.get(name)}
         kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
-        named = [in_namespace(scope, {**kind, "metadata": meta})]
+        named = [in_namespace(situation, {**kind, "metadata": meta})]
         require_simulated(object_key(named[0]))
-    store = scope.session.parts.store
+    store = situation.session.parts.store
     for key in map(object_key, named):
         require_written(key, store)
         if not is_served(key, store):
             raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
-    return [object_key(one) for obj in named for one in candidates(scope, obj)]
+    return [object_key(one) for obj in named for one in candidates(situation, obj)]

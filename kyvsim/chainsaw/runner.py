@@ -11,7 +11,7 @@ from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
 from kyvsim.chainsaw.operations.asserting import ASSERT
 from kyvsim.chainsaw.operations.delete import delete_one
-from kyvsim.chainsaw.session import Files, Scope, Session
+from kyvsim.chainsaw.session import Files, Session, Situation
 from kyvsim.chainsaw.standing import deleted_too_soon
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
@@ -34,7 +34,7 @@ class _Done(NamedTuple):
     """A step that ran, for its clean-up."""
 
     step: ChainsawStep
-    scope: Scope
+    situation: Situation
     created: tuple[ObjectKey, ...]
 
 
@@ -56,11 +56,11 @@ def run_test(test: ChainsawTest, cluster: Cluster, files: Files) -> ChainsawOutc
 
 def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
     """Run a test and its clean-up; return what settled it, and what could not be undone."""
-    scope = _scope(session)
+    situation = _situation(session)
     opened: list[ObjectKey] = []
 
-    def begin() -> Scope:
-        bound = scope.bind_all(session.test.bindings)
+    def begin() -> Situation:
+        bound = situation.bind_all(session.test.bindings)
         opened.extend(_open_namespace(bound))
         return bound
 
@@ -91,7 +91,7 @@ def _attempt(
         return _Ending("fail", f"{name}: {problem.message}", location), None
 
 
-def _scope(session: Session) -> Scope:
+def _situation(session: Session) -> Situation:
     test = session.test
     session.namespace = test.namespace or session.parts.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
@@ -102,32 +102,32 @@ def _scope(session: Session) -> Scope:
         "client": None,
         "config": None,
     }
-    return Scope(session, bindings, test.timeouts, test.template, test.propagation)
+    return Situation(session, bindings, test.timeouts, test.template, test.propagation)
 
 
-def _open_namespace(scope: Scope) -> list[ObjectKey]:
+def _open_namespace(situation: Situation) -> list[ObjectKey]:
     """Make the namespace of a test; return what was not there before."""
-    session = scope.session
+    session = situation.session
     if session.client.get(*_NAMESPACE, session.namespace) is not None:
         return []
     plain = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": session.namespace}}
-    wanted = merge_patch(plain, scope.filled(session.test.namespace_template or {}))
+    wanted = merge_patch(plain, situation.filled(session.test.namespace_template or {}))
     response = session.client.create(wanted)
     if response.error is not None:
         raise FailedError(f"namespace `{session.namespace}`: {response.error.message}")
     return [object_key(response.object)]
 
 
-def _run_steps(scope: Scope, done: list[_Done]) -> _Ending | None:
+def _run_steps(situation: Situation, done: list[_Done]) -> _Ending | None:
     """Run the steps until one does not succeed, and add those that ran to `done`."""
-    for number, step in enumerate(scope.session.test.steps, 1):
-        scope.session.created = []
+    for number, step in enumerate(situation.session.test.steps, 1):
+        situation.session.created = []
         name = step.name or f"step {number}"
-        begin = partial(_step_scope, scope, step, number)
-        ending, inner = _attempt(begin, name, scope.session.test.location)
+        begin = partial(_step_scope, situation, step, number)
+        ending, inner = _attempt(begin, name, situation.session.test.location)
         if inner is not None:
             ending = _run_step(inner, step, name)
-            done.append(_Done(step, inner, tuple(scope.session.created)))
+            done.append(_Done(step, inner, tuple(situation.session.created)))
         if ending is not None:
             return ending
     return None
@@ -142,59 +142,61 @@ def _unstable(session: Session) -> _Ending | None:
     return _Ending("fail", f"the test's end: assert: {reason}", session.test.location)
 
 
-def _step_scope(scope: Scope, step: ChainsawStep, number: int) -> Scope:
-    inner = scope._replace(
-        timeouts=scope.timeouts._replace(**step.timeouts),
-        template=scope.template if step.template is None else step.template,
-        propagation=step.propagation or scope.propagation,
+def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situation:
+    inner = situation._replace(
+        timeouts=situation.timeouts._replace(**step.timeouts),
+        template=situation.template if step.template is None else step.template,
+        propagation=step.propagation or situation.propagation,
     )
     return inner.bind("step", {"id": number}).bind_all(step.bindings)
 
 
-def _run_step(scope: Scope, step: ChainsawStep, name: str) -> _Ending | None:
-    ending = _run_block(scope, step.attempts, name)
+def _run_step(situation: Situation, step: ChainsawStep, name: str) -> _Ending | None:
+    ending = _run_block(situation, step.attempts, name)
     if ending is not None and ending.result == "fail":
-        _run_block(scope, (*scope.session.test.catch, *step.catch), name)
-    last = _run_block(scope, step.final, name)
+        _run_block(situation, (*situation.session.test.catch, *step.catch), name)
+    last = _run_block(situation, step.final, name)
     return ending or last
 
 
-def _run_block(scope: Scope, operations: Iterable[ChainsawOperation], name: str) -> _Ending | None:
+def _run_block(
+    situation: Situation, operations: Iterable[ChainsawOperation], name: str
+) -> _Ending | None:
     """Run operations one after another; return the first that did not succeed."""
     first: _Ending | None = None
     for number, operation in enumerate(operations, 1):
-        inner = scope.bind("operation", {"id": number})
+        inner = situation.bind("operation", {"id": number})
         told = f"{name}: {operation.kind}"
         ending, found = _attempt(partial(_answered, inner, operation), told, operation.location)
         for bound, value in (found or {}).items():
-            scope = scope.bind(bound, value)
+            situation = situation.bind(bound, value)
         first = first or ending
         if ending is not None and (ending.result == "unsupported" or not operation.continues):
             return first
     return first
 
 
-def _answered(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
+def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
     """Run an operation; raise UnsupportedError where policies asked what nobody can answer.
 
     Its end says nothing then, whether it succeeded or not.
     """
     try:
-        return _run_operation(scope, operation)
+        return _run_operation(situation, operation)
     finally:
-        unanswered = scope.session.unanswered
+        unanswered = situation.session.unanswered
         if unanswered:
             raise UnsupportedError(unanswered[0])
 
 
-def _run_operation(scope: Scope, operation: ChainsawOperation) -> dict[str, Json]:
+def _run_operation(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
     if operation.foreign:
         raise UnsupportedError(operation.foreign)
     if operation.kind != ASSERT.name:
-        scope.session.standing = []
+        situation.session.standing = []
     for known in OPERATIONS:
         if known.name == operation.kind:
-            inner = scope.bind_all(operation.bindings)
+            inner = situation.bind_all(operation.bindings)
             return dict(known.run(inner, operation.spec))
     raise UnsupportedError("this operation is not simulated")
 
@@ -211,11 +213,13 @@ def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> l
     for one in reversed(done):
         keeps = test.keeps if one.step.keeps is None else one.step.keeps
         for key in () if keeps else reversed(dict.fromkeys(one.created)):
-            error = delete_one(one.scope, key, one.scope.propagation, one.scope.timeouts.cleanup)
+            error = delete_one(
+                one.situation, key, one.situation.propagation, one.situation.timeouts.cleanup
+            )
             if error is not None:
                 problems.append(_Ending("fail", f"clean-up: {error}", test.location))
         session.created = []
-        ending = _run_block(one.scope, one.step.cleanup, "clean-up")
+        ending = _run_block(one.situation, one.step.cleanup, "clean-up")
         problems += [ending] if ending else []
     if not test.keeps:
         for key in opened:

@@ -8,7 +8,7 @@ from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.grace import with_grace_period
 from kyvsim.chainsaw.objects import in_namespace, written_objects
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.obstacle import Reason
 from kyvsim.sim.server import ApiResponse
@@ -25,7 +25,7 @@ class Sent(NamedTuple):
     """Whether the object cannot be what its kind says."""
 
 
-Send = Callable[[Scope, Json, bool], Sent]
+Send = Callable[[Situation, Json, bool], Sent]
 """Sends an object once; the last argument says whether it is a dry run."""
 
 
@@ -37,18 +37,20 @@ def answered(response: ApiResponse, obj: Json) -> Sent:
     return Sent(response.error.message, obj, invalid=invalid)
 
 
-def send_all(scope: Scope, spec: Mapping[str, Json], send: Send) -> Mapping[str, Json]:
+def send_all(situation: Situation, spec: Mapping[str, Json], send: Send) -> Mapping[str, Json]:
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
     found: dict[str, Json] = {}
-    for written in written_objects(scope, spec):
-        obj = scope.templated(spec, written)
-        ending = with_grace_period(in_namespace(scope, obj), scope.session.test.grace_period)
-        found.update(_send_one(scope, spec, ending, send, filled=obj != written))
+    for written in written_objects(situation, spec):
+        obj = situation.templated(spec, written)
+        ending = with_grace_period(
+            in_namespace(situation, obj), situation.session.test.grace_period
+        )
+        found.update(_send_one(situation, spec, ending, send, filled=obj != written))
     return found
 
 
 def _send_one(
-    scope: Scope, spec: Mapping[str, Json], obj: Json, send: Send, *, filled: bool
+    situation: Situation, spec: Mapping[str, Json], obj: Json, send: Send, *, filled: bool
 ) -> Mapping[str, Json]:
     dry_run = spec.get("dryRun") is True
     problem: str | None = None
@@ -56,22 +58,22 @@ def _send_one(
 
     def attempt() -> bool:
         nonlocal problem, sent
-        sent = send(scope, obj, dry_run)
+        sent = send(situation, obj, dry_run)
         expected = {} if sent.unexpected else spec
-        problem = judge(scope, expected, sent.object, sent.error)
+        problem = judge(situation, expected, sent.object, sent.error)
         return problem is None
 
-    scope.session.retry(attempt, timeout_of(scope, spec, scope.timeouts.apply))
+    situation.session.retry(attempt, timeout_of(situation, spec, situation.timeouts.apply))
     if problem is not None:
         if filled and sent.invalid:
-            scope.require_said(spec)
+            situation.require_said(spec)
         raise FailedError(problem)
-    return outputs(scope.bind("error", sent.error), spec, sent.object)
+    return outputs(situation.bind("error", sent.error), spec, sent.object)
 
 
-def create(scope: Scope, obj: Json, dry_run: bool) -> ApiResponse:
+def create(situation: Situation, obj: Json, dry_run: bool) -> ApiResponse:
     """Create an object, and remember to delete it."""
-    session = scope.session
+    session = situation.session
     response = session.client.create(obj, dry_run=dry_run)
     if response.ok and not dry_run:
         session.created.append(key_of(response.object, obj))

@@ -117,7 +117,7 @@ class Session:
         return False
 
 
-class Scope(NamedTuple):
+class Situation(NamedTuple):
     """What holds where an operation stands."""
 
     session: Session
@@ -127,18 +127,18 @@ class Scope(NamedTuple):
     propagation: str = "Background"
     """What becomes of the dependents of what is deleted."""
 
-    def bind(self, name: str, value: Json) -> "Scope":
-        """Return the scope with one more binding."""
+    def bind(self, name: str, value: Json) -> "Situation":
+        """Return the situation with one more binding."""
         return self._replace(bindings={**self.bindings, name: value})
 
-    def bind_all(self, bindings: tuple[ChainsawBinding, ...]) -> "Scope":
-        """Return the scope with further bindings; each may use those before it."""
-        scope = self
+    def bind_all(self, bindings: tuple[ChainsawBinding, ...]) -> "Situation":
+        """Return the situation with further bindings; each may use those before it."""
+        situation = self
         for one in bindings:
             if one.compiler not in {"", "jp"}:
                 raise UnsupportedError(f"expressions of the language `{one.compiler}`")
-            scope = scope.bind(str(scope.filled(one.name)), scope.filled(one.value))
-        return scope
+            situation = situation.bind(str(situation.filled(one.name)), situation.filled(one.value))
+        return situation
 
     def filled(self, value: Json) -> Json:
         """Return a value with its expressions replaced by what they find."""

@@ -9,7 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.watch import NO_WATCH, Listener, Place, Watch
+from kyvsim.model.watch import NO_WATCH, Listener, PolicyPlace, Watch
 
 
 class Model(StrEnum):
@@ -44,4 +44,4 @@ class CompileOptions(NamedTuple):
         """Return the watch of a whole rule."""
         if self.listener is None:
             return NO_WATCH
-        return Watch(Place(policy.document, policy.key, rule.name, rule.path), self.listener)
+        return Watch(PolicyPlace(policy.document, policy.key, rule.name, rule.path), self.listener)

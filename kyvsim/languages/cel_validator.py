@@ -57,7 +57,7 @@ class Expression(NamedTuple):
             raise FaultError(f"expression '{self.text}' resulted in error: {error}") from None
 
 
-class Scope(NamedTuple):
+class Declared(NamedTuple):
     """What an expression may use besides what all may."""
 
     params: bool
@@ -65,13 +65,13 @@ class Scope(NamedTuple):
     variables: tuple[tuple[str, CelType], ...] = ()
     """The variables that stand above it, with their types."""
 
-    def with_variable(self, name: str, program: Program | None) -> "Scope":
-        """Return the scope with one variable more; of one without program nothing is known."""
+    def with_variable(self, name: str, program: Program | None) -> "Declared":
+        """Return what is declared with one variable more; without program its type is open."""
         found = declared_type(program.type) if program else DYN
         return self._replace(variables=(*self.variables, (name, found)))
 
     def environment(self) -> Environment:
-        """Return the environment for this scope."""
+        """Return the environment for this."""
         env = kubernetes_environment(params=self.params, authorizer=self.authorizer)
         return env.with_fields(VARIABLES, dict(self.variables)) if self.variables else env
 
@@ -147,37 +147,37 @@ def compile_validator(
     variables: Iterable[Json],
     conditions: Iterable[Json],
     validations: Iterable[Json],
-    scope: Scope,
+    declared: Declared,
     *,
     message: str = "",
 ) -> Validator:
     """Return what is written compiled; `message` is that of validations that have none."""
     known: dict[str, Expression] = {}
     for entry in variables:
-        expression = compiled(entry["expression"], scope)
+        expression = compiled(entry["expression"], declared)
         known[entry["name"]] = expression
-        scope = scope.with_variable(entry["name"], expression.program)
+        declared = declared.with_variable(entry["name"], expression.program)
     return Validator(
         known,
-        tuple(compiled(entry["expression"], scope, BOOL) for entry in conditions),
-        tuple(_validation(entry, message, scope) for entry in validations),
+        tuple(compiled(entry["expression"], declared, BOOL) for entry in conditions),
+        tuple(_validation(entry, message, declared) for entry in validations),
     )
 
 
-def _validation(entry: Json, own_message: str, scope: Scope) -> Validation:
+def _validation(entry: Json, own_message: str, declared: Declared) -> Validation:
     text = entry.get("messageExpression") or ""
-    plain = scope._replace(authorizer=False)
+    plain = declared._replace(authorizer=False)
     return Validation(
-        compiled(entry["expression"], scope, BOOL),
+        compiled(entry["expression"], declared, BOOL),
         (entry.get("message") or own_message).strip(),
         compiled(text, plain, STRING) if text else None,
     )
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str, scope: Scope, wanted: CelType = DYN) -> Expression:
+def compiled(text: str, declared: Declared, wanted: CelType = DYN) -> Expression:
     """Return an expression compiled: once for those who look for faults, and for who runs it."""
     try:
-        return Expression(text, compile_expression(text, scope.environment(), wanted))
+        return Expression(text, compile_expression(text, declared.environment(), wanted))
     except CompileError as error:
         return Expression(text, None, str(error))

@@ -21,7 +21,7 @@ from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import (
     OF_REQUESTS,
-    Check,
+    Demand,
     Expected,
     Patch,
     Scenario,
@@ -167,19 +167,19 @@ def _outcomes(reading: _Reading, data: Json, path: Path, verb: Verb | None) -> I
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
         expected = _expected(reading, entry, place)
-        if expected.check in OF_REQUESTS and verb in {None, Verb.WAIT, Verb.RESTART}:
-            text = f"`{expected.check}` speaks of a request, and this step sends none"
-            _complain(reading, text, (*place, expected.check.value))
+        if expected.demand in OF_REQUESTS and verb in {None, Verb.WAIT, Verb.RESTART}:
+            text = f"`{expected.demand}` speaks of a request, and this step sends none"
+            _complain(reading, text, (*place, expected.demand.value))
         yield expected
 
 
 def _expected(reading: _Reading, entry: Mapping[str, Json], path: Path) -> Expected:
-    check_ = next(one for one in Check if one in entry)
+    demand = next(one for one in Demand if one in entry)
     within = seconds_of(entry["within"]) if "within" in entry else None
-    if within is not None and (check_ in OF_REQUESTS or check_ is Check.FINALLY):
-        text = f"`within` has no meaning for `{check_}`"
+    if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
+        text = f"`within` has no meaning for `{demand}`"
         _complain(reading, text, (*path, "within"))
-    return Expected(check_, entry[check_], within, reading.document.locate(path))
+    return Expected(demand, entry[demand], within, reading.document.locate(path))
 
 
 def _user(data: Json) -> UserInfo | None:

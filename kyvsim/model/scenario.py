@@ -22,7 +22,7 @@ class Verb(StrEnum):
     RESTART = "restart"
 
 
-class Check(StrEnum):
+class Demand(StrEnum):
     """What an entry of `expect` asks for; the name of its field in the file."""
 
     EVENTUALLY = "eventually"
@@ -33,14 +33,14 @@ class Check(StrEnum):
     WARNING = "warning"
 
 
-OF_REQUESTS = frozenset({Check.DENIED, Check.WARNING})
+OF_REQUESTS = frozenset({Demand.DENIED, Demand.WARNING})
 """Checks of the answer to a step's own requests; the others look at objects."""
 
 
 class Expected(NamedTuple):
     """One entry of `expect`."""
 
-    check: Check
+    demand: Demand
     wanted: Json
     """A pattern of an object, or the text that an answer contains."""
     within: float | None

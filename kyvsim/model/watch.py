@@ -12,7 +12,7 @@ from kyvsim.model.source import Document, Path
 _Looked = TypeVar("_Looked")
 
 
-class Place(NamedTuple):
+class PolicyPlace(NamedTuple):
     """A place in a policy or an exception, and the rule that it belongs to."""
 
     document: Document
@@ -27,14 +27,14 @@ class Place(NamedTuple):
 Seen: TypeAlias = Callable[[int], None]
 """Counts the outcome of this number once more."""
 
-Listener: TypeAlias = Callable[[Place, PointKind, tuple[str, ...]], Seen | None]
+Listener: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen | None]
 """Takes notice of a point and the names of its outcomes; None where they are not to be counted."""
 
 
 class Watch(NamedTuple):
     """A place that is being compiled, and who is told of what happens there."""
 
-    place: Place | None = None
+    place: PolicyPlace | None = None
     listener: Listener | None = None
 
     def at(self, *steps: str | int) -> "Watch":

@@ -10,8 +10,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_pointer import (
     Document,
-    Place,
     Pointer,
+    Slot,
     concrete_key,
     decode_step,
     insertion_index,
@@ -36,7 +36,7 @@ def create_path(document: Document, pointer: Pointer) -> Document:
         if key is None or node[key] is None:
             new = node.copy()
             _create(new, pointer.steps[at:])
-            return with_container(document, Place(node, "", trail), new)
+            return with_container(document, Slot(node, "", trail), new)
         node, trail = node[key], (*trail, key)
         if node.__class__ is not dict and node.__class__ is not list:
             raise PatchError("invalid state detected")

@@ -17,8 +17,8 @@ from kyvsim.patch.json_pointer import (
     Document,
     MissingKeyError,
     PatchRules,
-    Place,
     Pointer,
+    Slot,
     existing_index,
     find_place,
     parse_index,
@@ -69,7 +69,7 @@ def _add(document: Document, operation: Operation) -> Document:
     return _add_at(document, place, value, f"error in add for path: '{path.text}'")
 
 
-def _add_at(document: Document, place: Place, value: Json, context: str) -> Document:
+def _add_at(document: Document, place: Slot, value: Json, context: str) -> Document:
     try:
         return with_container(document, place, with_value(place, value))
     except PatchError as error:
@@ -90,7 +90,7 @@ def _remove(document: Document, operation: Operation) -> Document:
         raise PatchError(message) from error
 
 
-def _without(document: Document, place: Place) -> Document:
+def _without(document: Document, place: Slot) -> Document:
     """Return the document without the value at a place."""
     container, key, _ = place
     at: str | int = key
@@ -163,7 +163,7 @@ def _source(operation: Operation) -> Pointer:
     return operation.source
 
 
-def _source_place(document: Document, source: Pointer, what: str, shown: str) -> Place:
+def _source_place(document: Document, source: Pointer, what: str, shown: str) -> Slot:
     place = find_place(document, source)
     if place is None:
         message = f"{what} does not apply: doc is missing from path: {shown}: missing value"

@@ -59,7 +59,7 @@ class Document(NamedTuple):
     rules: PatchRules = KYVERNO
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """A map or list and a key in it that need not exist."""
 
     container: Json
@@ -84,11 +84,11 @@ def decode_step(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
-def find_place(document: Document, pointer: Pointer) -> Place | None:
+def find_place(document: Document, pointer: Pointer) -> Slot | None:
     """Return the place a pointer names, or None where the way to it is missing."""
     whole = document.rules.names_itself
     if not pointer.steps:
-        return None if pointer.text or not whole else Place(document.root, "", ())
+        return None if pointer.text or not whole else Slot(document.root, "", ())
     node = document.root
     trail: tuple[str | int, ...] = ()
     lost = False
@@ -101,7 +101,7 @@ def find_place(document: Document, pointer: Pointer) -> Place | None:
         if key is None or (node.__class__ is not dict and node.__class__ is not list):
             return None
         trail = (*trail, key)
-    return Place(node, pointer.key, None if lost else trail)
+    return Slot(node, pointer.key, None if lost else trail)
 
 
 def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | None:
@@ -117,7 +117,7 @@ def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | N
         return None
 
 
-def value_at(document: Document, place: Place) -> Json:
+def value_at(document: Document, place: Slot) -> Json:
     """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
     container, key, _ = place
     if key == "" and document.rules.names_itself:
@@ -148,7 +148,7 @@ def parse_index(part: str) -> int:
     return int(part)
 
 
-def with_container(document: Document, place: Place, new: Json) -> Document:
+def with_container(document: Document, place: Slot, new: Json) -> Document:
     """Return the document with another map or list at a place; the rest is shared."""
     if place.trail is None:
         return document
@@ -162,7 +162,7 @@ def with_container(document: Document, place: Place, new: Json) -> Document:
     return document._replace(root=new)
 
 
-def with_value(place: Place, value: Json) -> Json:
+def with_value(place: Slot, value: Json) -> Json:
     """Return the container with a value added: set in a map, inserted in a list."""
     container, key, _ = place
     new = container.copy()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.model.scenario import OF_REQUESTS, Check, Expected
+from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location
 from kyvsim.sim.fit import closest_misfit, misfit, wanted_key
@@ -82,7 +82,7 @@ class _Watched:
 
     def look(self) -> None:
         """Settle what the objects that are there settle, and those that are gone already."""
-        self._was_there = self._entry.check is Check.GONE and self._has_been_there()
+        self._was_there = self._entry.demand is Demand.GONE and self._has_been_there()
         for obj in self._there():
             self._see(obj)
         self._see_absence()
@@ -107,17 +107,17 @@ class _Watched:
             return
         if misfit(self._entry.wanted, obj) is not None:
             return
-        now, check = self._parts.clock.elapsed, self._entry.check
+        now, check = self._parts.clock.elapsed, self._entry.demand
         self._was_there = True
-        if check is Check.EVENTUALLY:
+        if check is Demand.EVENTUALLY:
             self._settled = Settled(met=True, time=now)
-        elif check is Check.NEVER:
+        elif check is Demand.NEVER:
             text = f"{_name(object_key(obj))} fits"
             self._settled = Settled(met=False, time=now, reason=text)
 
     def _see_absence(self) -> None:
         """Settle that what was there is gone; without a time limit only the end counts."""
-        limited = self._entry.check is Check.GONE and self.deadline is not None
+        limited = self._entry.demand is Demand.GONE and self.deadline is not None
         if not limited or not self._was_there or self._settled is not None or self._late():
             return
         if not self._fitting():
@@ -127,16 +127,16 @@ class _Watched:
         return self.deadline is not None and self._parts.clock.elapsed > self.deadline
 
     def _at_end(self, now: float) -> Settled:
-        check, end = self._entry.check, now if self.deadline is None else self.deadline
-        if check is Check.NEVER:
+        check, end = self._entry.demand, now if self.deadline is None else self.deadline
+        if check is Demand.NEVER:
             return Settled(met=True, time=end)
         fitting = self._fitting()
-        if check is Check.GONE:
+        if check is Demand.GONE:
             there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
             met = not fitting and self.deadline is None
             why = "it was there at that time" if self._was_there else "it was never there"
             return Settled(met, end, there or ("" if met else why))
-        if check is Check.FINALLY and fitting:
+        if check is Demand.FINALLY and fitting:
             return Settled(met=True, time=end)
         return Settled(met=False, time=end, reason=self._why_not(came_later=bool(fitting)))
 
@@ -173,15 +173,15 @@ class _Watched:
 
 def told(entry: Expected) -> str:
     """Return what an entry expects, in a line."""
-    if entry.check in OF_REQUESTS:
-        return f"{entry.check}: {' '.join(entry.wanted.split())}"
+    if entry.demand in OF_REQUESTS:
+        return f"{entry.demand}: {' '.join(entry.wanted.split())}"
     limit = None if entry.within is None else format_duration(round(entry.within * SECOND))
     within = "" if limit is None else f" within {limit}"
     fields = sorted(set(entry.wanted) - {"apiVersion", "kind", "metadata"})
     meta = sorted(set(metadata(entry.wanted)) - {"name", "namespace"})
     further = ", ".join([*(f"metadata.{name}" for name in meta), *fields])
     with_ = f" with {further}" if further else ""
-    return f"{entry.check}{within}: {_name(wanted_key(entry.wanted))}{with_}"
+    return f"{entry.demand}{within}: {_name(wanted_key(entry.wanted))}{with_}"
 
 
 def _name(key: ObjectKey) -> str:

@@ -7,7 +7,7 @@ from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.scenario import OF_REQUESTS, Check, Expected, ScenarioSettings, Step, Verb
+from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected, ScenarioSettings, Step, Verb
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
@@ -72,7 +72,7 @@ class UserSteps:
 
     def _open(self, step: Step) -> None:
         """Watch for what a step expects of objects, now that its requests are answered."""
-        self._expectations.open(one for one in step.expected if one.check not in OF_REQUESTS)
+        self._expectations.open(one for one in step.expected if one.demand not in OF_REQUESTS)
         self.unplayed = self.unplayed[1:]
 
     def _send_each(self, step: Step, builds: Iterator[_Build], waiting: Iterator[Step]) -> None:
@@ -126,7 +126,7 @@ class UserSteps:
             met = _answers(entry, response)
             reason = "" if met else _other_answer(entry, response)
             self._expectations.answer(told(entry), entry.location, Settled(met, now, reason))
-        denial_expected = any(one.check is Check.DENIED for one in asked)
+        denial_expected = any(one.demand is Demand.DENIED for one in asked)
         if said and not denial_expected and not (step.lenient and _is_denied(response)):
             text = f"granted: {_described(step, request)}"
             reason = f"{said}{_hint(response)}"
@@ -134,7 +134,7 @@ class UserSteps:
 
 
 def _of_answers(step: Step) -> list[Expected]:
-    return [one for one in step.expected if one.check in OF_REQUESTS]
+    return [one for one in step.expected if one.demand in OF_REQUESTS]
 
 
 def _is_denied(response: ApiResponse) -> bool:
@@ -226,13 +226,13 @@ def _named(key: ObjectKey) -> Json:
 
 
 def _answers(entry: Expected, response: ApiResponse) -> bool:
-    if entry.check is Check.DENIED:
+    if entry.demand is Demand.DENIED:
         return response.error is not None and _contains(response.error.message, entry.wanted)
     return any(_contains(warning, entry.wanted) for warning in response.warnings)
 
 
 def _other_answer(entry: Expected, response: ApiResponse) -> str:
-    if entry.check is Check.DENIED:
+    if entry.demand is Demand.DENIED:
         return response.error.message if response.error else "the request was granted"
     return "; ".join(response.warnings) or "there was no warning"
 

@@ -8,7 +8,7 @@ from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
 from kyvsim.model.source import Path
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.model.watch import Place, Seen
+from kyvsim.model.watch import PolicyPlace, Seen
 from kyvsim.suite.meaning import resources_meant
 from kyvsim.suite.run import Begin, SuiteInputs, object_keys
 from kyvsim.suite.select import candidates
@@ -22,7 +22,7 @@ _RuleName: TypeAlias = tuple[str, str]
 class _Record(NamedTuple):
     """A point, and how often each of its outcomes came up."""
 
-    place: Place
+    place: PolicyPlace
     outcomes: tuple[str, ...]
     times: list[int]
 
@@ -36,7 +36,7 @@ class Recorder:
         self._rows_about: dict[_RuleName, tuple[int, ...]] = {}
         self._counted: set[_RuleName] = set()
 
-    def listen(self, place: Place, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
+    def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
         document = place.document
         key = (document.file, document.number, (*place.root, *place.inside), kind)
@@ -89,7 +89,9 @@ def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
     return row.policy in {policy, policy.rpartition("/")[2]} and named
 
 
-def _point(kind: PointKind, place: Place, outcomes: tuple[str, ...], times: list[int]) -> Point:
+def _point(
+    kind: PointKind, place: PolicyPlace, outcomes: tuple[str, ...], times: list[int]
+) -> Point:
     path = (*place.root, *place.inside)
     return Point(
         kind=kind,

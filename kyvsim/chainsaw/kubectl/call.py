@@ -6,7 +6,7 @@ from kyvsim.chainsaw.kubectl.arguments import Invocation
 from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.reach import require_simulated, require_written
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
@@ -25,12 +25,12 @@ class Call(NamedTuple):
 
     invocation: Invocation
     stdin: str
-    world: World
+    surroundings: Surroundings
 
     @property
     def store(self) -> Store:
         """The objects of the cluster."""
-        return self.world.scope.session.parts.store
+        return self.surroundings.situation.session.parts.store
 
     @property
     def user(self) -> UserInfo:
@@ -47,7 +47,7 @@ class Call(NamedTuple):
     @property
     def client(self) -> Client:
         """The API as that user sees it."""
-        return self.world.scope.session.parts.client(self.user)
+        return self.surroundings.situation.session.parts.client(self.user)
 
     @property
     def namespace(self) -> str:
@@ -77,13 +77,15 @@ class Call(NamedTuple):
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:
         """Return the identity of an object of a kind, in the namespace that is meant."""
-        namespaced = self.world.scope.session.is_namespaced(*kind)
+        namespaced = self.surroundings.situation.session.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
     def placed(self, obj: Json) -> Json:
         """Return an object from a file in the namespace that is meant."""
         key = object_key(obj)
-        if key.namespace or not self.world.scope.session.is_namespaced(key.api_version, key.kind):
+        if key.namespace or not self.surroundings.situation.session.is_namespaced(
+            key.api_version, key.kind
+        ):
             return obj
         return {**obj, "metadata": {**metadata(obj), "namespace": self.namespace}}
 

@@ -56,7 +56,7 @@ def _delete(call: Call, key: ObjectKey) -> Result:
 
     timeout = call.invocation.value("timeout")
     limit = seconds_of(timeout) if timeout else _LONGEST
-    if call.world.scope.session.wait_until(gone, limit):
+    if call.surroundings.situation.session.wait_until(gone, limit):
         return Result(0, printed)
     late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
     return Result(1, (*printed, Printed(STDERR, late)))

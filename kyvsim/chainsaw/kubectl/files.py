@@ -9,7 +9,7 @@ def from_files(call: Call) -> list[tuple[str, Json]]:
     """Return the objects of the files given; raise KubectlError where one cannot be read."""
     found: list[tuple[str, Json]] = []
     for name in call.invocation.values("filename"):
-        objects, why = call.world.objects(name, call.stdin)
+        objects, why = call.surroundings.objects(name, call.stdin)
         if why:
             raise KubectlError(f"error: {why}")
         for obj in objects:

@@ -82,7 +82,7 @@ def _table(call: Call, found: list[Json]) -> str:
     return print_table(
         found,
         call.store,
-        call.world.scope.session.parts.clock.now(),
+        call.surroundings.situation.session.parts.clock.now(),
         namespaces=given.holds("all-namespaces"),
         headings=not given.holds("no-headers"),
     )

@@ -43,8 +43,8 @@ def _patch(call: Call) -> Json:
     given = call.invocation
     text = given.value("patch")
     if "patch-file" in given.flags:
-        text = call.world.read(given.value("patch-file"), call.stdin) or ""
-    objects, why = call.world.scope.session.files.parsed(text)
+        text = call.surroundings.read(given.value("patch-file"), call.stdin) or ""
+    objects, why = call.surroundings.situation.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
     return objects[0]

@@ -66,7 +66,7 @@ def debug(call: Call) -> Result:
     pod = call.there(key)
     if pod is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
-    name = given.value("container") or f"debugger-{call.world.scope.session.suffix()}"
+    name = given.value("container") or f"debugger-{call.surroundings.situation.session.suffix()}"
     added = {
         "name": name,
         "image": given.value("image"),

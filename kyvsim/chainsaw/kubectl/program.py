@@ -8,7 +8,7 @@ from kyvsim.chainsaw.kubectl import apply, create, delete, get, marks, patch, po
 from kyvsim.chainsaw.kubectl.arguments import Invocation, read_arguments
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
 from kyvsim.chainsaw.streams import Result, complaint
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 
 _START = 0.25
 """Seconds that the program takes to start and to learn what the cluster serves."""
@@ -56,17 +56,17 @@ VERBS: tuple[Verb, ...] = (
 """Every command that is understood."""
 
 
-def kubectl(arguments: tuple[str, ...], stdin: str, world: World) -> Result:
+def kubectl(arguments: tuple[str, ...], stdin: str, surroundings: Surroundings) -> Result:
     """Run kubectl; raise UnsupportedError for what is not simulated of it."""
     invocation = read_arguments(arguments)
     name = invocation.words[0] if invocation.words else ""
     if "kubeconfig" in invocation.flags or "context" in invocation.flags:
         raise UnsupportedError("kubectl with another configuration")
-    call = Call(invocation._replace(words=invocation.words[1:]), stdin, world)
+    call = Call(invocation._replace(words=invocation.words[1:]), stdin, surroundings)
     for verb in VERBS:
         if verb.name == name:
             _require_heeded(verb, invocation)
-            world.scope.session.wait(_START)
+            surroundings.situation.session.wait(_START)
             try:
                 return verb.run(call)
             except KubectlError as error:

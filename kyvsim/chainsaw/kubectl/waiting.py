@@ -42,7 +42,7 @@ def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     limit = seconds_of(call.invocation.value("timeout", _DEFAULT))
     shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
-    if call.world.scope.session.wait_until(lambda: met(call.client.get(*key)), limit):
+    if call.surroundings.situation.session.wait_until(lambda: met(call.client.get(*key)), limit):
         done = "deleted" if deletes else "condition met"
         return Result(0, (Printed(STDOUT, f"{shown} {done}\n"),))
     text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"

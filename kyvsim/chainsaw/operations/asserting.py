@@ -16,58 +16,58 @@ from kyvsim.chainsaw.reach import (
     require_reported,
     require_written,
 )
-from kyvsim.chainsaw.session import POLL, Scope
+from kyvsim.chainsaw.session import POLL, Situation
 from kyvsim.chainsaw.standing import found
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
 _REFERENCE = ("name", "namespace", "labels")
 
 
-def run_assert(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Wait until some object is as each tree says; raise FailedError where none is in time."""
-    limit = timeout_of(scope, spec, scope.timeouts.check)
-    until = scope.session.parts.clock.elapsed + limit
-    for tree in _trees(scope, spec):
-        _require_served(scope, tree)
-        unmet = partial(_unmet, scope, tree)
+    limit = timeout_of(situation, spec, situation.timeouts.check)
+    until = situation.session.parts.clock.elapsed + limit
+    for tree in _trees(situation, spec):
+        _require_served(situation, tree)
+        unmet = partial(_unmet, situation, tree)
         try:
-            _wait(scope, limit, unmet)
+            _wait(situation, limit, unmet)
         except HardError:
             raise
         except FailedError:
-            _require_in_reach(scope, tree)
+            _require_in_reach(situation, tree)
             raise
-        some = [one for one in _candidates(scope, tree) if not _checked(scope, tree, one)]
-        scope.session.standing += filter(None, [found(_name(tree), some, until, unmet)])
+        some = [one for one in _candidates(situation, tree) if not _checked(situation, tree, one)]
+        situation.session.standing += filter(None, [found(_name(tree), some, until, unmet)])
     return {}
 
 
-def run_error(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Wait until no object is as a tree says; raise FailedError where one stays or becomes so.
 
     A real cluster is asked until the object is gone, be it that it has not come yet. Here what is
     under way comes to its end first, within the time limit: what passes here passes there. What
     comes meanwhile came, even if it is changed again before the end.
     """
-    limit = timeout_of(scope, spec, scope.timeouts.error)
-    clock = scope.session.parts.clock
-    for tree in _trees(scope, spec):
-        _require_served(scope, tree)
+    limit = timeout_of(situation, spec, situation.timeouts.error)
+    clock = situation.session.parts.clock
+    for tree in _trees(situation, spec):
+        _require_served(situation, tree)
         end = clock.elapsed + limit
-        came = _settle(scope, limit, partial(_met, scope, tree))
-        _wait(scope, end - clock.elapsed, partial(_met, scope, tree))
+        came = _settle(situation, limit, partial(_met, situation, tree))
+        _wait(situation, end - clock.elapsed, partial(_met, situation, tree))
         if came:
             raise FailedError(came)
-        _require_in_reach(scope, tree)
+        _require_in_reach(situation, tree)
     return {}
 
 
-def _settle(scope: Scope, limit: float, why_not: Callable[[], str]) -> str:
+def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> str:
     """Let what is under way come to its end; return what came on purpose later, "" for nothing.
 
     What steps of controllers leave behind for moments counts for nothing: nobody would see it.
     """
-    parts = scope.session.parts
+    parts = situation.session.parts
     came, known, revision = "", why_not(), parts.store.revision
 
     def look() -> None:
@@ -81,10 +81,10 @@ def _settle(scope: Scope, limit: float, why_not: Callable[[], str]) -> str:
     return came
 
 
-def _require_served(scope: Scope, tree: Json) -> None:
+def _require_served(situation: Situation, tree: Json) -> None:
     """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
     key = object_key(tree)
-    store = scope.session.parts.store
+    store = situation.session.parts.store
     require_reported(key, store)
     if key.kind and not is_served(key, store):
         require_release(key, store)
@@ -92,33 +92,33 @@ def _require_served(scope: Scope, tree: Json) -> None:
         raise HardError(f'no matches for kind "{key.kind}" in version "{key.api_version}"')
 
 
-def _require_in_reach(scope: Scope, tree: Json) -> None:
+def _require_in_reach(situation: Situation, tree: Json) -> None:
     """Raise UnsupportedError where what was found, or not, would be another thing in a cluster."""
     if tree.get("kind"):
-        require_written(object_key(tree), scope.session.parts.store)
-    for one in _candidates(scope, tree):
+        require_written(object_key(tree), situation.session.parts.store)
+    for one in _candidates(situation, tree):
         if one is not None:
-            require_filled_in(one, _checked(scope, tree, one))
-            require_installed_so(tree, one, _checked(scope, tree, one))
+            require_filled_in(one, _checked(situation, tree, one))
+            require_installed_so(tree, one, _checked(situation, tree, one))
 
 
-def _trees(scope: Scope, spec: Mapping[str, Json]) -> list[Json]:
+def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
     """Return the trees, with those parts filled in that say which objects are meant."""
-    return [_with_reference(scope, spec, one) for one in written_objects(scope, spec)]
+    return [_with_reference(situation, spec, one) for one in written_objects(situation, spec)]
 
 
-def _with_reference(scope: Scope, spec: Mapping[str, Json], tree: Json) -> Json:
+def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
     meta = metadata(tree)
     if not meta and not tree.get("kind"):
         return tree
     filled = {
-        name: scope.templated(spec, value) if name in _REFERENCE else value
+        name: situation.templated(spec, value) if name in _REFERENCE else value
         for name, value in meta.items()
     }
-    return in_namespace(scope, {**tree, "metadata": filled} if filled else tree)
+    return in_namespace(situation, {**tree, "metadata": filled} if filled else tree)
 
 
-def _wait(scope: Scope, limit: float, why_not: Callable[[], str]) -> None:
+def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:
     """Wait until nothing speaks against it; raise FailedError with what does at the end."""
     reason = ""
 
@@ -127,39 +127,39 @@ def _wait(scope: Scope, limit: float, why_not: Callable[[], str]) -> None:
         reason = why_not()
         return not reason
 
-    scope.session.wait(POLL)
-    if not scope.session.wait_until(done, max(limit - POLL, 0.0)):
+    situation.session.wait(POLL)
+    if not situation.session.wait_until(done, max(limit - POLL, 0.0)):
         raise FailedError(reason)
 
 
-def _unmet(scope: Scope, tree: Json) -> str:
+def _unmet(situation: Situation, tree: Json) -> str:
     """Return why no object is as a tree says, "" where one is."""
-    some = _candidates(scope, tree)
+    some = _candidates(situation, tree)
     if not some:
         return f"{_name(tree)}: actual resource not found"
     problems: list[Mismatch] = []
     for one in some:
-        problems = problems or [*_checked(scope, tree, one)]
-        if not _checked(scope, tree, one):
+        problems = problems or [*_checked(situation, tree, one)]
+        if not _checked(situation, tree, one):
             return ""
     others = f" (and {len(some) - 1} others)" if len(some) > 1 else ""
     return f"{_name(tree)}{others}: {'; '.join(map(str, problems))}"
 
 
-def _met(scope: Scope, tree: Json) -> str:
+def _met(situation: Situation, tree: Json) -> str:
     """Return that an object is as a tree says, "" where none is."""
-    for one in _candidates(scope, tree):
-        if not _checked(scope, tree, one):
+    for one in _candidates(situation, tree):
+        if not _checked(situation, tree, one):
             return f"{_name(one or tree)}: the resource matches, but should not"
     return ""
 
 
-def _candidates(scope: Scope, tree: Json) -> list[Json]:
-    return candidates(scope, tree) if tree.get("kind") else [None]
+def _candidates(situation: Situation, tree: Json) -> list[Json]:
+    return candidates(situation, tree) if tree.get("kind") else [None]
 
 
-def _checked(scope: Scope, tree: Json, obj: Json) -> tuple[Mismatch, ...]:
-    return check_tree(tree, obj, scope.bindings, scope.session.ask)
+def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[Mismatch, ...]:
+    return check_tree(tree, obj, situation.bindings, situation.session.ask)
 
 
 def _name(obj: Json) -> str:

@@ -7,26 +7,26 @@ from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.objects import referred
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.session import REQUEST, Scope
+from kyvsim.chainsaw.session import REQUEST, Situation
 from kyvsim.kube.objects import Json, ObjectKey, metadata
 
 
-def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Delete what is named and there; what is not there is no mistake."""
-    propagation = str(spec.get("deletionPropagationPolicy") or scope.propagation)
-    limit = timeout_of(scope, spec, scope.timeouts.delete)
-    for key in referred(scope, spec):
-        before = scope.session.client.get(*key)
-        error = delete_one(scope, key, propagation, limit)
-        problem = judge(scope, spec, before, error)
+    propagation = str(spec.get("deletionPropagationPolicy") or situation.propagation)
+    limit = timeout_of(situation, spec, situation.timeouts.delete)
+    for key in referred(situation, spec):
+        before = situation.session.client.get(*key)
+        error = delete_one(situation, key, propagation, limit)
+        problem = judge(situation, spec, before, error)
         if problem is not None:
             raise FailedError(problem)
     return {}
 
 
-def delete_one(scope: Scope, key: ObjectKey, propagation: str, limit: float) -> str | None:
+def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: float) -> str | None:
     """Delete an object and wait until it is gone; return why that failed, or None."""
-    session = scope.session
+    session = situation.session
     before = session.client.get(*key)
     if before is None:
         return None

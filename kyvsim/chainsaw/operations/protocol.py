@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json
 
 
@@ -12,5 +12,5 @@ class Operation(NamedTuple):
 
     name: str
     """The field that asks for it."""
-    run: Callable[[Scope, Mapping[str, Json]], Mapping[str, Json]]
+    run: Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
     """Does it and returns the bindings it leaves; raises FailedError or UnsupportedError."""

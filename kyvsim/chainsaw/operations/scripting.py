@@ -7,11 +7,11 @@ from kyvsim.chainsaw.checks import outputs, require
 from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.chainsaw.shell.run import Shell, parsed
 from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Script, Simple, Text
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.kube.objects import Json, text_field
 
 _KILLED = -1
@@ -19,42 +19,42 @@ _KILLED = -1
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
-def run_script(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Run a shell script; raise UnsupportedError where it does what is not interpreted."""
     if spec.get("shell") or spec.get("shellArgs"):
         raise UnsupportedError("another shell than sh")
     script = parsed(text_field(spec, "content"))
-    return _judged(scope, spec, _in_time(scope, spec, script))
+    return _judged(situation, spec, _in_time(situation, spec, script))
 
 
-def run_command(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Run one program with arguments; variables in them are filled in."""
-    variables = _variables(scope, spec)
+    variables = _variables(situation, spec)
     words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
-    filled = [_filled(str(scope.filled(word)), variables) for word in words]
+    filled = [_filled(str(situation.filled(word)), variables) for word in words]
     command = Simple((), tuple((Text(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
-    return _judged(scope, spec, _in_time(scope, spec, script))
+    return _judged(situation, spec, _in_time(situation, spec, script))
 
 
-def _in_time(scope: Scope, spec: Mapping[str, Json], script: Script) -> Result:
+def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
     """Run a script; one that takes longer than it may is killed, and fails."""
-    clock = scope.session.parts.clock
-    end = clock.elapsed + timeout_of(scope, spec, scope.timeouts.exec)
-    result = _shell(scope, spec).run(script)
+    clock = situation.session.parts.clock
+    end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
+    result = _shell(situation, spec).run(script)
     return result if clock.elapsed <= end else Result(_KILLED, result.printed)
 
 
-def _shell(scope: Scope, spec: Mapping[str, Json]) -> Shell:
+def _shell(situation: Situation, spec: Mapping[str, Json]) -> Shell:
     if spec.get("workDir"):
         raise UnsupportedError("`workDir`")
-    return Shell(World(scope), _variables(scope, spec))
+    return Shell(Surroundings(situation), _variables(situation, spec))
 
 
-def _variables(scope: Scope, spec: Mapping[str, Json]) -> dict[str, str]:
-    found = {"NAMESPACE": scope.session.namespace}
+def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
+    found = {"NAMESPACE": situation.session.namespace}
     for one in spec.get("env") or ():
-        found[str(one.get("name"))] = str(scope.filled(one.get("value")))
+        found[str(one.get("name"))] = str(situation.filled(one.get("value")))
     return found
 
 
@@ -68,12 +68,12 @@ def _filled(text: str, variables: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _judged(scope: Scope, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
+def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> Mapping[str, Json]:
     """Return the outputs, or raise FailedError: what `check` says, else the exit status."""
     error = f"exit status {result.status}" if result.status else None
     if result.status == _KILLED:
         error = "signal: killed"
-    bound = scope.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
+    bound = situation.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
     bound = bound.bind("error", error)
     if spec.get("check") is not None:
         require(bound, spec["check"], None)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json
 
 
-def run(scope: Scope, spec: Mapping[str, Json]) -> Mapping[str, Json]:
+def run(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Let everything happen that is due meanwhile."""
-    scope.session.wait(seconds_of(scope.filled(spec.get("duration"))))
+    situation.session.wait(seconds_of(situation.filled(spec.get("duration"))))
     return {}
 
 

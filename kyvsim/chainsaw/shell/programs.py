@@ -9,7 +9,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.shell.conditions import holds
 from kyvsim.chainsaw.streams import Result, complaint, out
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 
 
 class Call(NamedTuple):
@@ -17,7 +17,7 @@ class Call(NamedTuple):
 
     arguments: tuple[str, ...]
     stdin: str
-    world: World
+    surroundings: Surroundings
 
 
 class Program(NamedTuple):
@@ -89,7 +89,7 @@ def _cat(call: Call) -> Result:
     for name in call.arguments or ("-",):
         if name.startswith("-") and name != "-":
             raise UnsupportedError(f"`cat {name}`")
-        found = call.world.read(name, call.stdin)
+        found = call.surroundings.read(name, call.stdin)
         if found is None:
             return complaint(f"cat: {name}: No such file or directory\n")
         texts.append(found)
@@ -98,13 +98,15 @@ def _cat(call: Call) -> Result:
 
 def _sleep(call: Call) -> Result:
     for text in call.arguments:
-        call.world.scope.session.wait(seconds_of(f"{text}s" if text[-1:].isdigit() else text))
+        call.surroundings.situation.session.wait(
+            seconds_of(f"{text}s" if text[-1:].isdigit() else text)
+        )
     return Result()
 
 
 def _rm(call: Call) -> Result:
     for name in call.arguments:
-        call.world.scope.session.written.pop(name, None)
+        call.surroundings.situation.session.written.pop(name, None)
     return Result()
 
 
@@ -158,7 +160,7 @@ def _swapped(found: re.Match[str]) -> str:
 
 def _inputs(call: Call, names: list[str]) -> str | None:
     """Return the texts of files together, standard input without any; None if one is missing."""
-    texts = [call.world.read(name, call.stdin) for name in names or ["-"]]
+    texts = [call.surroundings.read(name, call.stdin) for name in names or ["-"]]
     return None if None in texts else "".join(one or "" for one in texts)
 
 
@@ -206,7 +208,7 @@ def _tr(call: Call) -> Result:
 
 
 def _kubectl(call: Call) -> Result:
-    return kubectl(call.arguments, call.stdin, call.world)
+    return kubectl(call.arguments, call.stdin, call.surroundings)
 
 
 PROGRAMS: tuple[Program, ...] = (

@@ -27,7 +27,7 @@ from kyvsim.chainsaw.shell.syntax import (
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 
 _MOST_TURNS = 10_000
 
@@ -35,8 +35,10 @@ _MOST_TURNS = 10_000
 class Shell:
     """A shell that runs: its variables and options, and what was printed so far."""
 
-    def __init__(self, world: World, variables: Mapping[str, str], tested: int = 0) -> None:
-        self.world = world
+    def __init__(
+        self, surroundings: Surroundings, variables: Mapping[str, str], tested: int = 0
+    ) -> None:
+        self.surroundings = surroundings
         self.variables = dict(variables)
         self.arguments: tuple[str, ...] = ()
         self.printed: list[Printed] = []
@@ -56,7 +58,7 @@ class Shell:
 
     def _child(self, tested: int | None = None) -> "Shell":
         """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
-        child = Shell(self.world, self.variables, self._tested if tested is None else tested)
+        child = Shell(self.surroundings, self.variables, self._tested if tested is None else tested)
         child.arguments = self.arguments
         child.options = set(self.options)
         child.status = self.status
@@ -145,7 +147,7 @@ class Shell:
                 stdin = self._one_field(one.target)
             elif one.operator == "<":
                 name = self._one_field(one.target)
-                found = self.world.read(name, stdin)
+                found = self.surroundings.read(name, stdin)
                 if found is None:
                     raise UnsupportedError(f"reading `{name}`, which is not there")
                 stdin = found
@@ -157,7 +159,7 @@ class Shell:
         for one in redirects:
             if one.operator in {">", ">>"}:
                 name = self._one_field(one.target)
-                self.world.write(name, "", append=one.operator == ">>")
+                self.surroundings.write(name, "", append=one.operator == ">>")
                 goes[one.stream] = name
             elif one.operator == ">&":
                 target = self._one_field(one.target)
@@ -169,7 +171,7 @@ class Shell:
             if isinstance(place, int):
                 self.printed.append(Printed(place, text.text))
             else:
-                self.world.write(place, text.text, append=True)
+                self.surroundings.write(place, text.text, append=True)
 
     def _group(self, group: Group, stdin: str) -> None:
         if not group.own:
@@ -247,7 +249,7 @@ class Shell:
                 return builtin.run(self, arguments)
         for program in PROGRAMS:
             if program.name == name:
-                return program.run(Call(arguments, stdin, self.world))
+                return program.run(Call(arguments, stdin, self.surroundings))
         if name in {"sh", "bash"} and arguments and not arguments[0].startswith("-"):
             return self._file(arguments[0], arguments[1:], stdin)
         if "/" in name:
@@ -255,10 +257,10 @@ class Shell:
         raise UnsupportedError(f"the program `{name}` in a script")
 
     def _file(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
-        text = self.world.read(name)
+        text = self.surroundings.read(name)
         if text is None:
             raise UnsupportedError(f"the script `{name}`, which is not beside the test")
-        child = Shell(self.world, self.variables)
+        child = Shell(self.surroundings, self.variables)
         child.arguments = arguments
         return child.run(parsed(text), stdin)
 

@@ -19,7 +19,7 @@ from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import CelException
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.watch import Place, Seen, Watch
+from kyvsim.model.watch import PolicyPlace, Seen, Watch
 
 _ROW = "exception"
 _VARIABLES = "variables"
@@ -151,7 +151,7 @@ def declare_cel_exceptions(options: CompileOptions) -> None:
 
 def _point(exception: CelException, index: int, options: CompileOptions) -> Seen | None:
     named = exception.policies[index]
-    place = Place(exception.document, named.name, "", ("spec", "policyRefs", index))
+    place = PolicyPlace(exception.document, named.name, "", ("spec", "policyRefs", index))
     return Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
 
 

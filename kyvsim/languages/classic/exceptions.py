@@ -13,7 +13,7 @@ from kyvsim.match import compile_exception_match
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.watch import Place, Watch
+from kyvsim.model.watch import PolicyPlace, Watch
 
 
 def attach_exceptions(
@@ -35,8 +35,8 @@ def declare_exceptions(options: CompileOptions) -> None:
             Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
 
 
-def _place(exception: PolicyException, index: int, policy: str, rule: str) -> Place:
-    return Place(exception.document, policy, rule, ("spec", "exceptions", index))
+def _place(exception: PolicyException, index: int, policy: str, rule: str) -> PolicyPlace:
+    return PolicyPlace(exception.document, policy, rule, ("spec", "exceptions", index))
 
 
 def _compile(

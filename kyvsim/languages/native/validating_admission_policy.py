@@ -13,8 +13,8 @@ from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
+    Declared,
     Expression,
-    Scope,
     Validator,
     compile_validator,
     variable_value,
@@ -36,7 +36,7 @@ def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compil
         spec.get("variables") or (),
         spec.get("matchConditions") or (),
         spec.get("validations") or (),
-        Scope(bool(params), authorizer=False),
+        Declared(bool(params), authorizer=False),
     )
     ignores_faults = spec.get("failurePolicy") == "Ignore"
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
+    Declared,
     Expression,
     FaultError,
-    Scope,
     Validator,
     compile_validator,
     compiled,
@@ -92,13 +92,13 @@ def _validator(policy: Json) -> Validator:
         spec.get("variables") or (),
         spec.get("matchConditions") or (),
         spec.get("validations") or (),
-        Scope(params=bool(spec.get("paramKind"))),
+        Declared(params=bool(spec.get("paramKind"))),
     )
 
 
 def _annotations(policy: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
     spec = policy["spec"]
-    scope = Scope(params=bool(spec.get("paramKind")), authorizer=False)
+    scope = Declared(params=bool(spec.get("paramKind")), authorizer=False)
     for name, variable in validator.variables.items():
         scope = scope.with_variable(name, variable.program)
     for index, entry in enumerate(spec.get("auditAnnotations") or ()):

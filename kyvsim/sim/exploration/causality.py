@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from kyvsim.sim.exploration.run import Step
+from kyvsim.sim.exploration.run import Choice
 
 
 class Race(NamedTuple):
@@ -22,7 +22,7 @@ class Causality:
     nothing that is due later comes before them.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[Choice]) -> None:
         self._steps = steps
         self.pasts: list[int] = []
         """For each step the steps that it follows from, as bits."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.causality import Causality, Race
 from kyvsim.sim.exploration.endings import text_of
-from kyvsim.sim.exploration.run import DirectedRun, Step
+from kyvsim.sim.exploration.run import Choice, DirectedRun
 from kyvsim.sim.server.identity import Identities
 
 _MANY = 1 << 30
@@ -124,7 +124,7 @@ class _Plans:
         known = self._seen.get(_hashes(plan.directions)[-1], set())
         return 0 in known or not known.isdisjoint(plan.turns[0].keys)
 
-    def learn(self, plan: _Plan, steps: Sequence[Step], ending: str) -> None:
+    def learn(self, plan: _Plan, steps: Sequence[Choice], ending: str) -> None:
         """Plan what a run shows to be worth trying."""
         keys = {key for turn in plan.turns for key in turn.keys}
         for beginning in _hashes([step.actor for step in steps]):
@@ -163,7 +163,7 @@ class _Plans:
             heapq.heappush(self._waiting, plan)
 
     def _turning(
-        self, plan: _Plan, steps: Sequence[Step], causality: Causality, race: Race
+        self, plan: _Plan, steps: Sequence[Choice], causality: Causality, race: Race
     ) -> Iterator[_Plan]:
         """Yield the orders that turn a race round, but for those that are too far off."""
         actors = [step.actor for step in steps]
@@ -205,7 +205,7 @@ def _switches(before: Sequence[str], ahead: Sequence[str]) -> int:
     return sum(one != two for one, two in pairwise((at, *ahead)))
 
 
-def _changes(steps: Sequence[Step], end: int) -> int:
+def _changes(steps: Sequence[Choice], end: int) -> int:
     """Return how often an actor was let go before the one that was due first."""
     count = 0
     for index in range(end):

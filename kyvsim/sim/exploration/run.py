@@ -18,7 +18,7 @@ FOLLOWING = frozenset(
 """Kinds that only tell of others: their order matters to nobody, and they are not compared."""
 
 
-class Step(NamedTuple):
+class Choice(NamedTuple):
     """A step that was run, and those that could have been run in its place."""
 
     actor: str
@@ -37,7 +37,7 @@ class DirectedRun:
         self._store: Store | None = None
         self._seen_changes = 0
         self._open: tuple[tuple[str, ...], bool, Task] | None = None
-        self.steps: list[Step] = []
+        self.steps: list[Choice] = []
 
     def watch(self, store: Store) -> None:
         """Note from now on what steps read from a store, and write to it."""
@@ -61,7 +61,7 @@ class DirectedRun:
         """Note what the step that ran last has touched."""
         if self._open is not None:
             others, usual, task = self._open
-            self.steps.append(Step(task.actor, others, usual, self._touched(), task))
+            self.steps.append(Choice(task.actor, others, usual, self._touched(), task))
             self._open = None
 
     def _touched(self) -> Footprint:

@@ -13,7 +13,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.languages.classic import admission_remarks as remarks
 from kyvsim.languages.classic import checks
 from kyvsim.languages.classic.checks.kinds import check_wildcard_kinds
-from kyvsim.languages.classic.checks.refusal import Check, RuleUnderCheck, each_rule
+from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleUnderCheck, each_rule
 from kyvsim.languages.classic.checks.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.generate_changes import (
     STALE_TARGETS,
@@ -120,7 +120,7 @@ def _match_conditions(policy: Policy) -> str:
     return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""
 
 
-def _first(policy: Policy, some: Iterable[Check]) -> str:
+def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
     return _said(one for check in some for one in check(policy))
 
 

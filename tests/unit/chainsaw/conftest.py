@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.chainsaw.session import Files, Scope, Session
+from kyvsim.chainsaw.session import Files, Session, Situation
 from kyvsim.expr import Environment
 from kyvsim.load.chainsaw import load_test, parse_objects
 from kyvsim.load.documents import parse_documents
@@ -72,11 +72,11 @@ def steps(run):
 
 
 @pytest.fixture
-def scope(read_test, cluster):
+def situation(read_test, cluster):
     """Return what operations stand in: a session in the namespace default."""
     session = Session(
         read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]"),
         cluster,
         files_of({}),
     )
-    return Scope(session, {"namespace": "default"}, Timeouts(), template=True)
+    return Situation(session, {"namespace": "default"}, Timeouts(), template=True)

@@ -7,7 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import Environment
-from kyvsim.model.watch import Place, Watch
+from kyvsim.model.watch import PolicyPlace, Watch
 
 ENV = Environment(clock=None, entropy=None)
 
@@ -29,7 +29,7 @@ KIND = condition("{{ request.object.kind }}", "Pod")
 MISSING = condition("{{ request.object.nothing }}")
 
 
-WATCHED = Watch(Place(None, "p", "r", ()), lambda *_: lambda _: None)
+WATCHED = Watch(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
 
 
 def evaluate(data):

@@ -14,7 +14,7 @@ from kyvsim.load.scenario import (
     named_user,
     scenario_schemas,
 )
-from kyvsim.model.scenario import Check, Verb
+from kyvsim.model.scenario import Demand, Verb
 
 ROOT = Path(__file__).parents[3]
 HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\n"
@@ -73,14 +73,14 @@ hazards: {{failOn: warning}}
     first, wait, patch, delete = scenario.steps
     assert (first.verb, first.user.username) == (Verb.CREATE, "ann")
     assert first.user.groups == ("dev", "system:authenticated")
-    assert [(one.check, one.within) for one in first.expected] == [
-        (Check.DENIED, None),
-        (Check.NEVER, 5.0),
+    assert [(one.demand, one.within) for one in first.expected] == [
+        (Demand.DENIED, None),
+        (Demand.NEVER, 5.0),
     ]
     assert (wait.verb, wait.seconds) == (Verb.WAIT, 0.5)
     assert (patch.target.name, patch.patch.form) == ("p", "json")
     assert delete.objects[0].data["metadata"] == {"namespace": "lab", "name": "p"}
-    assert scenario.expected[0].check is Check.FINALLY
+    assert scenario.expected[0].demand is Demand.FINALLY
 
 
 @pytest.mark.parametrize(

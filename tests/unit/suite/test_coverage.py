@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api import suite as api
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.watch import NO_WATCH, Place, Watch
+from kyvsim.model.watch import NO_WATCH, PolicyPlace, Watch
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -489,7 +489,7 @@ def test_watching_changes_no_outcome(monkeypatch, lenient):
 def test_nothing_is_wrapped_where_nobody_listens():
     assert NO_WATCH.at("spec", 0) is NO_WATCH
     assert NO_WATCH.branch(PointKind.MATCH, "matched", bool) is bool
-    unheard = Watch(Place(None, "p", "r", ()), lambda *_: None)
+    unheard = Watch(PolicyPlace(None, "p", "r", ()), lambda *_: None)
     assert unheard.at("match").branch(PointKind.MATCH, "matched", bool) is bool
 
 

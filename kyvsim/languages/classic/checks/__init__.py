@@ -12,7 +12,7 @@ from kyvsim.languages.classic.checks.elements import check_elements
 from kyvsim.languages.classic.checks.empty_match import check_empty_match
 from kyvsim.languages.classic.checks.forbidden_sections import check_forbidden_sections
 from kyvsim.languages.classic.checks.generate_targets import (
-    Scope,
+    IsClusterWide,
     check_generate_data,
     generate_check,
     nothing_in_cluster,
@@ -27,7 +27,7 @@ from kyvsim.languages.classic.checks.mutate_targets import check_target_namespac
 from kyvsim.languages.classic.checks.overrides import check_overrides
 from kyvsim.languages.classic.checks.patterns import check_patterns
 from kyvsim.languages.classic.checks.pod_security import check_pod_security
-from kyvsim.languages.classic.checks.refusal import Check, RuleCheck, each_rule
+from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleCheck, each_rule
 from kyvsim.languages.classic.checks.rule_bodies import (
     check_derived_bodies,
     check_mutate,
@@ -39,12 +39,12 @@ from kyvsim.languages.classic.checks.user_variables import check_user_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
-NAMESPACE_CHECKS: tuple[Check, ...] = (settings.check_namespace,)
-VARIABLE_CHECKS: tuple[Check, ...] = (
+NAMESPACE_CHECKS: tuple[PolicyCheck, ...] = (settings.check_namespace,)
+VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
     check_user_variables,
     each_rule(check_forbidden_sections, check_variables),
 )
-MODE_CHECKS: tuple[Check, ...] = (check_overrides, settings.check_modes)
+MODE_CHECKS: tuple[PolicyCheck, ...] = (check_overrides, settings.check_modes)
 BODY_CHECKS: tuple[RuleCheck, ...] = (
     check_json_patch,
     check_match_presence,
@@ -65,7 +65,7 @@ LAST_CHECKS: tuple[RuleCheck, ...] = (
 )
 
 
-def structure_checks(in_cluster: Scope = nothing_in_cluster) -> tuple[Check, ...]:
+def structure_checks(in_cluster: IsClusterWide = nothing_in_cluster) -> tuple[PolicyCheck, ...]:
     """Return the checks that upstream makes together, where `in_cluster` tells kinds' scopes."""
     return (
         settings.check_identity,
@@ -84,7 +84,7 @@ def structure_checks(in_cluster: Scope = nothing_in_cluster) -> tuple[Check, ...
     )
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[PolicyCheck, ...] = (
     *NAMESPACE_CHECKS,
     settings.check_match_conditions,
     *VARIABLE_CHECKS,

@@ -13,7 +13,7 @@ from kyvsim.languages.classic.checks.patterns import unsupported_anchor
 from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.model.diagnostic import Diagnostic
 
-Scope: TypeAlias = Callable[[str], bool]
+IsClusterWide: TypeAlias = Callable[[str], bool]
 """Says whether a kind, written as apiVersion/kind or kind, has no namespaces."""
 
 
@@ -23,12 +23,12 @@ def nothing_in_cluster(kind: str) -> bool:
     return False
 
 
-def generate_check(cluster_wide: Scope) -> RuleCheck:
+def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
     """Return the check of a generate rule, for a cluster whose kinds have known scopes."""
     return lambda subject: _check_generate(subject, cluster_wide)
 
 
-def _check_generate(subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[Diagnostic]:
+def _check_generate(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
     """One source, and a target with kind, name, apiVersion and namespace."""
     generate = subject.data.get("generate", {})
     if not has(subject.data, "generate"):
@@ -76,7 +76,7 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.refuse("KV130", text, ("generate", "kind"))
 
 
-def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[str]:
+def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[str]:
     """Yield what is wrong with one target, beginning with the field."""
     kind = f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
     namespace = target.get("namespace", "")
@@ -121,7 +121,9 @@ def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
     return ""
 
 
-def _source_problems(sources: Json, subject: RuleUnderCheck, cluster_wide: Scope) -> Iterator[str]:
+def _source_problems(
+    sources: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide
+) -> Iterator[str]:
     """Yield what is wrong with a list of kinds to clone."""
     policy, kinds, source = subject.policy, sources["kinds"], sources.get("namespace", "")
     if policy.kind == "Policy":

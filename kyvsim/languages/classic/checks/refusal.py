@@ -8,7 +8,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
-Check: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
+PolicyCheck: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
 
 
 class RuleUnderCheck(NamedTuple):
@@ -53,7 +53,7 @@ def rules_under_check(policy: Policy) -> Iterator[RuleUnderCheck]:
         yield RuleUnderCheck(policy, rule, index)
 
 
-def each_rule(*checks: RuleCheck) -> Check:
+def each_rule(*checks: RuleCheck) -> PolicyCheck:
     """Return a check that runs `checks` on one rule after the other."""
 
     def check(policy: Policy) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ from kyvsim.languages.classic.pod_security import (
     users,
     volumes,
 )
-from kyvsim.languages.classic.pod_security.pod import Check, unless_windows
+from kyvsim.languages.classic.pod_security.pod import PodCheck, unless_windows
 from kyvsim.languages.classic.pod_security.selinux import selinux
 from kyvsim.languages.classic.pod_security.sysctls import sysctls
 
@@ -51,7 +51,7 @@ class Control(NamedTuple):
     level: str
     name: str
     """The name by which rules exclude it; "" where they cannot."""
-    variants: tuple[tuple[int, Check], ...]
+    variants: tuple[tuple[int, PodCheck], ...]
     """Each with the minor version from which it holds; the first holds before that, too."""
 
 
@@ -123,7 +123,7 @@ class ActiveCheck(NamedTuple):
 
     id: str
     control: str
-    check: Check
+    check: PodCheck
 
 
 def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
@@ -148,7 +148,7 @@ def _minor(version: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _variant(control: Control, minor: int) -> Check:
+def _variant(control: Control, minor: int) -> PodCheck:
     """Return the newest variant that holds; upstream takes the first where none does."""
     _, chosen = control.variants[0]
     for start, check in control.variants:

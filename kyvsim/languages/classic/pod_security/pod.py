@@ -51,7 +51,7 @@ class Violation(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-Check: TypeAlias = Callable[[Pod], Violation | None]
+PodCheck: TypeAlias = Callable[[Pod], Violation | None]
 
 
 def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Pod:
@@ -80,7 +80,7 @@ def settings(pod: Pod, option: str) -> Iterator[tuple[str, Mapping[str, Json], C
             yield f"{container.path}.securityContext.{option}", found, container
 
 
-def unless_windows(check: Check) -> Check:
+def unless_windows(check: PodCheck) -> PodCheck:
     """Return a check that lets Pods for Windows pass."""
 
     def on_other_systems(pod: Pod) -> Violation | None:

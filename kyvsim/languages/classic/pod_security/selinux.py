@@ -1,16 +1,16 @@
 """SELinux options: types for containers only, no user and no role."""
 
 from kyvsim.languages.classic.pod_security.pod import (
-    Check,
     Finding,
     Pod,
+    PodCheck,
     Violation,
     settings,
     violation,
 )
 
 
-def selinux(types: frozenset[str]) -> Check:
+def selinux(types: frozenset[str]) -> PodCheck:
     """Return the check that allows these types."""
 
     def check(pod: Pod) -> Violation | None:

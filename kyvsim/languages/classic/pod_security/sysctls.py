@@ -1,9 +1,9 @@
 """Kernel parameters: only those that a Pod has for itself."""
 
-from kyvsim.languages.classic.pod_security.pod import Check, Finding, Pod, Violation, violation
+from kyvsim.languages.classic.pod_security.pod import Finding, Pod, PodCheck, Violation, violation
 
 
-def sysctls(safe: frozenset[str]) -> Check:
+def sysctls(safe: frozenset[str]) -> PodCheck:
     """Return the check that allows these parameters."""
 
     def check(pod: Pod) -> Violation | None:

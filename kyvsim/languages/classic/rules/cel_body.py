@@ -21,8 +21,8 @@ from kyvsim.compile.outcome import (
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
+    Declared,
     Expression,
-    Scope,
     Validator,
     compile_validator,
     variable_value,
@@ -89,7 +89,7 @@ def _compile_rule(data: Mapping[str, Json], cel: Json) -> Validator:
         cel.get("variables") or (),
         data.get("celPreconditions") or (),
         cel.get("expressions") or (),
-        Scope(_has_params(cel)),
+        Declared(_has_params(cel)),
         message=data["validate"].get("message") or "",
     )
 

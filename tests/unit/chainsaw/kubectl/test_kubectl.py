@@ -5,7 +5,7 @@ import pytest
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.streams import STDERR, STDOUT
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {app: web}}\ndata: {x: '1'}\n"
 DENIES = """
@@ -24,13 +24,13 @@ spec:
 
 
 @pytest.fixture
-def k(scope):
+def k(situation):
     """Return what calls kubectl with words split at blanks; files are by name."""
 
     def call(line, stdin="", **files):
-        scope.session.written |= {f"{name}.yaml": text for name, text in files.items()}
+        situation.session.written |= {f"{name}.yaml": text for name, text in files.items()}
         words = line if line.__class__ is tuple else tuple(line.split())
-        return kubectl(words, stdin, World(scope))
+        return kubectl(words, stdin, Surroundings(situation))
 
     return call
 
@@ -65,9 +65,9 @@ def test_apply_reads_standard_input(out):
     assert out("apply -f -", CM) == "configmap/a created\n"
 
 
-def test_denial_reads_as_kubectl_prints_it(k, out, scope):
+def test_denial_reads_as_kubectl_prints_it(k, out, situation):
     out("create -f p.yaml", p=DENIES)
-    scope.session.wait(1)
+    situation.session.wait(1)
     result = k("apply -f bad.yaml", bad=CM.replace("name: a", "name: bad"))
     assert result.status == 1
     assert result.text(STDERR).startswith(
@@ -144,7 +144,7 @@ def test_get_formats(out):
     assert out("get cm -l app!=web,app=web -o name") == ""
 
 
-def test_get_prints_the_columns_of_a_kind(out, scope):
+def test_get_prints_the_columns_of_a_kind(out, situation):
     message = "first line\nsecond line"
     event = {
         "apiVersion": "v1",
@@ -156,7 +156,7 @@ def test_get_prints_the_columns_of_a_kind(out, scope):
         "message": message,
         "eventTime": "2024-01-01T00:00:00.000000Z",
     }
-    assert scope.session.client.create(event).ok
+    assert situation.session.client.create(event).ok
     heading, row = out("get event").splitlines()
     assert heading.split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
     assert row.split()[1:] == ["Warning", "PolicyViolation", "pod/web", "first", "line..."]

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.shell.run import Shell, parsed
 from kyvsim.chainsaw.streams import STDERR, STDOUT
-from kyvsim.chainsaw.world import World
+from kyvsim.chainsaw.surroundings import Surroundings
 
 OUTPUTS = [
     ("printf '%s=%d\\n' a 1 b 2", "a=1\nb=2\n"),
@@ -94,9 +94,9 @@ REFUSED = [
 
 
 @pytest.fixture
-def sh(scope):
+def sh(situation):
     """Return what runs a script."""
-    return lambda text: Shell(World(scope), {"NAMESPACE": "default"}).run(parsed(text))
+    return lambda text: Shell(Surroundings(situation), {"NAMESPACE": "default"}).run(parsed(text))
 
 
 @pytest.mark.parametrize(("script", "output"), OUTPUTS)
@@ -121,12 +121,12 @@ def test_standard_error_is_apart_until_it_is_joined(sh):
     assert (result.text(STDOUT), result.text(STDERR)) == (told, told)
 
 
-def test_sleep_takes_virtual_time(sh, scope):
+def test_sleep_takes_virtual_time(sh, situation):
     sh("sleep 2; sleep 1m")
-    assert scope.session.parts.clock.elapsed == 62
+    assert situation.session.parts.clock.elapsed == 62
 
 
-def test_helper_script_is_interpreted_with_its_arguments(sh, scope):
-    scope.session.written["help.sh"] = '#!/bin/bash\nset -e\necho "got $1 of $#"\nexit 2\n'
+def test_helper_script_is_interpreted_with_its_arguments(sh, situation):
+    situation.session.written["help.sh"] = '#!/bin/bash\nset -e\necho "got $1 of $#"\nexit 2\n'
     result = sh("./help.sh a b || exit 7")
     assert result.status == 127 or (result.text(STDOUT), result.status) == ("got a of 2\n", 7)

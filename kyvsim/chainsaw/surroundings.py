@@ -3,17 +3,17 @@
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.session import Scope
+from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})
 
 
-class World(NamedTuple):
+class Surroundings(NamedTuple):
     """The surroundings of a script."""
 
-    scope: Scope
+    situation: Situation
 
     def read(self, name: str, stdin: str = "") -> str | None:
         """Return the text of a file, None where there is none."""
@@ -22,22 +22,22 @@ class World(NamedTuple):
         if name in _STDIN:
             return stdin
         name = name.removeprefix("./")
-        if name in self.scope.session.written:
-            return self.scope.session.written[name]
+        if name in self.situation.session.written:
+            return self.situation.session.written[name]
         if name.startswith("/"):
             raise UnsupportedError(f"the file `{name}`, which is outside of the test's folder")
-        return self.scope.session.files.text(name)
+        return self.situation.session.files.text(name)
 
     def write(self, name: str, text: str, *, append: bool) -> None:
         """Write a file that only scripts of this test see."""
         if name in {_NOWHERE, "/dev/stdout", "/dev/stderr"}:
             return
-        written = self.scope.session.written
+        written = self.situation.session.written
         before = (self.read(name) or "") if append else ""
         written[name.removeprefix("./")] = before + text
 
     def objects(self, name: str, stdin: str = "") -> tuple[tuple[Json, ...], str]:
         """Return the documents of a file, and why there are none."""
-        if name in _STDIN or name.removeprefix("./") in self.scope.session.written:
-            return self.scope.session.files.parsed(self.read(name, stdin) or "")
-        return self.scope.session.files.objects(name)
+        if name in _STDIN or name.removeprefix("./") in self.situation.session.written:
+            return self.situation.session.files.parsed(self.read(name, stdin) or "")
+        return self.situation.session.files.objects(name)
