@@ -7,7 +7,7 @@ from kyvsim.engine.phases import STAGES
 from kyvsim.engine.policy import open_request, run_step
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import text_field
+from kyvsim.kube.objects import object_key, text_field
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, Stage
 
@@ -45,7 +45,20 @@ def evaluate(
             if response.changed:
                 source = current = current._replace(object=response.object)
                 given = None
+            if stage is Stage.CEL_MUTATE and world.targets:
+                world, given = _with_targets_after(world, response), None
     return EngineResponse(request.subject, current.object, tuple(responses))
+
+
+def _with_targets_after(world: World, response: PolicyResponse) -> World:
+    """Return a world whose targets are as a policy left them: the next one changes them further."""
+    after = {
+        object_key(one.object): one.object
+        for result in response.results
+        for one in result.targets
+        if one.changed
+    }
+    return world._replace(targets=[after.get(object_key(one), one) for one in world.targets])
 
 
 def _within(given: RuleInput, begun: AdmissionRequest) -> RuleInput:

@@ -22,7 +22,8 @@ class Change(NamedTuple):
     @property
     def author(self) -> str:
         """The policy and rule, as a sentence names them."""
-        return f"policy {self.policy.key}, rule {self.rule}"
+        rule = f", rule {self.rule}" if self.rule else ""
+        return f"policy {self.policy.key}{rule}"
 
 
 def mutations(response: EngineResponse) -> list[PolicyResponse]:

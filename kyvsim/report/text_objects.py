@@ -47,8 +47,9 @@ def _mutated(trigger: Json, answers: list[PolicyResponse], paint: Paint, look: L
 
 def author_of(answer: PolicyResponse) -> str:
     """Return the policy and those of its rules that passed."""
-    rules = passed_rules(answer)
-    return f"policy {answer.policy.key}, rule{'s' * (len(rules) != 1)} {', '.join(rules)}"
+    rules = [name for name in passed_rules(answer) if name]
+    named = f", rule{'s' * (len(rules) != 1)} {', '.join(rules)}" if rules else ""
+    return f"policy {answer.policy.key}{named}"
 
 
 def _patched(change: Change, paint: Paint, look: Look) -> str:

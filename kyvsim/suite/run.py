@@ -245,16 +245,29 @@ def _of_variant(answer: PolicyResponse, variant: str | None) -> PolicyResponse:
     return answer._replace(results=results, silent=silent)
 
 
+def _left_of_targets(answer: EngineResponse) -> dict[ObjectKey, Json]:
+    """Return the targets as all MutatingPolicies leave them: each of their rows is about those."""
+    return {
+        object_key(patched.object): patched.object
+        for response in answer.responses
+        if not response.policy.facts.has_rules
+        for result in response.results
+        for patched in result.targets
+    }
+
+
 def _patched(
     targets: Iterable[Json], said: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
     patching = [
-        (response, result, object_key(patched.object), patched.object)
+        (response, result, key, obj if response.policy.facts.has_rules else left[key])
         for answer in said
+        for left in (_left_of_targets(answer),)
         for response in answer.responses
         for result in response.results
-        for patched in result.targets
+        for obj in (patched.object for patched in result.targets)
+        for key in (object_key(obj),)
     ]
     found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
     for target in targets if patching else ():

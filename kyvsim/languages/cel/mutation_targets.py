@@ -44,7 +44,11 @@ class Targets(NamedTuple):
             found = self.named(values.of(evaluation))
         except EvaluationError as error:
             raise EvaluationError(f"failed to discover CEL targets: {error}") from None
-        yield from (obj for obj in found if isinstance(obj, dict) and obj.get("kind"))
+        # What an earlier policy made of a given target counts, and not what the expression read.
+        given = {object_key(obj): obj for obj in evaluation.scope.outside.targets}
+        for obj in found:
+            if isinstance(obj, dict) and obj.get("kind"):
+                yield given.get(object_key(obj), obj)
 
     def named(self, values: list[Json]) -> list[Json]:
         """Return what the expression gives, one object or those of a list.

@@ -227,3 +227,39 @@ def test_every_payload_is_meant_where_none_is_named(outcomes):
         resources="",
     )
     assert [row[1:3] for row in found] == [("good.yaml", "Pass"), ("bad.yaml", "Fail")]
+
+
+ON_TARGETS = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: NAME}
+spec:
+  evaluation: {mutateExisting: {enabled: true}}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  targetMatchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{data: {"NAME": "eA=="}}'}
+"""
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_rows_on_a_target_are_about_what_all_policies_made_of_it(outcomes, lenient):
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
+    rows = (f"kind: Secret, resources: [s], result: pass, patchedResources: {one}" for one in "ab")
+    found, codes = outcomes(
+        *(f"{row}.yaml" for row in rows),
+        lenient=lenient,
+        policy=ON_TARGETS.replace("NAME", "p") + "---" + ON_TARGETS.replace("NAME", "q"),
+        more="targetResources: [s.yaml]",
+        s=secret,
+        a=f"{secret}data: {{p: eA==, q: eA==}}\n",
+        b=f"{secret}data: {{p: eA==}}\n",
+    )
+    each = 2 if lenient else 1  # one for each answer, as upstream counts
+    assert [one[2] for one in found] == ["Pass"] * each + ["Fail"] * each
+    assert codes == []

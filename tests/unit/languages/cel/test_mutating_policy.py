@@ -281,9 +281,12 @@ BY_EXPRESSION = """
 
 @pytest.fixture
 def on_targets(tmp_path):
-    """Return what gives the rows of a policy, and the targets with whether they changed."""
+    """Return what gives the rows of a policy, and the targets with whether they changed.
 
-    def call(policies, exceptions=""):
+    Of a target it gives the name, or what `of` takes from it.
+    """
+
+    def call(policies, exceptions="", of=lambda obj: obj["metadata"]["name"]):
         files = {
             "policy": policies,
             "resource": CONFIG,
@@ -301,11 +304,7 @@ def on_targets(tmp_path):
         (response,) = open_application(ApplyInputs(*paths)).responses
         results = [result for one in response.responses for result in one.results]
         rows = [(one.rule.name, one.status.value, one.message) for one in results]
-        return rows, [
-            (found.object["metadata"]["name"], found.changed)
-            for one in results
-            for found in one.targets
-        ]
+        return rows, [(of(found.object), found.changed) for one in results for found in one.targets]
 
     return call
 
@@ -352,6 +351,28 @@ def test_an_existing_object_that_cannot_be_changed_is_a_result_of_its_own(on_tar
     rows, found = on_targets(policy(only_config, more=EXISTING + SECRETS))
     assert found == []
     assert [row[:2] for row in rows] == [("", "pass"), *[("evaluation", "error")] * 2]
+
+
+@pytest.mark.parametrize("chosen", [SECRETS, BY_EXPRESSION])
+def test_a_later_policy_changes_existing_objects_as_the_earlier_one_left_them(on_targets, chosen):
+    counted = LABEL.replace('"x": "y"', '"n": string(size(object.metadata.labels))')
+    policies = [
+        policy(merge(text), more=EXISTING + chosen, name=f"p{number}")
+        for number, text in enumerate((LABEL, counted))
+    ]
+    _, found = on_targets("---".join(policies), of=lambda obj: obj["metadata"]["labels"])
+    assert [one for one, _ in found[:: len(found) // 2]] == [
+        {"kind": "good", "x": "y"},
+        {"kind": "good", "x": "y", "n": "2"},
+    ]
+
+
+def test_an_expression_that_names_nothing_is_an_error(on_targets):
+    more = EXISTING + BY_EXPRESSION.replace('"a"', '"nobody"')
+    rows, found = on_targets(policy(merge(LABEL), more=more))
+    why = "type conversion error from 'null_type' to 'map[string]interface {}'"
+    said = f"failed to evaluate policy: failed to discover CEL targets: {why}"
+    assert (found, rows[1:]) == ([], [("evaluation", "error", said)])
 
 
 def test_targets_that_cannot_be_looked_for_are_an_error(on_targets):
