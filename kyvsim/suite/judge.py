@@ -72,6 +72,10 @@ def _on_resource(
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
+    texts = _unchecked(answers, meant)
+    if texts:
+        unheard = Verdict(False, "Never ran", f"not checked: {'; '.join(texts)}")
+        return [outcome(row, row.rule, shown_key(key), unheard)]
     kind = _silence(answers, meant)
     if row.result == _SKIP:
         shown = outcome(row, row.rule, shown_key(key), Verdict(True, "Ok", _SILENCE[kind]))
@@ -143,6 +147,14 @@ def _silence(answers: Answers | None, meant: Sequence[Meant]) -> str:
         return NO_MATCH
     kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
     return next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
+
+
+def _unchecked(answers: Answers | None, meant: Sequence[Meant]) -> tuple[str, ...]:
+    """Return what policies could not look at, although they say nothing of it."""
+    if answers is None:
+        return ()
+    names = dict.fromkeys(one.compiled.policy.name for one in meant)
+    return tuple(text for name in names for text in answers.unchecked.get(name, ()))
 
 
 def _files_without_object(

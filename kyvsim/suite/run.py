@@ -5,6 +5,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
@@ -65,6 +66,8 @@ class Answers(NamedTuple):
     world: World
     responses: Mapping[str, tuple[PolicyResponse, ...]]
     """By the policy's name; without results where no rule had anything to say."""
+    unchecked: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """What policies, by their names, could not look at where they say nothing of it."""
 
 
 class TargetAnswer(NamedTuple):
@@ -157,7 +160,7 @@ def observe(
                 begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
             said.append(response)
-            answers = Answers(request, world, _by_policy(response, turns))
+            answers = Answers(request, world, _by_policy(response, turns), _unchecked(response))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:
@@ -217,9 +220,18 @@ def _by_policy(
         answer = _of_variant(given.get((id(turn.policy), phase), nothing), turn.variant)
         if turn.stage is Stage.CEL_MUTATE and left is not None:
             answer = answer._replace(object=left)
-        if turn.always or answer.results or answer.silent:
+        if turn.always or answer.results:
             name = turn.policy.name
             found[name] = (*found.get(name, ()), answer)
+    return found
+
+
+def _unchecked(response: EngineResponse) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for one in response.responses:
+        texts = [text for result in one.silent for text in result.unchecked]
+        if texts:
+            found[one.policy.name] = (*found.get(one.policy.name, ()), *texts)
     return found
 
 

@@ -263,3 +263,55 @@ def test_rows_on_a_target_are_about_what_all_policies_made_of_it(outcomes, lenie
     each = 2 if lenient else 1  # one for each answer, as upstream counts
     assert [one[2] for one in found] == ["Pass"] * each + ["Fail"] * each
     assert codes == []
+
+
+ADMISSION = """
+apiVersion: admissionregistration.k8s.io/v1alpha1
+kind: MutatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: 'Object{metadata: Object.metadata{labels: {"team": params.data.team}}}'
+"""
+BINDING = """
+apiVersion: admissionregistration.k8s.io/v1alpha1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: b}
+spec: {policyName: p, paramRef: {REFERENCE, parameterNotFoundAction: Deny}}
+"""
+PARAMETER = (
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {a: b}}, data: {team: x}}"
+)
+PATCHED = "{apiVersion: v1, kind: Pod, metadata: {name: good, labels: {team: x}}}"
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("result", ["pass", "skip"])
+@pytest.mark.parametrize(
+    ("reference", "passes"),
+    [
+        ("name: c", True),
+        # What a selector finds is a list, which has no data: upstream says nothing of the failure.
+        ("selector: {matchLabels: {a: b}}", False),
+    ],
+)
+def test_mutating_admission_policies_take_parameters(outcomes, reference, passes, result, lenient):
+    patched = ", patchedResources: patched.yaml" if result == "pass" else ""
+    (row,), codes = outcomes(
+        f"kind: Pod, resources: [good], result: {result}{patched}",
+        lenient=lenient,
+        policy=f"{ADMISSION}---{BINDING.replace('REFERENCE', reference)}",
+        more="paramResources: [params.yaml]",
+        params=PARAMETER,
+        patched=PATCHED,
+    )
+    assert codes == []
+    assert row[2] == ("Pass" if passes and result == "pass" else "Fail")
+    if not passes:
+        assert row[3] == ("Not found" if lenient else "Never ran")
