@@ -42,10 +42,10 @@ from kyvsim.model.exception import Exceptions
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Listener
 from kyvsim.model.source import Document, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
-from kyvsim.model.watch import Listener
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 

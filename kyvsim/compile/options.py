@@ -9,7 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.watch import NO_WATCH, Listener, PolicyPlace, Watch
+from kyvsim.model.probe import NO_PROBE, Listener, PolicyPlace, Probe
 
 
 class Model(StrEnum):
@@ -40,8 +40,8 @@ class CompileOptions(NamedTuple):
     parameters: tuple[Json, ...] = ()
     """The objects given as parameters of such policies."""
 
-    def watch_of(self, policy: Policy, rule: Rule) -> Watch:
-        """Return the watch of a whole rule."""
+    def probe_of(self, policy: Policy, rule: Rule) -> Probe:
+        """Return the probe of a whole rule."""
         if self.listener is None:
-            return NO_WATCH
-        return Watch(PolicyPlace(policy.document, policy.key, rule.name, rule.path), self.listener)
+            return NO_PROBE
+        return Probe(PolicyPlace(policy.document, policy.key, rule.name, rule.path), self.listener)

@@ -10,7 +10,7 @@ from kyvsim.conditions.operators import Operator, operators
 from kyvsim.expr import Environment, Scope, SubstitutionError, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.watch import NO_WATCH, Watch
+from kyvsim.model.probe import NO_PROBE, Probe
 
 
 class ConditionError(Exception):
@@ -43,7 +43,7 @@ class _Condition(NamedTuple):
     fixed: bool | None
 
 
-def compile_conditions(data: Json, env: Environment, watch: Watch = NO_WATCH) -> Evaluate:
+def compile_conditions(data: Json, env: Environment, probe: Probe = NO_PROBE) -> Evaluate:
     """Return a function that says whether a block of conditions holds.
 
     `any` stops at the first condition that holds, `all` at the first that does not, so errors
@@ -51,18 +51,18 @@ def compile_conditions(data: Json, env: Environment, watch: Watch = NO_WATCH) ->
     """
     if data.__class__ is list:
         if any("any" in item or "all" in item for item in data):
-            return _every([_compile_any_all(one, env, watch.at(n)) for n, one in enumerate(data)])
-        return _compile_plain_list(data, env, watch)
-    return _compile_any_all(data or {}, env, watch)
+            return _every([_compile_any_all(one, env, probe.at(n)) for n, one in enumerate(data)])
+        return _compile_plain_list(data, env, probe)
+    return _compile_any_all(data or {}, env, probe)
 
 
-def compile_exception_conditions(data: Json, env: Environment, watch: Watch = NO_WATCH) -> Evaluate:
+def compile_exception_conditions(data: Json, env: Environment, probe: Probe = NO_PROBE) -> Evaluate:
     """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
 
     Messages are left out.
     """
-    first = _all_of(_compile_list(data.get("all"), env, watch.at("all")))
-    some = _compile_list(data.get("any"), env, watch.at("any"))
+    first = _all_of(_compile_list(data.get("all"), env, probe.at("all")))
+    some = _compile_list(data.get("any"), env, probe.at("any"))
     second = _any_of(some) if some else None
 
     def evaluate(scope: Scope) -> ConditionsResult:
@@ -76,13 +76,13 @@ def compile_exception_conditions(data: Json, env: Environment, watch: Watch = NO
 # ---------------------------------------------------------------------------- blocks
 
 
-def _compile_any_all(data: Mapping[str, Json], env: Environment, watch: Watch) -> Evaluate:
+def _compile_any_all(data: Mapping[str, Json], env: Environment, probe: Probe) -> Evaluate:
     """Return the evaluation of one map; `any` that is there but empty never holds."""
     some = data.get("any")
-    all_of = _all_of(_compile_list(data.get("all"), env, watch.at("all")))
+    all_of = _all_of(_compile_list(data.get("all"), env, probe.at("all")))
     if some is None:
         return all_of
-    conditions = _compile_list(some, env, watch.at("any"))
+    conditions = _compile_list(some, env, probe.at("any"))
     return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
 
 
@@ -161,9 +161,9 @@ def _every(blocks: Sequence[Evaluate]) -> Evaluate:
     return evaluate
 
 
-def _compile_plain_list(data: Sequence[Json], env: Environment, watch: Watch) -> Evaluate:
+def _compile_plain_list(data: Sequence[Json], env: Environment, probe: Probe) -> Evaluate:
     """Return the evaluation of a list without `any` and `all`: every condition must hold."""
-    conditions = _compile_list(data, env, watch)
+    conditions = _compile_list(data, env, probe)
     evaluate = _all_of(conditions)
     met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
     return lambda scope: met if (result := evaluate(scope)).met else result
@@ -176,18 +176,18 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 # ---------------------------------------------------------------------------- one condition
 
 
-def _compile_list(data: Json, env: Environment, watch: Watch) -> tuple[_Condition, ...]:
+def _compile_list(data: Json, env: Environment, probe: Probe) -> tuple[_Condition, ...]:
     return tuple(
-        _watched(_compile_condition(one, env), watch.at(n)) for n, one in enumerate(data or ())
+        _probed(_compile_condition(one, env), probe.at(n)) for n, one in enumerate(data or ())
     )
 
 
-def _watched(condition: _Condition, watch: Watch) -> _Condition:
+def _probed(condition: _Condition, probe: Probe) -> _Condition:
     """Return a condition that tells its outcomes, and is asked even where one is known."""
     fixed, holds = condition.fixed, condition.holds
     outcomes = (True, False) if fixed is None else (fixed,)
     names = ("true" if outcome else "false" for outcome in outcomes)
-    seen = watch.point(PointKind.CONDITION, *names)
+    seen = probe.point(PointKind.CONDITION, *names)
     if seen is None:
         return condition
 

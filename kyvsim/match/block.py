@@ -7,22 +7,22 @@ from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import user_criteria
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.watch import NO_WATCH, Watch
+from kyvsim.model.probe import NO_PROBE, Probe
 
 Predicate = Callable[[MatchFacts], bool]
 
 
 def compile_rule_match(
-    match: Json, exclude: Json, policy_namespace: str, watch: Watch = NO_WATCH
+    match: Json, exclude: Json, policy_namespace: str, probe: Probe = NO_PROBE
 ) -> Predicate:
     """Return whether a rule with these blocks applies to a request.
 
     `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
-    matches = compile_match(match or {}, watch.at("match"))
-    left_out = watch.at("exclude")
-    excludes = _compile_block(exclude, _watched_exclude_filter, left_out) if exclude else None
+    matches = compile_match(match or {}, probe.at("match"))
+    left_out = probe.at("exclude")
+    excludes = _compile_block(exclude, _probed_exclude_filter, left_out) if exclude else None
 
     def applies(facts: MatchFacts) -> bool:
         if policy_namespace and policy_namespace != facts.namespace:
@@ -32,9 +32,9 @@ def compile_rule_match(
     return applies
 
 
-def compile_match(block: Json, watch: Watch = NO_WATCH) -> Predicate:
+def compile_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:
     """Return whether a match block applies to a request."""
-    return _compile_block(block, _watched_match_filter, watch)
+    return _compile_block(block, _probed_match_filter, probe)
 
 
 def compile_exception_match(block: Json) -> Predicate:
@@ -43,25 +43,25 @@ def compile_exception_match(block: Json) -> Predicate:
     Unlike a rule's it knows no operations, and asks for the user also where none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    return _compile_block(block, lambda one, _: _exception_filter(one), NO_WATCH)
+    return _compile_block(block, lambda one, _: _exception_filter(one), NO_PROBE)
 
 
 def _compile_block(
-    block: Json, compile_filter: Callable[[Json, Watch], Predicate], watch: Watch
+    block: Json, compile_filter: Callable[[Json, Probe], Predicate], probe: Probe
 ) -> Predicate:
     if some := block.get("any"):
-        return _any_of(compile_filter(one, watch.at("any", n)) for n, one in enumerate(some))
+        return _any_of(compile_filter(one, probe.at("any", n)) for n, one in enumerate(some))
     if every := block.get("all"):
-        return _all_of(compile_filter(one, watch.at("all", n)) for n, one in enumerate(every))
-    return compile_filter(block, watch)
+        return _all_of(compile_filter(one, probe.at("all", n)) for n, one in enumerate(every))
+    return compile_filter(block, probe)
 
 
-def _watched_match_filter(block: Json, watch: Watch) -> Predicate:
-    return watch.branch(PointKind.MATCH, "matched", _match_filter(block))
+def _probed_match_filter(block: Json, probe: Probe) -> Predicate:
+    return probe.branch(PointKind.MATCH, "matched", _match_filter(block))
 
 
-def _watched_exclude_filter(block: Json, watch: Watch) -> Predicate:
-    return watch.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block))
+def _probed_exclude_filter(block: Json, probe: Probe) -> Predicate:
+    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block))
 
 
 def _match_filter(block: Json) -> Predicate:

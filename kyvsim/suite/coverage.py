@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
+from kyvsim.model.probe import PolicyPlace, Seen
 from kyvsim.model.source import Path
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.model.watch import PolicyPlace, Seen
 from kyvsim.suite.meaning import resources_meant
 from kyvsim.suite.run import Begin, SuiteInputs, object_keys
 from kyvsim.suite.select import candidates

@@ -18,8 +18,8 @@ from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import CelException
+from kyvsim.model.probe import PolicyPlace, Probe, Seen
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.watch import PolicyPlace, Seen, Watch
 
 _ROW = "exception"
 _VARIABLES = "variables"
@@ -152,7 +152,7 @@ def declare_cel_exceptions(options: CompileOptions) -> None:
 def _point(exception: CelException, index: int, options: CompileOptions) -> Seen | None:
     named = exception.policies[index]
     place = PolicyPlace(exception.document, named.name, "", ("spec", "policyRefs", index))
-    return Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
+    return Probe(place, options.listener).point(PointKind.EXCEPTION, "applied")
 
 
 def with_exceptions(

@@ -13,7 +13,7 @@ from kyvsim.match import compile_exception_match
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.watch import PolicyPlace, Watch
+from kyvsim.model.probe import PolicyPlace, Probe
 
 
 def attach_exceptions(
@@ -32,7 +32,7 @@ def declare_exceptions(options: CompileOptions) -> None:
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
             place = _place(exception, index, one.policy, ", ".join(one.rules))
-            Watch(place, options.listener).point(PointKind.EXCEPTION, "applied")
+            Probe(place, options.listener).point(PointKind.EXCEPTION, "applied")
 
 
 def _place(exception: PolicyException, index: int, policy: str, rule: str) -> PolicyPlace:
@@ -50,17 +50,17 @@ def _compile(
     )
     for index in entries:
         place = _place(exception, index, exception.exceptions[index].policy, rule.name)
-        watch = Watch(place, options.listener)
+        probe = Probe(place, options.listener)
         # It applies where it matches and then its conditions hold.
         if conditions is None:
-            covers = watch.branch(PointKind.EXCEPTION, "applied", covers)
+            covers = probe.branch(PointKind.EXCEPTION, "applied", covers)
         else:
-            conditions = _told(conditions, watch)
+            conditions = _told(conditions, probe)
     return CompiledException(exception.key, covers, conditions, _controls(exception))
 
 
-def _told(conditions: CompiledConditions, watch: Watch) -> CompiledConditions:
-    seen = watch.point(PointKind.EXCEPTION, "applied")
+def _told(conditions: CompiledConditions, probe: Probe) -> CompiledConditions:
+    seen = probe.point(PointKind.EXCEPTION, "applied")
     if seen is None:
         return conditions
 

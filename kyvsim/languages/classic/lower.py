@@ -60,7 +60,7 @@ def _lower_phases(
     policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
 ) -> tuple[CompiledRule, ...]:
     rule_type = next(rule_types_of(rule.data), None)
-    context = RuleContext(policy, rule, options.environment, options.watch_of(policy, rule))
+    context = RuleContext(policy, rule, options.environment, options.probe_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
         body = compile_body(rule_type, context)
@@ -72,18 +72,18 @@ def _lower_phases(
 def _lower(
     rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
 ) -> CompiledRule:
-    policy, rule, environment, watch = context
+    policy, rule, environment, probe = context
     data = rule.data
     preconditions = data.get("preconditions")
     return CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
         matches=compile_rule_match(
-            data.get("match"), data.get("exclude"), _namespace_of(policy), watch
+            data.get("match"), data.get("exclude"), _namespace_of(policy), probe
         ),
         kinds=rule.facts.kinds,
         entries=compile_entries(data.get("context") or (), environment),
-        preconditions=compile_conditions(preconditions, environment, watch.at("preconditions"))
+        preconditions=compile_conditions(preconditions, environment, probe.at("preconditions"))
         if preconditions is not None
         else None,
         exceptions=attach_exceptions(policy, rule, options),

@@ -6,7 +6,7 @@ from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
-from kyvsim.languages.classic.watched_rules import watch_rules
+from kyvsim.languages.classic.probed_rules import probe_rules
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase
@@ -35,7 +35,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     for one in computed.derived:
         lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)
     if options.listener:
-        lowered = watch_rules(policy, computed, lowered, options)
+        lowered = probe_rules(policy, computed, lowered, options)
 
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(one for rule in rules for one in lowered[id(rule)])

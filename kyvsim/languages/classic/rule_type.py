@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody
-from kyvsim.compile.watched import APPLIED, CHECKED, Ends
+from kyvsim.compile.probed import APPLIED, CHECKED, Ends
 from kyvsim.expr import Environment
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.model.watch import NO_WATCH, Watch
 
 
 class RuleContext(NamedTuple):
@@ -23,12 +23,12 @@ class RuleContext(NamedTuple):
     policy: Policy
     rule: Rule
     environment: Environment
-    watch: Watch = NO_WATCH
+    probe: Probe = NO_PROBE
     """The part of the rule that is being compiled, and who is told of what happens there."""
 
     def within(self, *steps: str | int) -> "RuleContext":
         """Return the context of a part further in."""
-        return self._replace(watch=self.watch.at(*steps))
+        return self._replace(probe=self.probe.at(*steps))
 
 
 Remark: TypeAlias = tuple[Path, str]

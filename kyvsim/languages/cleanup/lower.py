@@ -9,7 +9,7 @@ pkg/utils/match/match.go
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.compile.watched import APPLIED, compile_tell, told_by
+from kyvsim.compile.probed import APPLIED, compile_tell, told_by
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.images import load_images
@@ -19,8 +19,8 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.watch import Watch
 
 _MATCHED = passed("resource matched")
 _UNMATCHED = failed("resource did not match")
@@ -28,33 +28,33 @@ _UNMATCHED = failed("resource did not match")
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
-    spec, watch = policy.spec, options.watch_of(policy, policy.rules[0])
+    spec, probe = policy.spec, options.probe_of(policy, policy.rules[0])
     entries = compile_entries(spec.get("context") or (), options.environment)
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=Stage.DELETE,
-        matches=_compile_match(policy, watch),
+        matches=_compile_match(policy, probe),
         kinds=None,
         entries=(),
         preconditions=None,
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=_compile_body(spec.get("conditions"), entries, options.environment, watch),
+        body=_compile_body(spec.get("conditions"), entries, options.environment, probe),
         tolerates_violations=False,
         later=True,
         unmatched=_UNMATCHED,
     )
     if options.listener:
-        rule = told_by(rule, compile_tell(APPLIED, watch, 0, ()))
+        rule = told_by(rule, compile_tell(APPLIED, probe, 0, ()))
     return CompiledPolicy(policy, (rule,), {}, ())
 
 
-def _compile_match(policy: Policy, watch: Watch) -> Predicate:
+def _compile_match(policy: Policy, probe: Probe) -> Predicate:
     match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
-    included = _compile_block(match, watch.at("match"), PointKind.MATCH, "matched")
+    included = _compile_block(match, probe.at("match"), PointKind.MATCH, "matched")
     excluded = (
-        _compile_block(exclude, watch.at("exclude"), PointKind.EXCLUDE, "excluded")
+        _compile_block(exclude, probe.at("exclude"), PointKind.EXCLUDE, "excluded")
         if exclude is not None
         else None
     )
@@ -68,7 +68,7 @@ def _compile_match(policy: Policy, watch: Watch) -> Predicate:
     return matches
 
 
-def _compile_block(block: Json, watch: Watch, kind: PointKind, outcome: str) -> Predicate:
+def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
     Operations count for nothing, and namespace selectors for nothing on a Namespace.
@@ -76,7 +76,7 @@ def _compile_block(block: Json, watch: Watch, kind: PointKind, outcome: str) -> 
 
     def filters(quantifier: str) -> list[Predicate]:
         return [
-            watch.at(quantifier, index).branch(kind, outcome, _compile_filter(one))
+            probe.at(quantifier, index).branch(kind, outcome, _compile_filter(one))
             for index, one in enumerate(block.get(quantifier) or ())
         ]
 
@@ -111,11 +111,11 @@ def _compile_body(
     conditions: Json,
     entries: tuple[tuple[str, EntryLoader], ...],
     environment: Environment,
-    watch: Watch,
+    probe: Probe,
 ) -> CompiledBody:
     if conditions is None:
         return lambda _: _MATCHED
-    holds = compile_exception_conditions(conditions, environment, watch.at("conditions"))
+    holds = compile_exception_conditions(conditions, environment, probe.at("conditions"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:

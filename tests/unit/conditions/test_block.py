@@ -7,7 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import Environment
-from kyvsim.model.watch import PolicyPlace, Watch
+from kyvsim.model.probe import PolicyPlace, Probe
 
 ENV = Environment(clock=None, entropy=None)
 
@@ -29,17 +29,17 @@ KIND = condition("{{ request.object.kind }}", "Pod")
 MISSING = condition("{{ request.object.nothing }}")
 
 
-WATCHED = Watch(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
+WATCHED = Probe(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
 
 
 def evaluate(data):
     """Return what is the same whether somebody watches or not."""
     try:
-        watched = compile_conditions(data, ENV, WATCHED)(Scope())
+        probed = compile_conditions(data, ENV, WATCHED)(Scope())
     except ConditionError:
-        watched = None
+        probed = None
     found = compile_conditions(data, ENV)(Scope())
-    assert found == watched
+    assert found == probed
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api import suite as api
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.watch import NO_WATCH, PolicyPlace, Watch
+from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -478,18 +478,18 @@ def test_points_of_a_list_have_their_own_lines(manifest_of):
 @pytest.mark.parametrize("lenient", [False, True])
 def test_watching_changes_no_outcome(monkeypatch, lenient):
     monkeypatch.chdir(FIXTURES)
-    watched, plain = (
+    probed, plain = (
         api.run_tests(api.SuiteRun((".",), options=api.Reading(lenient=lenient, coverage=coverage)))
         for coverage in (True, False)
     )
-    assert [one._replace(points=()) for one in watched.manifests] == list(plain.manifests)
-    assert watched.coverage.ratio.reached > 50
+    assert [one._replace(points=()) for one in probed.manifests] == list(plain.manifests)
+    assert probed.coverage.ratio.reached > 50
 
 
 def test_nothing_is_wrapped_where_nobody_listens():
-    assert NO_WATCH.at("spec", 0) is NO_WATCH
-    assert NO_WATCH.branch(PointKind.MATCH, "matched", bool) is bool
-    unheard = Watch(PolicyPlace(None, "p", "r", ()), lambda *_: None)
+    assert NO_PROBE.at("spec", 0) is NO_PROBE
+    assert NO_PROBE.branch(PointKind.MATCH, "matched", bool) is bool
+    unheard = Probe(PolicyPlace(None, "p", "r", ()), lambda *_: None)
     assert unheard.at("match").branch(PointKind.MATCH, "matched", bool) is bool
 
 

@@ -40,8 +40,8 @@ def compile_wanted(entry: Mapping[str, Json], context: RuleContext) -> tuple[Wan
     def compile_one(index: int, one: Json) -> Wanted:
         if not one.get("conditions"):
             return Wanted(None)
-        watch = context.watch.at("attestations", index, "conditions")
-        return Wanted(compile_conditions(one["conditions"], context.environment, watch))
+        probe = context.probe.at("attestations", index, "conditions")
+        return Wanted(compile_conditions(one["conditions"], context.environment, probe))
 
     return tuple(compile_one(*one) for one in enumerate(entry.get("attestations") or ()))
 

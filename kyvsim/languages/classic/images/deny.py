@@ -32,8 +32,8 @@ def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | 
 
 
 def _compile_denial(block: Json, context: RuleContext) -> Denials:
-    environment, watch = context.environment, context.watch.at("conditions")
-    conditions = compile_conditions(block["deny"].get("conditions"), environment, watch)
+    environment, probe = context.environment, context.probe.at("conditions")
+    conditions = compile_conditions(block["deny"].get("conditions"), environment, probe)
     message = compile_denial_message(
         environment, block.get("message") or "", "validation error: imageVerify  failed"
     )

@@ -30,8 +30,8 @@ from kyvsim.languages.cel_validator import (
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.cel_params import ParamsError, compile_params
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
-from kyvsim.model.watch import Watch
 
 _EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
@@ -43,7 +43,7 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
     data = context.rule.data
     cel = data["validate"]["cel"]
-    rule = _watched(_compile_rule(data, cel), context.watch)
+    rule = _probed(_compile_rule(data, cel), context.probe)
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = compile_params(cel) if _has_params(cel) else None
 
@@ -98,22 +98,22 @@ def _has_params(cel: Json) -> bool:
     return bool(cel.get("paramKind") and cel.get("paramRef"))
 
 
-def _watched(rule: Validator, watch: Watch) -> Validator:
+def _probed(rule: Validator, probe: Probe) -> Validator:
     """Return the rule with preconditions and expressions that tell their outcomes."""
-    where = watch.at(*_EXPRESSIONS)
+    where = probe.at(*_EXPRESSIONS)
     validations = tuple(
         one._replace(test=_told(one.test, where.at(index)))
         for index, one in enumerate(rule.validations)
     )
     conditions = tuple(
-        _told(one, watch.at("celPreconditions", index)) for index, one in enumerate(rule.conditions)
+        _told(one, probe.at("celPreconditions", index)) for index, one in enumerate(rule.conditions)
     )
     return rule._replace(validations=validations, conditions=conditions)
 
 
-def _told(expression: Expression, watch: Watch) -> Expression:
+def _told(expression: Expression, probe: Probe) -> Expression:
     program = expression.program
-    seen = watch.point(PointKind.CONDITION, "true", "false") if program else None
+    seen = probe.point(PointKind.CONDITION, "true", "false") if program else None
     if program is None or seen is None:
         return expression
     run = program.run

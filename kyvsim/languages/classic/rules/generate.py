@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
-from kyvsim.compile.watched import APPLIED, Ends
+from kyvsim.compile.probed import APPLIED, Ends
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
@@ -102,7 +102,7 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
-    list_of = compile_list(loop["list"], context.environment, context.watch)
+    list_of = compile_list(loop["list"], context.environment, context.probe)
     elements_of = compile_elements(loop, 0, context.environment)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)

@@ -13,7 +13,7 @@ from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.watch import NO_WATCH, Seen, Watch
+from kyvsim.model.probe import NO_PROBE, Probe, Seen
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
 """Evaluates the list of a loop."""
@@ -28,13 +28,13 @@ class Element(NamedTuple):
     scope: JSONContext
 
 
-def compile_list(expression: str, environment: Environment, watch: Watch = NO_WATCH) -> ListOf:
+def compile_list(expression: str, environment: Environment, probe: Probe = NO_PROBE) -> ListOf:
     """Return what evaluates a loop's list; a value that is no list counts as a list of one.
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
     list_of = _compile_list(expression, environment)
-    seen = watch.point(PointKind.FOREACH, "no element", "one element", "several elements")
+    seen = probe.point(PointKind.FOREACH, "no element", "one element", "several elements")
     return _told(list_of, seen) if seen else list_of
 
 
@@ -110,5 +110,5 @@ def compile_loop_preconditions(
     loop: Json, context: RuleContext
 ) -> Callable[[JSONContext], ConditionsResult]:
     """Return what says whether an element is to be worked on; the context is that of the loop."""
-    watch = context.watch.at("preconditions")
-    return compile_conditions(loop.get("preconditions"), context.environment, watch)
+    probe = context.probe.at("preconditions")
+    return compile_conditions(loop.get("preconditions"), context.environment, probe)

@@ -38,7 +38,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
     compiled = [
         (
             loop["list"],
-            compile_list(loop["list"], context.environment, context.watch.at(index)),
+            compile_list(loop["list"], context.environment, context.probe.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)

@@ -23,9 +23,9 @@ from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.probe import Probe, Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.model.watch import Seen, Watch
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
 
 PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
@@ -35,7 +35,7 @@ PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
     """Return the body of an `anyPattern` block, of a rule or of one of its loops."""
     name = context.rule.name
-    checkers_for = compile_checker(context, patterns, _watched(context.watch, len(patterns)))
+    checkers_for = compile_checker(context, patterns, _probed(context.probe, len(patterns)))
     message = compile_alternatives_message(context)
     nothing_to_check = passed(own_message(context))
 
@@ -65,9 +65,9 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
     return evaluate
 
 
-def _watched(watch: Watch, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
+def _probed(probe: Probe, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
     """Return what makes the checks of so many patterns, which tell when an object fits."""
-    told = [watch.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
+    told = [probe.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
     if not any(told):
         return compile_any_pattern
 

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, failed, passed
-from kyvsim.compile.watched import CHECKED, DENIED, Ends
+from kyvsim.compile.probed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import compile_deny_message
@@ -16,8 +16,8 @@ from kyvsim.model.result import Phase
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     """Return the body of a `deny` block, of a rule or of one of its loops."""
-    watch = context.watch.at("conditions")
-    conditions = compile_conditions(deny.get("conditions"), context.environment, watch)
+    probe = context.probe.at("conditions")
+    conditions = compile_conditions(deny.get("conditions"), context.environment, probe)
     message = compile_deny_message(context)
     pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import Evaluation, Outcome
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.watch import Watch
 
 Tell: TypeAlias = Callable[[Outcome], None]
 
@@ -30,10 +30,10 @@ DENIED = _ends(fail="failed")
 APPLIED = _ends(**{"pass": "applied"})
 
 
-def compile_tell(ends: Ends, watch: Watch, number: int, forms: tuple[str, ...]) -> Tell:
+def compile_tell(ends: Ends, probe: Probe, number: int, forms: tuple[str, ...]) -> Tell:
     """Return what tells how a rule ended, and that the form of this number applied."""
-    of_rule = watch.point(PointKind.RULE, *ends.names)
-    of_form = watch.point(PointKind.VARIANT, *forms) if len(forms) > 1 else None
+    of_rule = probe.point(PointKind.RULE, *ends.names)
+    of_form = probe.point(PointKind.VARIANT, *forms) if len(forms) > 1 else None
 
     def tell(outcome: Outcome) -> None:
         end = ends.of(outcome)

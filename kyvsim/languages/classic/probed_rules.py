@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.watched import compile_tell, told_by
+from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import Policy, Rule
@@ -13,7 +13,7 @@ _Lowered: TypeAlias = dict[int, tuple[CompiledRule, ...]]
 """Compiled rules, one for each phase, by the id of the rule that they were made from."""
 
 
-def watch_rules(
+def probe_rules(
     policy: Policy, computed: ComputedRules, lowered: _Lowered, options: CompileOptions
 ) -> _Lowered:
     """Return compiled rules that tell when they apply.
@@ -27,7 +27,7 @@ def watch_rules(
             compiled = lowered[id(rule)]
             if compiled:
                 ends = next(rule_types_of(rule.data)).ends_of(rule.data)
-                tell = compile_tell(ends, options.watch_of(policy, rule), number, tuple(forms))
+                tell = compile_tell(ends, options.probe_of(policy, rule), number, tuple(forms))
                 compiled = tuple(told_by(one, tell) for one in compiled)
             found[id(rule)] = compiled
     return found

@@ -31,14 +31,14 @@ Listener: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen |
 """Takes notice of a point and the names of its outcomes; None where they are not to be counted."""
 
 
-class Watch(NamedTuple):
+class Probe(NamedTuple):
     """A place that is being compiled, and who is told of what happens there."""
 
     place: PolicyPlace | None = None
     listener: Listener | None = None
 
-    def at(self, *steps: str | int) -> "Watch":
-        """Return the watch of a place further in."""
+    def at(self, *steps: str | int) -> "Probe":
+        """Return the probe of a place further in."""
         if self.place is None:
             return self
         inside = (*self.place.inside, *steps)
@@ -67,4 +67,4 @@ class Watch(NamedTuple):
         return told
 
 
-NO_WATCH = Watch()
+NO_PROBE = Probe()
