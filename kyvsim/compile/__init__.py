@@ -2,7 +2,7 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.policy_set import PolicySet, Step, index_policies
+from kyvsim.compile.policy_set import PolicySet, Turn, index_policies
 
 __all__ = [
     "CompileOptions",
@@ -11,6 +11,6 @@ __all__ = [
     "Model",
     "PolicySet",
     "Properties",
-    "Step",
+    "Turn",
     "index_policies",
 ]

@@ -7,8 +7,8 @@ from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.model.result import Stage
 
 
-class Step(NamedTuple):
-    """The rules of one policy that one stage runs on an object of some kind."""
+class Turn(NamedTuple):
+    """A policy's turn in a stage: its rules that the stage runs on an object of some kind."""
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
@@ -18,24 +18,24 @@ class PolicySet(NamedTuple):
     """Compiled policies in the order in which they were given, indexed by kind."""
 
     policies: tuple[CompiledPolicy, ...]
-    by_kind: dict[str, dict[Stage, tuple[Step, ...]]]
-    otherwise: dict[Stage, tuple[Step, ...]]
-    """The steps for every kind that no policy names."""
+    by_kind: dict[str, dict[Stage, tuple[Turn, ...]]]
+    otherwise: dict[Stage, tuple[Turn, ...]]
+    """The turns for every kind that no policy names."""
 
-    def steps(self, stage: Stage, kind: str) -> tuple[Step, ...]:
+    def turns(self, stage: Stage, kind: str) -> tuple[Turn, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
         return self.of_kind(kind).get(stage, ())
 
-    def of_kind(self, kind: str) -> dict[Stage, tuple[Step, ...]]:
+    def of_kind(self, kind: str) -> dict[Stage, tuple[Turn, ...]]:
         """Return the same for all stages; those that run nothing are not there."""
         return self.by_kind.get(kind, self.otherwise)
 
 
 def index_policies(policies: Iterable[CompiledPolicy]) -> PolicySet:
-    """Return the policies with the steps for each kind worked out."""
+    """Return the policies with the turns for each kind worked out."""
     every = tuple(policies)
     kinds = {kind for policy in every for kind in _kinds_of(policy)}
-    return PolicySet(every, {kind: _steps(every, kind) for kind in kinds}, _steps(every, ""))
+    return PolicySet(every, {kind: _turns(every, kind) for kind in kinds}, _turns(every, ""))
 
 
 def _kinds_of(policy: CompiledPolicy) -> set[str]:
@@ -44,14 +44,14 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
     return named | set(policy.validating)
 
 
-def _steps(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Step, ...]]:
+def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:
     found = {
         stage: tuple(
-            Step(policy, rules) for policy in policies if (rules := _rules_for(policy, stage, kind))
+            Turn(policy, rules) for policy in policies if (rules := _rules_for(policy, stage, kind))
         )
         for stage in Stage
     }
-    return {stage: steps for stage, steps in found.items() if steps}
+    return {stage: turns for stage, turns in found.items() if turns}
 
 
 def _rules_for(policy: CompiledPolicy, stage: Stage, kind: str) -> tuple[CompiledRule, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine.phases import STAGES
-from kyvsim.engine.policy import open_request, run_step
+from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import object_key, text_field
@@ -25,21 +25,21 @@ def evaluate(
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
     current, given = request, None
-    steps = policies.of_kind(kind)
+    turns = policies.of_kind(kind)
     for stage in stages:
-        if stage not in steps:
+        if stage not in turns:
             continue
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
-        for step in steps[stage]:
+        for turn in turns[stage]:
             # Given values differ from policy to policy; without them one opening serves all.
             if given is None or world.values:
-                given = open_request(source, world, step.policy.policy.name)
+                given = open_request(source, world, turn.policy.policy.name)
             if given is None:
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
                 given = _within(given, begun)
-            response = run_step(step, stage.phase, given, world)
+            response = run_turn(turn, stage.phase, given, world)
             if response.results or response.silent:
                 responses.append(response)
             if response.changed:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kyvsim.compile import CompiledRule, Step
+from kyvsim.compile import CompiledRule, Turn
 from kyvsim.compile.outcome import Outcome, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
@@ -27,15 +27,15 @@ _NOBODY = UserInfo(
 )
 
 
-def run_step(step: Step, phase: Phase, given: RuleInput, world: World) -> PolicyResponse:
+def run_turn(turn: Turn, phase: Phase, given: RuleInput, world: World) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it."""
-    policy = step.policy.policy
+    policy = turn.policy.policy
     subject = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
     silent: list[RuleResult] = []
     if policy.kind == "Policy":
         given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
-    for rule in step.rules:
+    for rule in turn.rules:
         outcome = _run_rule(rule, given, world, policy.name)
         if outcome is None:
             continue

@@ -5,8 +5,8 @@ Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
 
 from collections.abc import Iterator
 
-from kyvsim.compile import CompiledPolicy, Step
-from kyvsim.engine import World, open_background, run_step
+from kyvsim.compile import CompiledPolicy, Turn
+from kyvsim.engine import World, open_background, run_turn
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
@@ -67,7 +67,7 @@ def _mutate(
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
     )
-    response = run_step(Step(policy, rules), Phase.MUTATE, given, world)
+    response = run_turn(Turn(policy, rules), Phase.MUTATE, given, world)
     kyverno.reports.tell(trigger, [response])
     kyverno.reports.tell(trigger, [response])
     for result in response.results:

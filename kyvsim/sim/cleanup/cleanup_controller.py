@@ -7,8 +7,8 @@ DeletingPolicies pkg/controllers/deleting/controller.go.
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from kyvsim.compile import CompiledPolicy, Step
-from kyvsim.engine import World, creation_of, open_request, run_step
+from kyvsim.compile import CompiledPolicy, Turn
+from kyvsim.engine import World, creation_of, open_request, run_turn
 from kyvsim.kube.cron import next_times
 from kyvsim.kube.discovery import KindTable, lies_in_namespace, plural
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
@@ -121,7 +121,7 @@ class _CleanupController:
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
             return False
-        response = run_step(Step(compiled, compiled.rules), Phase.DELETE, given, world)
+        response = run_turn(Turn(compiled, compiled.rules), Phase.DELETE, given, world)
         for listener in self._kyverno.reports.listeners:
             listener((response,))
         for one in response.results:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kyvsim.compile import Step
-from kyvsim.engine import World, open_request, run_step
+from kyvsim.compile import Turn
+from kyvsim.engine import World, open_request, run_turn
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, PolicyResponse
@@ -73,7 +73,7 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
     request = admission.request._replace(object=obj, operation=Operation.CREATE, old_object=None)
     world = World(facts.parts.store, account=ADMISSION)
     given = open_request(request, world, response.policy.name)
-    again = run_step(Step(compiled, rules), Phase.MUTATE, given, world) if given else None
+    again = run_turn(Turn(compiled, rules), Phase.MUTATE, given, world) if given else None
     return again is not None and again.changed
 
 

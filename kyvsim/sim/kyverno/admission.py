@@ -7,8 +7,8 @@ pkg/webhooks/handlers/filter.go.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledRule, Step
-from kyvsim.engine import World, open_request, run_step
+from kyvsim.compile import CompiledRule, Turn
+from kyvsim.engine import World, open_request, run_turn
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -71,8 +71,8 @@ class AdmissionController:
         given = request
         told: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
-        for phase, step in self._mutations(request):
-            response = self._run(step, phase, request)
+        for phase, turn in self._mutations(request):
+            response = self._run(turn, phase, request)
             if response is None or not response.results:
                 continue
             if _failed(response) and response.policy.facts.fails_closed:
@@ -87,11 +87,11 @@ class AdmissionController:
         warnings = tuple(warnings_of(told, mutating=True))
         return Verdict(request.object if changed else None, warnings)
 
-    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Step]]:
+    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Turn]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""
         for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
-            for step in self._steps(stage, request, _mutates_trigger):
-                yield stage.phase, step
+            for turn in self._turns(stage, request, _mutates_trigger):
+                yield stage.phase, turn
 
     def _mutation_denied(
         self, review: Review, request: AdmissionRequest, response: PolicyResponse
@@ -143,8 +143,8 @@ class AdmissionController:
         return None
 
     def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
-        steps = self._steps(Stage.VALIDATE, request, _any_rule)
-        answers = (self._run(step, Phase.VALIDATE, request) for step in steps)
+        turns = self._turns(Stage.VALIDATE, request, _any_rule)
+        answers = (self._run(turn, Phase.VALIDATE, request) for turn in turns)
         return tuple(one for one in answers if one is not None and one.results)
 
     def _warnings(
@@ -165,27 +165,27 @@ class AdmissionController:
         kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
         return response._replace(results=kept)
 
-    def _steps(
+    def _turns(
         self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
-    ) -> Iterator[Step]:
+    ) -> Iterator[Turn]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for step in self._cache.index.steps(stage, kind):
-            policy = step.policy.policy
+        for turn in self._cache.index.turns(stage, kind):
+            policy = turn.policy.policy
             if not policy.facts.admission or self._cache.is_left_to_the_server(policy):
                 continue
-            rules = tuple(one for one in step.rules if keep(one) and _hears(one, request))
+            rules = tuple(one for one in turn.rules if keep(one) and _hears(one, request))
             if rules and is_asked(policy, texts_of(policy), request, self._world.outside):
-                yield step._replace(rules=rules)
+                yield turn._replace(rules=rules)
 
     def unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
         """Return the refusal of a request for which the API server could choose no webhook."""
         key, kinds = object_key(request.subject), self._parts.store.defined
         return Verdict(denied=errors.forbidden(key, kinds, str(error)))
 
-    def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
+    def _run(self, turn: Turn, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
         world = self._world
-        given = open_request(request, world, step.policy.policy.name)
-        return run_step(step, phase, given, world) if given else None
+        given = open_request(request, world, turn.policy.policy.name)
+        return run_turn(turn, phase, given, world) if given else None
 
     def seen(self, review: Review) -> AdmissionRequest | None:
         """Return the request as rules see it, None where Kyverno is not asked about it."""

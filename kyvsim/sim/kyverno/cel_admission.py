@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile import Step
-from kyvsim.engine import World, open_request, run_step
+from kyvsim.compile import Turn
+from kyvsim.engine import World, open_request, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.facts import mutating_facts
@@ -94,11 +94,11 @@ class CelAdmission:
         """Return a request as the policies leave it; raise `ConditionError`."""
         told: list[PolicyResponse] = []
         problems: dict[str, list[str]] = {}
-        for step in self._steps(Stage.CEL_MUTATE, request):
-            policy = step.policy.policy
+        for turn in self._turns(Stage.CEL_MUTATE, request):
+            policy = turn.policy.policy
             if not _changes_triggers(policy, request):
                 continue
-            response = self._response(step, Stage.CEL_MUTATE, request)
+            response = self._response(turn, Stage.CEL_MUTATE, request)
             if response is None or not response.results:
                 continue
             told.append(response)
@@ -148,27 +148,27 @@ class CelAdmission:
         return Verdict(warnings=tuple(warnings))
 
     def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
-        for step in self._steps(Stage.CEL_VALIDATE, request):
-            response = self._response(step, Stage.CEL_VALIDATE, request)
+        for turn in self._turns(Stage.CEL_VALIDATE, request):
+            response = self._response(turn, Stage.CEL_VALIDATE, request)
             if response is not None:
                 yield response
 
-    def _steps(self, stage: Stage, request: AdmissionRequest) -> Iterator[Step]:
+    def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[Turn]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for step in self._cache.index.steps(stage, kind):
-            policy = step.policy.policy
+        for turn in self._cache.index.turns(stage, kind):
+            policy = turn.policy.policy
             if policy.facts.admission and not self._cache.is_left_to_the_server(policy):
-                yield step
+                yield turn
 
     def _response(
-        self, step: Step, stage: Stage, request: AdmissionRequest
+        self, turn: Turn, stage: Stage, request: AdmissionRequest
     ) -> PolicyResponse | None:
         """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
-        policy = step.policy.policy
+        policy = turn.policy.policy
         given = open_request(request, self._world, policy.name)
         if given is None or not is_asked_about(policy, given, self._cache, self._world.outside):
             return None
-        return run_step(step, stage.phase, given, self._world)
+        return run_turn(turn, stage.phase, given, self._world)
 
 
 def is_asked_about(policy: Policy, given: RuleInput, cache: PolicyCache, outside: Outside) -> bool:

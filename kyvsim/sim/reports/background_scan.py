@@ -5,8 +5,8 @@ Source of the rules: upstream pkg/controllers/report (background, resource, util
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.compile import Step
-from kyvsim.engine import World, creation_of, open_request, run_step
+from kyvsim.compile import Turn
+from kyvsim.engine import World, creation_of, open_request, run_turn
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
@@ -113,19 +113,19 @@ class _Scanner:
         group = split_api_version(key.api_version)[0]
         if group in kyverno_groups() or key.kind == "Event":
             return False
-        asked = any(True for stage in _STAGES for _ in self._steps(stage, key.kind, ""))
+        asked = any(True for stage in _STAGES for _ in self._turns(stage, key.kind, ""))
         return asked or is_of_interest(key, self._parts)
 
-    def _steps(self, stage: Stage, kind: str, namespace: str) -> Iterator[Step]:
+    def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[Turn]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
-        for step in self._kyverno.cache.index.steps(stage, kind):
-            policy = step.policy.policy
+        for turn in self._kyverno.cache.index.turns(stage, kind):
+            policy = turn.policy.policy
             placed = not namespace or policy.namespace in {"", namespace}
             left = self._kyverno.cache.is_left_to_the_server(policy)
             if placed and policy.background and is_reported(policy) and not left:
-                rules = tuple(one for one in step.rules if one.kinds is None or kind in one.kinds)
+                rules = tuple(one for one in turn.rules if one.kinds is None or kind in one.kinds)
                 if rules:
-                    yield step._replace(rules=rules)
+                    yield turn._replace(rules=rules)
 
     def _after(self, delay: float, obj: Json) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
@@ -174,21 +174,21 @@ class _Scanner:
         key = object_key(obj)
         request = creation_of(obj, None, None)
         for stage in _STAGES:
-            for step in self._steps(stage, key.kind, key.namespace):
-                response = self._run(step, stage.phase, request)
+            for turn in self._turns(stage, key.kind, key.namespace):
+                response = self._run(turn, stage.phase, request)
                 if response is not None and response.results:
                     yield response
         yield from native_responses(request, self._parts)
 
-    def _run(self, step: Step, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
-        policy: Policy = step.policy.policy
+    def _run(self, turn: Turn, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
+        policy: Policy = turn.policy.policy
         if policy.namespace and policy.namespace != request.namespace:
             return None
         world = World(self._parts.store, account=REPORTS)
         if not concerns(policy, request, world.outside):
             return None
         given = open_request(request, world, policy.name)
-        return _unapplied(run_step(step, phase, given, world)) if given else None
+        return _unapplied(run_turn(turn, phase, given, world)) if given else None
 
 
 def _unapplied(response: PolicyResponse) -> PolicyResponse:

@@ -7,9 +7,9 @@ Source of the rules: upstream pkg/admissionpolicy (validate.go, utils.go `Collec
 
 from collections.abc import Iterator, Sequence
 
-from kyvsim.compile import Step
+from kyvsim.compile import Turn
 from kyvsim.context.access_review import allows
-from kyvsim.engine import World, open_request, run_step
+from kyvsim.engine import World, open_request, run_turn
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
@@ -101,7 +101,7 @@ def _evaluated(
     given = open_request(asked.request, world, policy.name)
     if given is not None:
         phase = Stage.NATIVE_VALIDATE.phase
-        yield run_step(Step(compiled, compiled.rules), phase, given, world)
+        yield run_turn(Turn(compiled, compiled.rules), phase, given, world)
 
 
 def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:

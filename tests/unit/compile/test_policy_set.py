@@ -15,10 +15,10 @@ def on(*kinds, **body):
     }
 
 
-def steps(compiled, stage, kind):
+def turns(compiled, stage, kind):
     return [
-        (step.policy.policy.name, [rule.rule.name for rule in step.rules])
-        for step in compiled.steps(stage, kind)
+        (turn.policy.policy.name, [rule.rule.name for rule in turn.rules])
+        for turn in compiled.turns(stage, kind)
     ]
 
 
@@ -45,8 +45,8 @@ def indexed(compiled, policy):
     ],
 )
 def test_the_steps_of_a_kind(indexed, stage, kind, found):
-    assert steps(indexed, stage, kind) == found
+    assert turns(indexed, stage, kind) == found
 
 
 def test_no_policies_have_no_steps(compiled):
-    assert compiled().steps(Stage.VALIDATE, "Pod") == ()
+    assert compiled().turns(Stage.VALIDATE, "Pod") == ()

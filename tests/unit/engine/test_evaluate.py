@@ -5,7 +5,7 @@ from copy import deepcopy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile import Step
+from kyvsim.compile import Turn
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.model.result import Phase, Stage
 
@@ -194,4 +194,4 @@ def every_step(indexed, stage, kind):
         chosen = one.rules
         if stage is Stage.VALIDATE:
             chosen = one.validating.get(kind, one.validating_others)
-        yield Step(one, tuple(rule for rule in chosen if rule.stage is stage))
+        yield Turn(one, tuple(rule for rule in chosen if rule.stage is stage))
