@@ -11,6 +11,7 @@ from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno.admission import AdmissionController
+from kyvsim.sim.kyverno.admission_notes import AdmissionNotes
 from kyvsim.sim.kyverno.cel_admission import CelAdmission
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
@@ -27,7 +28,6 @@ from kyvsim.sim.kyverno.report_collector import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
-from kyvsim.sim.reports.admission_notes import AdmissionNotes
 from kyvsim.sim.server import ApiServer, Store
 from kyvsim.sim.server.authorizer import refusal
 from kyvsim.sim.server.escalation import refuse_escalation
@@ -82,7 +82,8 @@ def open_cluster(
         refuse_invalid,
         lambda review: refuse_uncompiled(review, store),
     ]
-    server.policies.append(AdmissionPolicies(store))
+    notes = AdmissionNotes(admission, store)
+    server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
         # The API server asks mutating webhooks by name: those of policies in CEL come first.
         CelAdmission(parts, cache, admission),
@@ -90,7 +91,7 @@ def open_cluster(
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
     ]
-    server.observers.append(record_requests(timeline, AdmissionNotes(admission, store).take))
+    server.observers.append(record_requests(timeline, notes.take))
     status = PolicyStatusController(parts, cache)
     kyverno = Kyverno(
         parts=parts,
@@ -104,11 +105,16 @@ def open_cluster(
         mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
         downstreams=DownstreamWatch(parts),
     )
+    _start(parts, kyverno)
+    return Cluster(parts, kyverno)
+
+
+def _start(parts: Parts, kyverno: Kyverno) -> None:
+    """Start the controllers, Kubernetes' first."""
     for start_controller in kubernetes.CONTROLLERS:
         start_controller(parts)
     for start_own in CONTROLLERS:
         start_own(kyverno)
-    return Cluster(parts, kyverno)
 
 
 def _installed(obj: Json, parts: Parts) -> Json:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.sim.reports.admission_notes import Note
+from kyvsim.sim.kyverno.admission_notes import Note
 from kyvsim.sim.server import ApiRequest, ApiResponse, Purpose
 from kyvsim.sim.timeline import Timeline
 

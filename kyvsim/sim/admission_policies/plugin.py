@@ -3,7 +3,7 @@
 Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
 from kyvsim.engine import World
@@ -11,6 +11,7 @@ from kyvsim.kube.go_text import quote
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.model.obstacle import Reason
+from kyvsim.model.simulation import Unevaluated
 from kyvsim.sim.admission_policies.bound import (
     API_VERSION,
     POLICIES,
@@ -25,8 +26,9 @@ from kyvsim.sim.admission_policies.validating import (
     decisions,
     validating_problems,
 )
+from kyvsim.sim.kyverno.admission_notes import Note
 from kyvsim.sim.kyverno.reviews import admission_request
-from kyvsim.sim.server import ApiError, Review, Store, Verdict, errors
+from kyvsim.sim.server import ApiError, ApiRequest, Review, Store, Verdict, errors
 from kyvsim.sim.server.client import ADMIN
 from kyvsim.sim.server.request import ALLOWED, written
 
@@ -41,8 +43,10 @@ _CODES = MappingProxyType(
 class AdmissionPolicies:
     """Admission by the policies that are stored, as the API server does it itself."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, note: Callable[[ApiRequest, Note], None]) -> None:
+        """Note what the policies made of a request for those who tell of it."""
         self._store = store
+        self._note = note
         # The account counts for nothing here but that there is an API server to ask.
         self._outside = World(store, account=ADMIN).outside
 
@@ -56,8 +60,10 @@ class AdmissionPolicies:
             try:
                 obj = mutated(one, asked._replace(request=asked.request._replace(object=obj)), obj)
             except Failure as failure:
-                if one.fails_closed:
-                    refused = refused or f"policy {one.named} denied request: {failure}"
+                self._note_error(review, one, str(failure))
+                if one.fails_closed and not refused:
+                    refused = f"policy {one.named} denied request: {failure}"
+                    self._note(review.request, Note(denied_by=(_name(one),)))
         if refused:
             return Verdict(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
         return Verdict(obj if obj is not review.object else None)
@@ -72,15 +78,25 @@ class AdmissionPolicies:
         for one in invocations(_VALIDATING, asked):
             actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
             for decision in decisions(one, asked):
+                if decision.is_fault:
+                    self._note_error(review, one, decision.message)
+                if decision.ignored:
+                    continue
                 if decision.always or "Deny" in actions:
                     denied.append((one, decision))
+                elif not decision.is_fault:
+                    self._note(review.request, Note(failed=(_name(one),)))
                 if "Warn" in actions and not decision.always:
                     warnings.append(
                         f"Validation failed for {_VALIDATING} {one.named}: {decision.message}"
                     )
         if not denied:
             return Verdict(warnings=tuple(warnings))
+        self._note(review.request, Note(denied_by=tuple(_name(one) for one, _ in denied)))
         return Verdict(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
+
+    def _note_error(self, review: Review, one: Invocation, why: str) -> None:
+        self._note(review.request, Note(unevaluated=(Unevaluated(_name(one), why),)))
 
     def _denial(self, review: Review, policy: Invocation, decision: Decision) -> ApiError:
         meta = metadata(review.object or review.old or {})
@@ -99,6 +115,10 @@ class AdmissionPolicies:
 
     def _asked(self, review: Review) -> Asked:
         return Asked(admission_request(review, self._store), self._outside, self._store)
+
+
+def _name(one: Invocation) -> str:
+    return object_key(one.policy).name
 
 
 def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:

@@ -32,28 +32,32 @@ class Decision(NamedTuple):
     reason: str = INVALID
     always: bool = False
     """Whether it refuses the request whatever the binding's actions are."""
+    is_fault: bool = False
+    """Whether the policy could not be evaluated, and has decided nothing."""
+    ignored: bool = False
+    """Whether that counts for nothing, as the failure policy has it."""
 
 
 def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
     """Yield why a policy does not let a request pass, in the order of its validations."""
     closed = invocation.fails_closed
     if invocation.fault:
-        yield from [Decision(invocation.fault, always=True)] if closed else ()
+        yield Decision(invocation.fault, always=True, is_fault=True, ignored=not closed)
         return
     validator = _validator(invocation.policy)
     values = values_of(invocation, asked, asked.request.object)
     values[VARIABLES] = LazyVariables(validator.variables, values, variable_value)
     unmet = validator.unmet(values)
     if unmet is not None:
-        yield from [Decision(unmet)] if unmet and closed else ()
+        yield from [Decision(unmet, is_fault=True, ignored=not closed)] if unmet else ()
         return
     written = invocation.policy["spec"].get("validations") or ()
     for entry, validation in zip(written, validator.validations, strict=True):
         refusal = validation.refusal(values)
         if refusal is not None and not refusal.is_fault:
             yield Decision(refusal.message, entry.get("reason") or INVALID)
-        elif refusal is not None and closed:
-            yield Decision(refusal.message)
+        elif refusal is not None:
+            yield Decision(refusal.message, is_fault=True, ignored=not closed)
     if closed:
         yield from _unannotated(invocation.policy, validator, values)
 
@@ -64,7 +68,7 @@ def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Itera
         try:
             one.value(values)
         except FaultError as fault:
-            yield Decision(str(fault), always=True)
+            yield Decision(str(fault), always=True, is_fault=True)
 
 
 def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:

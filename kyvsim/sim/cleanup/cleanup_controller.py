@@ -16,9 +16,10 @@ from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_fiel
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages import cleanup
 from kyvsim.languages.cel import resources_of
-from kyvsim.model.obstacle import Obstacle, Reason
+from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase, RuleResult, RuleStatus
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.simulation import Unevaluated
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import cleaned_up
 from kyvsim.sim.kyverno.installed import Kyverno
@@ -124,10 +125,19 @@ class _CleanupController:
         response = run_turn(Turn(compiled, compiled.rules), Phase.DELETE, given, world)
         for listener in self._kyverno.reports.listeners:
             listener((response,))
-        for one in response.results:
-            if one.status is RuleStatus.ERROR:
-                self._tell(compiled.policy, "evaluate", object_key(obj), _unevaluated(one))
+        self._tell_errors(response, object_key(obj))
         return any(one.status is RuleStatus.PASS for one in response.results)
+
+    def _tell_errors(self, response: PolicyResponse, key: ObjectKey) -> None:
+        """Note that a policy could not be evaluated for an object, which therefore stays."""
+        policy = response.policy.key
+        failed = (one for one in response.results if one.status is RuleStatus.ERROR)
+        errors = tuple(Unevaluated(policy, one.message) for one in failed)
+        if errors:
+            timeline = self._parts.timeline
+            event = timeline.record(_ACTOR, "evaluate", key, outcome="failed")
+            event = timeline.add_errors(event, errors)
+            timeline.amend(event, policies=(policy,))
 
     def _delete(self, policy: Policy, obj: Json) -> None:
         propagation = policy.facts.propagation
@@ -137,10 +147,6 @@ class _CleanupController:
         if error is None or error.code != _NOT_FOUND:
             why = error.message if error else ""
             self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
-
-
-def _unevaluated(result: RuleResult) -> Obstacle:
-    return Obstacle(Reason.NO_VALUE, result.message)
 
 
 def _is_scheduled(key: ObjectKey) -> bool:

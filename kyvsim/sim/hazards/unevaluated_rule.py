@@ -1,6 +1,7 @@
 """KH027: a rule that checks or changes what comes, or what is there, cannot be evaluated."""
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent, Unevaluated
 from kyvsim.sim.hazards.facts import Facts
@@ -8,12 +9,16 @@ from kyvsim.sim.hazards.facts import Facts
 _DENIED = "the request is denied for that"
 _LET_IN = "what came is let in, and the rule has done nothing about it"
 _SCANNED = "reports have an error, which says nothing of the object"
+_KEPT = "the object is not deleted"
+_GRAVE = frozenset({_LET_IN, _KEPT})
+_BY_ACTION = MappingProxyType({"scan": _SCANNED, "evaluate": _KEPT})
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
-    """Yield rules that end in an error at admission or in a scan, each error once.
+    """Yield rules that end in an error, each error once.
 
-    An error where something is let in; a warning where a request is denied, or nobody waits.
+    That is an error where something is let in, or is to be cleaned up; a warning where a request
+    is denied for it, or nobody waits.
     """
     found: dict[Unevaluated, list[TimelineEvent]] = {}
     for event in facts.events:
@@ -23,7 +28,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         ends = dict.fromkeys(_end(event, one.rule) for event in events)
         yield Hazard(
             "KH027",
-            HazardLevel.ERROR if _LET_IN in ends else HazardLevel.WARNING,
+            HazardLevel.ERROR if _GRAVE & set(ends) else HazardLevel.WARNING,
             f"the rule ends in an error, which is no failure: {one.message}; {'; '.join(ends)}",
             objects=tuple(dict.fromkeys(event.object for event in events)),
             policies=(one.rule,),
@@ -33,6 +38,5 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _end(event: TimelineEvent, rule: str) -> str:
-    if event.action == "scan":
-        return _SCANNED
-    return _DENIED if event.outcome == "denied" and rule in event.policies else _LET_IN
+    denies = event.outcome == "denied" and rule in event.policies
+    return _BY_ACTION.get(event.action) or (_DENIED if denies else _LET_IN)

@@ -10,8 +10,8 @@ from kyvsim.model.result import Phase, PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.sim.kyverno.admission_notes import mutating_rules
 from kyvsim.sim.kyverno.users import ADMISSION
-from kyvsim.sim.reports.admission_notes import mutating_rules
 
 
 def find(facts: Facts) -> Iterator[Hazard]:

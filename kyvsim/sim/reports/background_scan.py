@@ -23,6 +23,7 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.schema.kinds import kyverno_groups
+from kyvsim.sim.kyverno.admission_notes import unevaluated
 from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import (
     applied,
@@ -38,7 +39,6 @@ from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.reports.admission_notes import unevaluated
 from kyvsim.sim.reports.native_scan import ScanError, is_of_interest, native_responses
 from kyvsim.sim.server import Change
 

@@ -107,6 +107,40 @@ def test_the_failure_policy_is_for_what_cannot_be_evaluated(
     assert admin.create(pod()).ok is ok
 
 
+@pytest.mark.parametrize(("failure", "outcome"), [("Fail", "denied"), ("Ignore", "done")])
+@pytest.mark.parametrize("kind", ["Validating", "Mutating"])
+def test_what_cannot_be_evaluated_is_told_of_the_request(
+    put, admin, cluster, validating, mutating, bind, pod, kind, failure, outcome
+):
+    reading = "Object{metadata: Object.metadata{labels: {'a': object.spec.nothing}}}"
+    merge = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": reading}}
+    made = {
+        "Validating": validating({"expression": "object.spec.nothing == 1"}, failurePolicy=failure),
+        "Mutating": mutating(merge, failurePolicy=failure),
+    }
+    put(made[kind], bind(kind))
+    admin.create(pod())
+    event = cluster.parts.timeline.events[-1]
+    assert (event.object.kind, event.outcome) == ("Pod", outcome)
+    (error,) = event.unevaluated
+    assert error.rule == "p"
+    assert "no such key: nothing" in error.message
+    assert event.policies == (("p",) if failure == "Fail" else ())
+
+
+def test_a_timeline_tells_which_policy_denies_and_which_lets_pass(
+    put, admin, cluster, validating, bind, pod
+):
+    put(validating(TEAM), bind(validationActions=["Audit"]))
+    admin.create(pod())
+    event = cluster.parts.timeline.events[-1]
+    assert (event.outcome, event.message) == ("done", "fails, and is let in: p")
+    put(bind(name="c"))
+    admin.create(pod("q"))
+    event = cluster.parts.timeline.events[-1]
+    assert (event.outcome, event.policies, event.unevaluated) == ("denied", ("p",), ())
+
+
 def test_each_parameter_is_looked_for_where_the_request_is(put, admin, validating, bind, pod, obj):
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     reference = {"name": "limits", "parameterNotFoundAction": "Deny"}

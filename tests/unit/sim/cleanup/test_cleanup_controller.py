@@ -69,6 +69,18 @@ def test_cleanup_heeds_its_conditions(cluster, allow, put, pod, cleanup_policy, 
     assert stored["status"] == {"lastExecutionTime": "2026-01-01T00:05:00Z"}
 
 
+def test_condition_that_cannot_be_evaluated_is_told(cluster, allow, put, pod, cleanup_policy, pods):
+    allow("list", "delete")
+    condition = {"key": "{{ target.spec.nope }}", "operator": "Equals", "value": "a"}
+    put(pod("a"), cleanup_policy(conditions={"all": [condition]}))
+    assert pods(310) == ["a"]
+    (event,) = (one for one in cluster.parts.timeline.events if one.action == "evaluate")
+    assert (event.outcome, event.policies, event.object.name) == ("failed", ("tidy",), "a")
+    (error,) = event.unevaluated
+    assert error.rule == "tidy"
+    assert 'Unknown key "nope" in path' in error.message
+
+
 def test_deleted_cleanup_policy_acts_no_more(admin, allow, put, pod, cleanup_policy, pods):
     allow("list", "delete")
     policy = cleanup_policy()

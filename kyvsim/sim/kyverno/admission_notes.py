@@ -1,7 +1,7 @@
 """Which policies changed or denied what a request brought, for the event of the request."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleStatus
@@ -10,6 +10,7 @@ from kyvsim.sim.kyverno.admission import Admission, AdmissionController
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.server import ApiRequest, Store
 
+_Noted = TypeVar("_Noted")
 _ANY = frozenset(RuleStatus)
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
@@ -37,19 +38,28 @@ class AdmissionNotes:
         """Return what was noted of a request that is answered now."""
         return self._open.pop(id(request), (request, Note()))[1]
 
+    def add(self, request: ApiRequest, more: Note) -> None:
+        """Add what others than Kyverno's webhooks make of a request."""
+        _, note = self._open.get(id(request), (request, Note()))
+        joined = Note(
+            changed_by=_joined(note.changed_by, more.changed_by),
+            denied_by=_joined(note.denied_by, more.denied_by),
+            failed=_joined(note.failed, more.failed),
+            unevaluated=_joined(note.unevaluated, more.unevaluated),
+        )
+        self._open[id(request)] = (request, joined)
+
     def _note(self, admission: Admission) -> None:
         request, responses = admission.review.request, admission.responses
-        _, note = self._open.get(id(request), (request, Note()))
-        errors = unevaluated((*responses, *admission.dropped))
-        note = note._replace(unevaluated=(*note.unevaluated, *errors))
+        note = Note(unevaluated=tuple(unevaluated((*responses, *admission.dropped))))
         if admission.blocked:
-            note = note._replace(denied_by=_joined(note.denied_by, self._deniers(admission)))
+            note = note._replace(denied_by=tuple(self._deniers(admission)))
         elif admission.mutating:
-            note = note._replace(changed_by=_joined(note.changed_by, mutating_rules(responses)))
+            note = note._replace(changed_by=tuple(mutating_rules(responses)))
         else:
             failed = _names(responses, frozenset({RuleStatus.FAIL}))
-            note = note._replace(failed=_joined(note.failed, failed))
-        self._open[id(request)] = (request, note)
+            note = note._replace(failed=tuple(failed))
+        self.add(request, note)
 
     def _deniers(self, admission: Admission) -> Iterator[str]:
         """Yield the rules whose failure denies a request; a failed audit does not."""
@@ -62,7 +72,7 @@ class AdmissionNotes:
                     yield name
 
 
-def _joined(before: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+def _joined(before: tuple[_Noted, ...], more: tuple[_Noted, ...]) -> tuple[_Noted, ...]:
     return tuple(dict.fromkeys((*before, *more)))
 
 
