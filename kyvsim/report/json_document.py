@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
@@ -75,13 +75,13 @@ def _on_demand(
 
 def _compile_row_text() -> Callable[[Row], str]:
     """Return a function that writes a row; what rows of one rule or one object share is kept."""
-    heads: dict[tuple[int, int], str] = {}
+    heads: dict[tuple[int, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
     last: list[Json] = [None, ""]
 
     def text(row: Row) -> str:
         result = row.result
-        key = (id(row.policy), id(result.rule))
+        key = (id(row.policy), result.rule.name, result.phase)
         head = heads.get(key)
         if head is None:
             head = heads[key] = (

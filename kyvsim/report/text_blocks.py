@@ -35,13 +35,14 @@ def verdict_block(
 
     With `detailed` failures have the place in the input that failed as well.
     """
-    headings: dict[tuple[int, str], str] = {}
+    headings: dict[tuple[int, str, Path, str], str] = {}
 
     def heading(row: Row) -> str:
-        key = (id(row.result.rule), row.status)
+        # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
+        rule = row.result.rule
+        key = (id(row.policy), rule.name, rule.path, row.status)
         found = headings.get(key)
         if found is None:
-            rule = row.result.rule
             where = paint("dim", f"({_place(row.policy.document, rule.path)})")
             word = paint(row.status, f"{row.status:<5}")
             name = safe_line(f"{row.policy.key} / {rule.name}")

@@ -1,5 +1,5 @@
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
-from kyvsim.report import text
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report import json_document, text
 from kyvsim.report.run import Look
 
 
@@ -119,3 +119,22 @@ def needy(make):
 def given(make):
     config_map = make.config_map("late")
     return EngineResponse(config_map, config_map, (), make.document(config_map, "maps.yaml"))
+
+
+def test_failures_of_rules_made_for_them_are_told_of_their_own_policy(make):
+    """Such a rule is forgotten with its result, and the next one may lie where it lay."""
+    policies = [make.policy(f"policy-{number}", "evaluation") for number in range(20)]
+    pod = make.pod("web")
+
+    def responses():
+        for policy in policies:
+            rule = policy.rules[0]._replace(path=())
+            result = RuleResult(rule, Phase.VALIDATE, RuleStatus.ERROR, "no such key")
+            answer = PolicyResponse(policy, Phase.VALIDATE, pod, (result,))
+            yield EngineResponse(pod, pod, (answer,))
+
+    def run():
+        return make.run(responses(), policies=policies, rule_count=20)
+
+    for view in ("".join(json_document.render(run())), shown(run())):
+        assert [name for name in (one.key for one in policies) if name not in view] == []
