@@ -10,6 +10,12 @@ A Python `int` stands for Go's int64 and a `float` for float64: Kyverno tells th
 """
 
 
+MAP_FIELDS = frozenset(
+    {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}
+)
+"""Where a resource has null there, at any depth, Kyverno's command takes it for an empty map."""
+
+
 class ObjectKey(NamedTuple):
     """What names one object in a cluster."""
 

@@ -35,6 +35,9 @@ AS_RESOURCES = Typing(floats=True)
 STRICT = Typing(keys=Keys.STRICT)
 STRICT_FLOATS = Typing(floats=True, keys=Keys.STRICT)
 
+_MUCH = 1 << 15
+"""Characters from which on it pays to read by lines."""
+
 Loaded = tuple[tuple[Document, ...], tuple[Diagnostic, ...]]
 
 
@@ -48,11 +51,13 @@ def read_documents(
     documents: list[Document] = []
     remarks: list[Diagnostic] = []
     empty: dict[tuple[str, bool], bool] = {}
+    size = 0
     for source in read_sources(paths, stdin, walking):
         if isinstance(source, Diagnostic):
             remarks.append(source)
             continue
-        found = tuple(parse_documents(source, typing))
+        size += len(source.text)
+        found = tuple(parse_documents(source, typing, is_much=size >= _MUCH))
         documents += [one for one in found if isinstance(one, Document)]
         remarks += [one for one in found if isinstance(one, Diagnostic)]
         # In a folder an empty file is no mistake; one that was asked for by name is.
@@ -71,20 +76,52 @@ def _empty(place: str, is_folder: bool) -> Diagnostic:
     return Diagnostic("KV009", Severity.ERROR, text, Location(place))
 
 
-def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
+class _Place:
+    """Finds positions in a chunk: what `Document.locate` is. There is one for each document."""
+
+    __slots__ = ("_chunk", "_name")
+
+    def __init__(self, name: str, chunk: Chunk) -> None:
+        self._name = name
+        self._chunk = chunk
+
+    def __call__(self, path: Path) -> Location:
+        line, column = find_position(self._chunk.text, path)
+        return Location(self._name, line + self._chunk.line - 1, column)
+
+
+def parse_documents(
+    source: Source, typing: Typing = AS_WRITTEN, *, is_much: bool = False
+) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one text, and diagnostics for what is lost of it.
 
-    Documents without content are left out; of a `List` its items are given.
+    Documents without content are left out; of a `List` its items are given. `is_much` says that
+    they may have much in common: they are the same then, only quicker read.
     upstream: ext/yaml `SplitDocuments`
     """
     index = 0
+    # What must have no key twice, merged ones too, is read by the reader that knows of merges.
+    by_lines = is_much and typing.keys is Keys.ONCE
+    name, folder = source.name, source.folder
     for chunk in split_chunks(source.text):
+        plain = _plain(chunk, typing) if by_lines else None
+        if plain is not None and not _is_list(plain):
+            yield Document(plain, name, index, _Place(name, chunk), folder, has_no_null_maps=True)
+            index += 1
+            continue
         for found in _read_chunk(source, chunk, typing):
             if isinstance(found, Diagnostic):
                 yield found
                 continue
             yield found._replace(number=index)
             index += 1
+
+
+def _plain(chunk: Chunk, typing: Typing) -> Json:
+    """Return the data of a chunk if it can be read by lines, else None."""
+    from kyvsim.kube.yaml_lines import read_plain  # noqa: PLC0415 — pays where there is much
+
+    return None if "{{" in chunk.text else read_plain(chunk.text, floats=typing.floats)
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
@@ -125,7 +162,7 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         place = Location(source.name, line + chunk.line - 1, 1)
         yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
-        yield Document(first.data, source.name, 0, _locator(source.name, chunk), source.folder)
+        yield Document(first.data, source.name, 0, _Place(source.name, chunk), source.folder)
 
 
 def _lost(name: str, chunk: Chunk) -> Diagnostic | None:
@@ -149,14 +186,6 @@ def _malformed(name: str, chunk: Chunk, error: YamlError) -> Diagnostic:
         return Diagnostic("KV024", Severity.ERROR, text, place)
     text = wrong_text(chunk.text, error)
     return Diagnostic("KV006", Severity.ERROR, text, place)
-
-
-def _locator(name: str, chunk: Chunk) -> Callable[[Path], Location]:
-    def locate(path: Path) -> Location:
-        line, column = find_position(chunk.text, path)
-        return Location(name, line + chunk.line - 1, column)
-
-    return locate
 
 
 def _is_list(data: Json) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, Loaded, Typing, read_documents
 from kyvsim.load.files import Source
@@ -16,10 +16,6 @@ from kyvsim.load.sorting import OBJECTS, sorted_out
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
-
-_MAP_FIELDS = frozenset(
-    {"annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData"}
-)
 
 
 def load_resources(
@@ -38,8 +34,7 @@ def load_resources(
     """
     objects, remarks = load_objects(paths, stdin, typing, walking)
     kinds = crd_kinds(crds)
-    resources = tuple(one._replace(data=complete(one.data, kinds)) for one in objects)
-    return resources, remarks
+    return tuple(_completed(one, kinds) for one in objects), remarks
 
 
 def load_objects(
@@ -96,14 +91,24 @@ def complete(data: Json, kinds: KindTable) -> Json:
 
     Kinds that are neither built in nor in `kinds` count as namespaced; `data` is left as it is.
     """
-    if not text_field(data.get("metadata"), "namespace"):
-        group = split_api_version(data["apiVersion"])[0]
-        if is_namespaced(group, data["kind"], kinds):
-            data = _with_default_namespace(data)
-    return _without_null_maps(data)
+    return _without_null_maps(_with_namespace(data, kinds))
 
 
-def _with_default_namespace(data: Json) -> Json:
+def _completed(document: Document, kinds: KindTable) -> Document:
+    """Return the document of a resource that is complete, itself where nothing is missing."""
+    data = document.data
+    found = _with_namespace(data, kinds)
+    if not document.has_no_null_maps:
+        found = _without_null_maps(found)
+    return document if found is data else document._replace(data=found)
+
+
+def _with_namespace(data: Json, kinds: KindTable) -> Json:
+    if text_field(data.get("metadata"), "namespace"):
+        return data
+    group = split_api_version(data["apiVersion"])[0]
+    if not is_namespaced(group, data["kind"], kinds):
+        return data
     metadata = data.get("metadata", {})
     # upstream: the field is set only where it can be; a null `metadata` stays null.
     if metadata.__class__ is not dict:
@@ -127,9 +132,9 @@ def _maps(root: Json) -> Iterator[dict[str, Json]]:
 
 def _null_maps(node: dict[str, Json]) -> list[str]:
     """Return the fields that must be maps and are null."""
-    if _MAP_FIELDS.isdisjoint(node):
+    if MAP_FIELDS.isdisjoint(node):
         return []
-    return [field for field in _MAP_FIELDS if field in node and node[field] is None]
+    return [field for field in MAP_FIELDS if field in node and node[field] is None]
 
 
 def _without_null_maps(data: Json) -> Json:

@@ -51,3 +51,5 @@ class Document(NamedTuple):
     """Position of the node at a path, or of its nearest ancestor that exists; found when asked."""
     folder: str = ""
     """The folder, as it was given, in which its file was found; "" where the file was named."""
+    has_no_null_maps: bool = False
+    """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""

@@ -1,0 +1,232 @@
+"""What one line of plain block YAML says, and the text of a block scalar."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from kyvsim.kube.objects import MAP_FIELDS, Json
+from kyvsim.kube.yaml_document import Keys
+from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_scalars import (
+    ScalarError,
+    plain_float_value,
+    plain_key,
+    plain_value,
+)
+from kyvsim.kube.yaml_text import load_first
+
+
+class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
+    """A text has something that is not read by lines."""
+
+
+Line: TypeAlias = tuple[int, int, str | None, Json, int]
+"""What a line says: what follows it, its level, its key, its value, and for what stands behind a
+dash twice its column, else 0.
+
+The level of the entry of a map is twice its column, that of the item of a list the same and one:
+what is inside of something has a greater one.
+"""
+
+NOTHING, PARTS, MAP_PARTS, BLOCK = range(4)
+"""What may follow a line: nothing of it, what it holds, the same where it may not be null, text."""
+
+SKIPPED: Line = (NOTHING, -2, None, None, 0)
+"""What a blank line or a comment says."""
+
+_LONGEST_KEY = 500
+"""libyaml takes none of over 1,024 characters."""
+
+_LINE = re.compile(
+    r"( *)(- +)?(?:([A-Za-z0-9_./$(](?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*'):(?: +|\Z))?(.*)\Z"
+)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
+_END = r"(?: +#.*)? *\Z"
+_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
+_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'" + _END)
+_HEADER = re.compile(r"([|>][+-]?)" + _END)
+_ODD_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|00[0-9])")
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_ODD_IN_BLOCK = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+_NO_PLAIN_START = frozenset("&*!%@`,]}")
+_INDICATORS = ("- ", ": ", "? ")
+_UNEVEN = re.compile(r"\A[ \t]|\n[ \t\n]|[ \t]\n")
+"""Lines that do not simply fold: such as are blank, indented, or end in blanks."""
+
+
+def line_reader(*, floats: bool) -> Callable[[str], Line]:
+    """Return what reads a line; it raises Unusual. `floats` is as for `load_one`."""
+    value_of = plain_float_value if floats else plain_value
+
+    @lru_cache(maxsize=1 << 12)
+    def head(text: str) -> Line:
+        return _line(text + ":", floats=floats)
+
+    def read(text: str) -> Line:
+        # Most lines never seen before have a key that was, and a word.
+        start, colon, word = text.partition(": ")
+        if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
+            follows, level, key, _, inner = head(start)
+            if follows == PARTS:
+                try:
+                    return NOTHING, level, key, value_of(word), inner
+                except ScalarError as error:
+                    raise Unusual from error
+        return _line(text, floats=floats)
+
+    return read
+
+
+def _line(text: str, *, floats: bool) -> Line:
+    if not (text.isascii() and text.isprintable()) and _ODD.search(text):
+        raise Unusual
+    bare = text.lstrip(" ")
+    if not bare or bare[0] == "#":
+        return SKIPPED
+    found = _LINE.match(text)
+    if found is None or not (found[2] or found[3]) or len(found[3] or "") > _LONGEST_KEY:
+        raise Unusual
+    column, dash = len(found[1]), found[2] or ""
+    inner = 2 * (column + len(dash)) if dash else 0
+    key = None if found[3] is None else _key(found[3])
+    follows, value = _value(found[4], floats=floats)
+    if key in MAP_FIELDS and value is None:
+        if follows != PARTS:
+            raise Unusual
+        follows = MAP_PARTS
+    if key is None and follows == PARTS:
+        raise Unusual
+    return follows, 2 * column + (1 if dash else 0), key, value, inner
+
+
+def _key(text: str) -> str:
+    if text[0] in "\"'":
+        return text[1:-1]
+    try:
+        return str(plain_key(text))
+    except ScalarError as error:
+        raise Unusual from error
+
+
+def _value(text: str, *, floats: bool) -> tuple[int, Json]:
+    """Return what follows, and the value that stands behind a key or dash."""
+    first = text[:1]
+    if not first or first == "#":
+        return PARTS, None
+    if first in "\"'":
+        return NOTHING, _quoted(text)
+    if first in "|>":
+        found = _HEADER.match(text)
+        if found is None:
+            raise Unusual
+        return BLOCK, found[1]
+    if first in "[{":
+        return NOTHING, _flow(text, floats=floats)
+    return NOTHING, _plain(text, floats=floats)
+
+
+def _quoted(text: str) -> str:
+    if text[0] == "'":
+        single = _SINGLE_QUOTED.match(text)
+        if single is None:
+            raise Unusual
+        return single[1].replace("''", "'")
+    found = _DOUBLE_QUOTED.match(text)
+    if found is None or _ODD_ESCAPE.search(found[1]):
+        raise Unusual
+    return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
+
+
+def _flow(text: str, *, floats: bool) -> Json:
+    """Return a list or map that is written in one line, as libyaml reads it."""
+    if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
+        raise Unusual  # what it names may be used elsewhere; merges are read in several ways
+    try:
+        found = load_first(text, floats=floats, keys=Keys.ONCE)
+    except YamlError as error:
+        raise Unusual from error
+    if found.ignored_line or _has_null_map(found.data):
+        raise Unusual
+    return found.data
+
+
+def _has_null_map(data: Json) -> bool:
+    if data.__class__ is list:
+        return any(map(_has_null_map, data))
+    return data.__class__ is dict and any(
+        (value is None and key in MAP_FIELDS) or _has_null_map(value) for key, value in data.items()
+    )
+
+
+def _plain(text: str, *, floats: bool) -> Json:
+    comment = text.find(" #")
+    word = (text if comment < 0 else text[:comment]).rstrip(" ")
+    if word[0] in _NO_PLAIN_START or word[0:2] in _INDICATORS or word in {"-", "?"}:
+        raise Unusual
+    if ": " in word or word[-1] == ":":
+        raise Unusual
+    try:
+        return plain_float_value(word) if floats else plain_value(word)
+    except ScalarError as error:
+        raise Unusual from error
+
+
+def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
+    """Return whether the next line is the entry of a map, or text, below the level `depth`."""
+    text = lines[start] if start < len(lines) else ""
+    bare = text.lstrip(" ")
+    return 2 * (len(text) - len(bare)) > depth and bare[:1] not in {"", "#", "-"}
+
+
+def block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:
+    """Return the text of a block scalar that begins at line `start`, and its number of lines.
+
+    `column` is that of what the text belongs to. Raises Unusual.
+    """
+    indent, before = _indent(lines, start)
+    if indent <= column or before > indent:
+        raise Unusual
+    margin, found = " " * indent, []
+    end = start
+    for end in range(start, len(lines)):
+        line = lines[end]
+        if line.startswith(margin):
+            found.append(line[indent:])
+        elif not line.strip(" "):
+            found.append("")
+        else:
+            break
+    else:
+        if header[1:] == "+":
+            raise Unusual
+        end = len(lines)
+    text = "\n".join(found)
+    if _ODD_IN_BLOCK.search(text):
+        raise Unusual
+    return _chomped(text, header), end - start
+
+
+def _indent(lines: Sequence[str], start: int) -> tuple[int, int]:
+    """Return the indent of the first line that is not blank, and the greatest of those before."""
+    before = 0
+    for line in lines[start:]:
+        bare = line.lstrip(" ")
+        if bare:
+            return (0 if bare[0] == "\t" else len(line) - len(bare)), before
+        before = max(before, len(line))
+    return 0, before
+
+
+def _chomped(text: str, header: str) -> str:
+    body = text.rstrip("\n")
+    if header[0] == ">":
+        if header[1:] == "+" or not body or _UNEVEN.search(body):
+            raise Unusual
+        body = body.replace("\n", " ")
+    if header[1:] == "-":
+        return body
+    return f"{text}\n" if header[1:] == "+" else f"{body}\n"

@@ -1,0 +1,50 @@
+"""Nobody changes loaded data: what is written alike may be one object in many of them."""
+
+from pathlib import Path
+
+import pytest
+
+from kyvsim.cli.main import run
+from kyvsim.kube import yaml_lines
+from kyvsim.load import documents
+
+ROOT = Path(__file__).parents[3]
+MENAGERIE = "fixtures/menagerie/resources.yaml"
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Have everything read by lines; return what was read, with how it looked then."""
+    found = []
+    read_plain = yaml_lines.read_plain
+
+    def remembering(text, *, floats=False):
+        data = read_plain(text, floats=floats)
+        found.append((data, repr(data)))
+        return data
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(documents, "_MUCH", 0)
+    monkeypatch.setattr(yaml_lines, "read_plain", remembering)
+    return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["apply", "policies", "fixtures/menagerie/policies.yaml", "-r", "fixtures/resources"],
+        ["apply", "fixtures/menagerie/policies.yaml", "-r", MENAGERIE, "--check-idempotent"],
+        ["apply", "policies", "-r", MENAGERIE, "--output-format", "json"],
+        ["apply", "policies", "-r", MENAGERIE, "-p"],
+        ["apply", "fixtures/autogen", "-r", "fixtures/resources", "--diff"],
+        ["test", "fixtures/tests"],
+        ["simulate", "fixtures/scenarios/hung-pod.yaml"],
+        ["simulate", "fixtures/scenarios/job-loop.yaml"],
+    ],
+    ids=" ".join,
+)
+def test_loaded_data_stays_as_it_is(read, command):
+    run(command)
+    kept = [one for one in read if one[0] is not None]
+    assert kept
+    assert [before for _, before in kept] == [repr(data) for data, _ in kept]
