@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
-from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json
+from kyvsim.kube.selector_faults import selector_fault
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 
 _RuleTest = Callable[[MatchFacts], bool]
@@ -30,10 +31,13 @@ def compile_constraints(
 ) -> Constraints:
     """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
+    Constraints that say nothing, `{}`, match everything. Selectors are Kubernetes' own: they know
+    no wildcards.
+
     `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
     resource names are known. Of others Kubernetes' guess is taken, as upstream does.
     """
-    if not written and not everything:
+    if written is None and not everything:
         return Constraints(lambda _: False, frozenset())
     written = written or {}
     rules = [_compile_rule(one, kinds) for one in written.get("resourceRules") or ()]
@@ -75,10 +79,10 @@ def _compile_labels(
     """Return a selector's test, None where it takes everything or cannot be read, and the fault."""
     if not selector or not any(selector.values()):
         return None, ""
-    try:
-        return compile_selector(selector), ""
-    except SelectorError as error:
-        return None, str(error)
+    fault = selector_fault(selector)
+    return (
+        (None, f"Internal error occurred: {fault}") if fault else (compile_selector(selector), "")
+    )
 
 
 def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:

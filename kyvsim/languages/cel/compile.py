@@ -198,17 +198,16 @@ def _as_payload(body: CompiledBody) -> CompiledBody:
 
 def _for_any_operation(spec: Mapping[str, Json]) -> Json:
     """Return constraints whose rules match whatever is done with an object."""
-    written = spec.get("matchConstraints") or {}
-    rules = written.get("resourceRules")
-    if not rules:
+    written = spec.get("matchConstraints")
+    if not written or not written.get("resourceRules"):
         return written
+    rules = written["resourceRules"]
     return {**written, "resourceRules": [{**rule, "operations": ["*"]} for rule in rules]}
 
 
 def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
     message = f"{kind.match_fault}{fault}"
-    name = "" if kind.names_rules else "match"
-    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name=name)
+    return lambda _: Outcome(RuleStatus.ERROR, message, rule_name=kind.match_rule)
 
 
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:

@@ -279,7 +279,9 @@ KIND = CelKind(
     Stage.CEL_VERIFY_IMAGES,
     _compile,
     variants=variants,
+    without_constraints=True,
     weighs_exceptions=True,
     tells_faults=True,
+    match_rule="match",
     judges_json=lambda mode: mode == "JSON",
 )

@@ -82,6 +82,8 @@ class CelKind(NamedTuple):
     """Whether `operations` of resource rules count for nothing."""
     match_fault: str = "failed to execute matching: "
     """How what is said begins where the constraints cannot be read."""
+    match_rule: str = ""
+    """The rule that such results name."""
     answers_always: Callable[[Mapping[str, Json]], bool] = lambda _: False
     """Whether tests see an answer, an empty one, of a specification that has nothing to say."""
     idle: Callable[[Mapping[str, Json]], Iterable[Idle]] = lambda _: ()

@@ -261,6 +261,7 @@ KIND = CelKind(
     idle=_idle,
     variants=variants,
     names_rules=False,
+    match_rule="match",
     without_constraints=True,
     weighs_exceptions=True,
     answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),

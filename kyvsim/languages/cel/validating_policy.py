@@ -96,6 +96,7 @@ KIND = CelKind(
     idle=idle_without("validations"),
     variants=variants,
     names_rules=False,
+    match_rule="match",
     fault="failed to load context",
     forgives_faults=True,
     judges_json=lambda mode: mode == "JSON",

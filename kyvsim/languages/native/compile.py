@@ -110,7 +110,7 @@ def _bind(
     body, problems = kind.compile(policy, options.kinds, params)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
-        binding.match if binding else own, "", options.kinds, everything=binding is not None
+        binding.match if binding else own, "", options.kinds, everything=True
     )
     if binding:
         body = _naming({kind.binding_property: binding.name}, body)

@@ -45,6 +45,37 @@ def test_without_constraints_nothing_is_matched():
     assert not takes(None)
 
 
+@pytest.mark.parametrize("written", [{}, {"resourceRules": []}, {"objectSelector": {}}])
+def test_constraints_that_say_nothing_match_everything(written):
+    assert takes(written)
+    assert not takes(written, namespace="elsewhere")
+
+
+BAD_SELECTORS = [
+    ({"matchLabels": {"a": "w*"}}, 'values[0][a]: Invalid value: "w*": a valid label must be an '),
+    ({"matchLabels": {"a?": "w"}}, 'key: Invalid value: "a?": name part must consist of '),
+    (
+        {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]},
+        "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+    ),
+    (
+        {"matchExpressions": [{"key": "/c", "operator": "Exists", "values": ["x"]}]},
+        '[key: Invalid value: "/c": prefix part must be non-empty, values: Invalid value: ["x"]',
+    ),
+    (
+        {"matchExpressions": [{"key": "a", "operator": "Is"}]},
+        '"Is" is not a valid label selector operator',
+    ),
+]
+
+
+@pytest.mark.parametrize(("selector", "fault"), BAD_SELECTORS)
+@pytest.mark.parametrize("field", ["objectSelector", "namespaceSelector"])
+def test_selectors_are_those_of_kubernetes(field, selector, fault):
+    found = compile_constraints({field: selector}, "").fault
+    assert found.startswith(f"Internal error occurred: {fault}")
+
+
 def test_a_name_that_is_yet_to_come_is_known_by_its_beginning():
     rule = {**RULE, "resourceNames": ["web"]}
     coming = {**POD, "metadata": {"generateName": "web-", "namespace": "shop"}}

@@ -78,6 +78,8 @@ BAD = [
     ("KV248", ["object.metadata.namespace == 'a'"], {"rules": [DELETED]}),
     ("KV249", [{"expression": GOOD, "message": "a", "messageExpression": "'b'"}], {}),
     ("KV250", [GOOD], {"rules": []}),
+    ("KV255", [GOOD], {"rules": [], "matchConstraints": {}}),
+    ("KV255", [GOOD], {"rules": [], "matchConstraints": {"objectSelector": {}}}),
     ("KV251", ["request.userInfo.username == 'a'"], {}),
     ("KV252", ["object.spec.replicas % 2 == 0"], {"rules": [DEPLOYMENTS]}),
     ("KV252", ["1 + object.spec.replicas < 3"], {"rules": [DEPLOYMENTS]}),

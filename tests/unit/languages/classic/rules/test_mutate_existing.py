@@ -100,7 +100,12 @@ def test_every_target_has_a_result_and_the_trigger_stays(patch, verdicts, trigge
         ({"apiVersion": "x.io/v1", "kind": "Widget", "name": "*"}, ": not found"),
         (
             {**MAPS, "selector": {"matchLabels": {"x": "*"}}},
-            ": values: Invalid value: '*': must be a label value",
+            (
+                ': values[0][x]: Invalid value: "*": a valid label must be an empty string or '
+                "consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+                "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex "
+                "used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+            ),
         ),
         (
             {**MAPS, "name": "{{ request.object.no }}"},
