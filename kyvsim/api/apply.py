@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
@@ -31,10 +31,10 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     good policies and resources are evaluated all the same.
     """
     read = read_inputs(inputs, stdin)
-    environment = system_environment(inputs.now)
+    system = own_system(inputs.now)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
     options = CompileOptions(
-        environment,
+        system,
         read.exceptions.rules,
         Model(inputs.model),
         cel_exceptions=read.exceptions.policies,
@@ -57,7 +57,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
         diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
-        schedules=schedules_of(sound, environment.clock.now()),
+        schedules=schedules_of(sound, system.clock.now()),
         left_out=read.left_out,
         responses=course.watching(found),
         course=course,

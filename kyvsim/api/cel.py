@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kyvsim.api.inputs import objects_of
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -23,7 +23,6 @@ from kyvsim.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine import GivenObjects
-from kyvsim.expr import Environment as System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
@@ -31,6 +30,7 @@ from kyvsim.load.context_file import read_context_file
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.outside import Outside
+from kyvsim.model.ports import System
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
 from kyvsim.model.wording import listed
@@ -76,7 +76,7 @@ class CelValue(NamedTuple):
 
 def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     """Return the environment of a policy kind with the values that the inputs give."""
-    system = system_environment(inputs.now)
+    system = own_system(inputs.now)
     env = _environment(inputs.kind, system)
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
     chosen, choice = _chosen(documents, inputs.name)
@@ -180,7 +180,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
 
 def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield every function of a policy kind with the ways to call it, by name."""
-    functions = _environment(kind, system_environment()).functions
+    functions = _environment(kind, own_system()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
             ways = dict.fromkeys(_signature(name, one) for one in functions[name].overloads)
@@ -196,5 +196,5 @@ def _signature(name: str, way: Overload) -> str:
 
 def variables(kind: str) -> Mapping[str, str]:
     """Return the variables of a policy kind, with their types."""
-    env = _environment(kind, system_environment())
+    env = _environment(kind, own_system())
     return {name: str(found) for name, found in env.variables}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.api.inputs import objects_of
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.languages import READERS, lint_policy, unknown_resources
 from kyvsim.languages.documents import (
@@ -41,7 +41,7 @@ def lint(
     """
     documents, remarks = read_documents(paths, stdin, STRICT, walking)
     documents, aside = sorted_out(documents, POLICIES)
-    options = CompileOptions(system_environment())
+    options = CompileOptions(own_system())
     definitions, problems = load_definitions(crd_paths, stdin, walking)
     said, left_out = without_left_out((*remarks, *aside, *problems))
     found = [*said]
@@ -49,7 +49,7 @@ def lint(
         found += _remarks(document, options)
     known = tuple(one for one in documents if has_known_shape(one))
     found += [*deprecated_versions(known), *duplicate_names(known)]
-    found += expired_exceptions(known, options.environment.clock.now())
+    found += expired_exceptions(known, options.system.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
     objects = objects_of((*documents, *definitions))

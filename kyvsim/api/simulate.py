@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.api.simulation import SIMULATED_READERS, readers
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -188,7 +188,7 @@ def _settings(
 def _refused(document: Document) -> tuple[Diagnostic, ...]:
     """Return what is wrong with a policy that is there from the start."""
     policies, remarks = load_policies([document], SIMULATED_READERS)
-    _, refused = compile_policies(policies, CompileOptions(system_environment()))
+    _, refused = compile_policies(policies, CompileOptions(own_system()))
     return (*remarks, *refused)
 
 

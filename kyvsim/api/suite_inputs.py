@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from kyvsim.api.inputs import objects_of, read_one
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
@@ -119,7 +119,7 @@ def read_test(
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
     options = CompileOptions(
-        system_environment(),
+        own_system(),
         exceptions.rules,
         listener=listener,
         cel_exceptions=exceptions.policies,

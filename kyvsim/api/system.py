@@ -4,7 +4,7 @@ import random
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 
 
 class _SystemClock:
@@ -27,6 +27,6 @@ class _StoppedClock(NamedTuple):
         return self.time
 
 
-def system_environment(now: datetime | None = None) -> Environment:
-    """Return the environment in which chance is unforeseen and time passes, or stands at `now`."""
-    return Environment(_StoppedClock(now) if now else _SystemClock(), _SystemEntropy())
+def own_system(now: datetime | None = None) -> System:
+    """Return the machine's own, whose time passes, or stands at `now`."""
+    return System(_StoppedClock(now) if now else _SystemClock(), _SystemEntropy())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
-from kyvsim.expr import Environment, QueryError, QuerySyntaxError, bound_queries
+from kyvsim.expr import QueryError, QuerySyntaxError, System, bound_queries
 from kyvsim.kube.objects import Json
 
 _FOREACH = re.compile(r"~(\w+)?\.(.*)")
@@ -57,9 +57,9 @@ def parse_expression(text: str) -> Expression:
     return found
 
 
-def asker(env: Environment) -> Ask:
+def asker(system: System) -> Ask:
     """Return what evaluates expressions; numbers are floats in what it returns."""
-    evaluate = bound_queries(env, FUNCTIONS)
+    evaluate = bound_queries(system, FUNCTIONS)
 
     def ask(text: str, value: Json, bindings: Bindings) -> Json:
         named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}

@@ -8,7 +8,7 @@ from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.standing import Found
 from kyvsim.chainsaw.templates import fill
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
@@ -49,7 +49,7 @@ class Session:
         self.parts = cluster.parts
         self.files = files
         self.client: Client = self.parts.client(ADMIN)
-        self.ask: Ask = asker(Environment(self.parts.clock, self.parts.identities))
+        self.ask: Ask = asker(System(self.parts.clock, self.parts.identities))
         self.namespace = test.namespace
         self.finished = 0.0
         """When the last step had ended, and clean-up began."""

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import click
 
-from kyvsim.api.system import system_environment
+from kyvsim.api.system import own_system
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.streams import say, write_out
-from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
+from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.show_tree import show_tree
@@ -75,13 +75,13 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 @click.argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
     """Evaluate queries; stdin has what is missing."""
-    env = system_environment()
+    system = own_system()
     texts = [*queries, *map(read_text, query)]
     source, batch = options["source"], options["batch"]
     if batch:
         if texts or source:
             raise click.UsageError("--batch has queries and inputs of its own: give nothing else")
-        return _batch(read_lines(batch), env)
+        return _batch(read_lines(batch), system)
     if not texts and not source:
         raise click.UsageError("at least one query or input object is required")
     data = _data(read_text(source), source) if source else None
@@ -90,15 +90,15 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     if not source:
         data = _data(_prompted("input object"), "-")
     for text in texts:
-        status = _answer(text, data, env, options)
+        status = _answer(text, data, system, options)
         if status != OK:
             return status
     return OK
 
 
-def _answer(text: str, data: Json, env: Environment, options: dict[str, Any]) -> int:
+def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> int:
     try:
-        result = compile_query(text, env).evaluate(data)
+        result = compile_query(text, system).evaluate(data)
     except QuerySyntaxError as error:
         say(f"Error: failed to compile JMESPath: {text}, error: {_pointed(error)}")
         return UNUSABLE
@@ -118,17 +118,17 @@ def _answer(text: str, data: Json, env: Environment, options: dict[str, Any]) ->
     return OK
 
 
-def _batch(lines: Iterable[str], env: Environment) -> int:
+def _batch(lines: Iterable[str], system: System) -> int:
     """Answer every line with `{"output": …}` or `{"error": …}`, in order."""
-    write_out(_batch_answers(lines, env))
+    write_out(_batch_answers(lines, system))
     return OK
 
 
-def _batch_answers(lines: Iterable[str], env: Environment) -> Iterator[str]:
+def _batch_answers(lines: Iterable[str], system: System) -> Iterator[str]:
     for line in lines:
         try:
             case = json.loads(line, parse_int=float)
-            result = compile_query(case["expr"], env).evaluate(case.get("input"))
+            result = compile_query(case["expr"], system).evaluate(case.get("input"))
             yield f'{{"output":{to_json(result)}}}\n'
         except (QueryError, ValueError) as error:
             yield f'{{"error":{to_json(str(error))}}}\n'

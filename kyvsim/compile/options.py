@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.model.binding import Binding
@@ -24,7 +24,7 @@ class Model(StrEnum):
 class CompileOptions(NamedTuple):
     """Clock and entropy for expressions, exceptions to attach, the model to follow."""
 
-    environment: Environment
+    system: System
     exceptions: tuple[PolicyException, ...] = ()
     model: Model = Model.KYVERNO
     admitted: bool = False

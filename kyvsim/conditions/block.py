@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.conditions.operators import Operator, operators
-from kyvsim.expr import Environment, Scope, SubstitutionError, Template, compile_template
+from kyvsim.expr import Scope, SubstitutionError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe
@@ -43,7 +43,7 @@ class _Condition(NamedTuple):
     fixed: bool | None
 
 
-def compile_conditions(data: Json, env: Environment, probe: Probe = NO_PROBE) -> Evaluate:
+def compile_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
     """Return a function that says whether a block of conditions holds.
 
     `any` stops at the first condition that holds, `all` at the first that does not, so errors
@@ -51,18 +51,20 @@ def compile_conditions(data: Json, env: Environment, probe: Probe = NO_PROBE) ->
     """
     if data.__class__ is list:
         if any("any" in item or "all" in item for item in data):
-            return _every([_compile_any_all(one, env, probe.at(n)) for n, one in enumerate(data)])
-        return _compile_plain_list(data, env, probe)
-    return _compile_any_all(data or {}, env, probe)
+            return _every(
+                [_compile_any_all(one, system, probe.at(n)) for n, one in enumerate(data)]
+            )
+        return _compile_plain_list(data, system, probe)
+    return _compile_any_all(data or {}, system, probe)
 
 
-def compile_exception_conditions(data: Json, env: Environment, probe: Probe = NO_PROBE) -> Evaluate:
+def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
     """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
 
     Messages are left out.
     """
-    first = _all_of(_compile_list(data.get("all"), env, probe.at("all")))
-    some = _compile_list(data.get("any"), env, probe.at("any"))
+    first = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
+    some = _compile_list(data.get("any"), system, probe.at("any"))
     second = _any_of(some) if some else None
 
     def evaluate(scope: Scope) -> ConditionsResult:
@@ -76,13 +78,13 @@ def compile_exception_conditions(data: Json, env: Environment, probe: Probe = NO
 # ---------------------------------------------------------------------------- blocks
 
 
-def _compile_any_all(data: Mapping[str, Json], env: Environment, probe: Probe) -> Evaluate:
+def _compile_any_all(data: Mapping[str, Json], system: System, probe: Probe) -> Evaluate:
     """Return the evaluation of one map; `any` that is there but empty never holds."""
     some = data.get("any")
-    all_of = _all_of(_compile_list(data.get("all"), env, probe.at("all")))
+    all_of = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
     if some is None:
         return all_of
-    conditions = _compile_list(some, env, probe.at("any"))
+    conditions = _compile_list(some, system, probe.at("any"))
     return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
 
 
@@ -161,9 +163,9 @@ def _every(blocks: Sequence[Evaluate]) -> Evaluate:
     return evaluate
 
 
-def _compile_plain_list(data: Sequence[Json], env: Environment, probe: Probe) -> Evaluate:
+def _compile_plain_list(data: Sequence[Json], system: System, probe: Probe) -> Evaluate:
     """Return the evaluation of a list without `any` and `all`: every condition must hold."""
-    conditions = _compile_list(data, env, probe)
+    conditions = _compile_list(data, system, probe)
     evaluate = _all_of(conditions)
     met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
     return lambda scope: met if (result := evaluate(scope)).met else result
@@ -176,9 +178,9 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 # ---------------------------------------------------------------------------- one condition
 
 
-def _compile_list(data: Json, env: Environment, probe: Probe) -> tuple[_Condition, ...]:
+def _compile_list(data: Json, system: System, probe: Probe) -> tuple[_Condition, ...]:
     return tuple(
-        _probed(_compile_condition(one, env), probe.at(n)) for n, one in enumerate(data or ())
+        _probed(_compile_condition(one, system), probe.at(n)) for n, one in enumerate(data or ())
     )
 
 
@@ -199,10 +201,10 @@ def _probed(condition: _Condition, probe: Probe) -> _Condition:
     return condition._replace(holds=told, fixed=None)
 
 
-def _compile_condition(data: Mapping[str, Json], env: Environment) -> _Condition:
+def _compile_condition(data: Mapping[str, Json], system: System) -> _Condition:
     """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
     name = data.get("operator") or ""
-    key, value = (_compile_side(data.get(side), env) for side in ("key", "value"))
+    key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
     message = data.get("message") or ""
     operator = operators.get(name)
     if operator is None:
@@ -216,9 +218,9 @@ def _compile_condition(data: Mapping[str, Json], env: Environment) -> _Condition
     return _Condition(_with_both(key, value, operator), message, None)
 
 
-def _compile_side(data: Json, env: Environment) -> Template:
+def _compile_side(data: Json, system: System) -> Template:
     """Return the template of a key or value; a number that stands alone is a float."""
-    return compile_template(float(data) if data.__class__ is int else data, env)
+    return compile_template(float(data) if data.__class__ is int else data, system)
 
 
 def _unknown_operator(_: Scope) -> bool:

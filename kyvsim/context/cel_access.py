@@ -20,7 +20,7 @@ from kyvsim.context.access_review import allows
 from kyvsim.context.blocked_addresses import blocked
 from kyvsim.context.global_data import given_data, global_data
 from kyvsim.context.json_context import SKIPPED
-from kyvsim.expr import Environment, QueryError
+from kyvsim.expr import QueryError, System
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
@@ -150,17 +150,15 @@ def http_access(outside: Outside, namespace: str) -> HttpAccess:
     return HttpAccess(answer)
 
 
-def global_access(
-    outside: Outside, environment: Environment, hints: list[str]
-) -> GlobalContextAccess:
+def global_access(outside: Outside, system: System, hints: list[str]) -> GlobalContextAccess:
     """Return the value of `globalContext`: data given for entries, or what given entries keep."""
 
     def data_of(name: str, projection: str) -> Any:
         try:
             found = (
-                _of_mock(name, projection, outside, environment)
+                _of_mock(name, projection, outside, system)
                 if name in outside.mocks.global_data
-                else global_data(name, projection, outside, environment)
+                else global_data(name, projection, outside, system)
             )
         except QueryError as error:
             raise LookupError(error.message) from None
@@ -177,8 +175,8 @@ def global_access(
     return GlobalContextAccess(data_of)
 
 
-def _of_mock(name: str, projection: str, outside: Outside, environment: Environment) -> Json:
-    root = given_data(name, outside.mocks.global_data[name], environment)
+def _of_mock(name: str, projection: str, outside: Outside, system: System) -> Json:
+    root = given_data(name, outside.mocks.global_data[name], system)
     if not projection:
         return root
     missing = f'projection "{projection}" not found in global context entry "{name}"'

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from kyvsim.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.context.json_context import SKIPPED
-from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
+from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.mocks import GlobalData
 from kyvsim.model.outside import Outside
@@ -19,22 +19,22 @@ KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """Where a cluster has the entries: apiVersion, kind, and no namespace."""
 
 
-def global_data(key: str, projection: str, outside: Outside, environment: Environment) -> Json:
+def global_data(key: str, projection: str, outside: Outside, system: System) -> Json:
     """Return the data of an entry, or of a projection ("" for none); SKIPPED where none is known.
 
     Raises QueryError where a known entry cannot answer.
     """
     mock = outside.mocks.global_data.get(key)
     if mock is not None:
-        return _projection_of_mock(given_data(key, mock, environment), projection)
+        return _projection_of_mock(given_data(key, mock, system), projection)
     kept = [one for one in outside.cluster.list(*KEPT) if object_key(one).name == key]
     spec = kept[0].get("spec") or {} if kept else {}
     if spec.get("kubernetesResource") is not None:
         data = _objects(spec["kubernetesResource"], outside)
         if data is SKIPPED or not projection:
             return data
-        return _projection(spec, projection, data, environment)
-    return _answered(spec, projection, outside, environment)
+        return _projection(spec, projection, data, system)
+    return _answered(spec, projection, outside, system)
 
 
 def _objects(wanted: Json, outside: Outside) -> Json:
@@ -51,12 +51,12 @@ def _objects(wanted: Json, outside: Outside) -> Json:
     return outside.as_json(list_of(api_version, resource, namespace, outside.cluster))
 
 
-def _projection(spec: Json, name: str, data: Json, environment: Environment) -> Json:
+def _projection(spec: Json, name: str, data: Json, system: System) -> Json:
     """Return a projection of objects; one that cannot be computed is not kept."""
     path = _paths(spec).get(name)
     if path is not None:
         with suppress(QueryError):
-            return search(path, data, environment)
+            return search(path, data, system)
     raise QueryError(f'projection "{name}" not found')
 
 
@@ -64,7 +64,7 @@ def _paths(spec: Json) -> dict[str, str]:
     return {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
 
 
-def _answered(spec: Json, projection: str, outside: Outside, environment: Environment) -> Json:
+def _answered(spec: Json, projection: str, outside: Outside, system: System) -> Json:
     """Return the answer to an entry's call, or a projection of it; SKIPPED where none is kept.
 
     One projection that cannot be computed spoils the entry: its error is all that it gives.
@@ -76,7 +76,7 @@ def _answered(spec: Json, projection: str, outside: Outside, environment: Enviro
     body = _called(call, outside)
     kept = {"": body}
     for name, path in _paths(spec).items():
-        kept[name] = search(path, body, environment)
+        kept[name] = search(path, body, system)
     if kept.get(projection) is None:
         raise QueryError("no data available")
     return kept[projection]
@@ -102,14 +102,14 @@ def _called(call: Json, outside: Outside) -> Json:
         raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
 
 
-def given_data(key: str, mock: GlobalData, environment: Environment) -> Json:
+def given_data(key: str, mock: GlobalData, system: System) -> Json:
     """Return what is given for an entry: all of it, or the projections by name."""
     about = f'globalContextEntries "{key}"'
     root = mock.data
     if mock.field_path:
-        root = _in_mock(f"{about} fieldPath", mock.field_path, root, environment)
+        root = _in_mock(f"{about} fieldPath", mock.field_path, root, system)
     if mock.projections:
-        root = _projected(about, mock.projections, root, environment)
+        root = _projected(about, mock.projections, root, system)
     return root
 
 
@@ -126,24 +126,24 @@ def _projection_of_mock(root: Json, projection: str) -> Json:
 
 
 def _projected(
-    about: str, projections: Iterable[tuple[str, str]], root: Json, environment: Environment
+    about: str, projections: Iterable[tuple[str, str]], root: Json, system: System
 ) -> Json:
     return {
-        name: _in_mock(f'{about} projection "{name}" path "{path}"', path, root, environment)
+        name: _in_mock(f'{about} projection "{name}" path "{path}"', path, root, system)
         for name, path in projections
     }
 
 
-def _in_mock(about: str, path: str, data: Json, environment: Environment) -> Json:
+def _in_mock(about: str, path: str, data: Json, system: System) -> Json:
     try:
-        return search(path, data, environment)
+        return search(path, data, system)
     except QueryError as error:
         raise QueryError(f"{about}: {error.message}") from error
 
 
-def search(path: str, data: Json, environment: Environment) -> Json:
+def search(path: str, data: Json, system: System) -> Json:
     """Return what a JMESPath expression finds; raises QueryError."""
     try:
-        return compile_query(path, environment).evaluate(data)
+        return compile_query(path, system).evaluate(data)
     except QuerySyntaxError as error:
         raise QueryError(str(error)) from error

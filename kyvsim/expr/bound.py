@@ -3,19 +3,19 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.query import function_named
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 _CACHED = 256
 
 
 def bound_queries(
-    env: Environment, functions: Mapping[str, Function]
+    system: System, functions: Mapping[str, Function]
 ) -> Callable[[str, Json, Mapping[str, Json]], Json]:
     """Return what evaluates an expression on plain data with bindings.
 
@@ -27,7 +27,7 @@ def bound_queries(
         return functions.get(name) or function_named(name)
 
     def evaluate(text: str, data: Json, bindings: Mapping[str, Json]) -> Json:
-        found = lower(_parsed(text), Surroundings(named, env, bindings))(data)
+        found = lower(_parsed(text), Surroundings(named, system, bindings))(data)
         return None if found.__class__ is Missing else found
 
     return evaluate

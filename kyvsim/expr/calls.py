@@ -7,12 +7,12 @@ faults of evaluation: an expression with an unknown function compiles.
 from collections.abc import Callable
 
 from kyvsim.expr.closures import Run
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.semantics import Missing, type_check
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 
 def reference(inner: Run) -> Run:
@@ -25,11 +25,11 @@ def reference(inner: Run) -> Run:
     return lambda _: ask
 
 
-def call(name: str, function: Function | None, arguments: tuple[Run, ...], env: Environment) -> Run:
+def call(name: str, function: Function | None, arguments: tuple[Run, ...], system: System) -> Run:
     """Return the closure of `name(arguments)`; `function` is None where there is no such one."""
     if function is None:
         return _failing(arguments, f"unknown function: {name}")
-    code = _bound(function, env)
+    code = _bound(function, system)
     if not function.arguments:
         return _dropping(arguments, code)
     if function.variadic:
@@ -46,11 +46,11 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], env: 
     return _checked(arguments, checks, code)
 
 
-def _bound(function: Function, env: Environment) -> Callable[..., Json]:
+def _bound(function: Function, system: System) -> Callable[..., Json]:
     code = function.code
-    if not function.needs_environment:
+    if not function.needs_system:
         return code
-    return lambda *arguments: code(env, *arguments)
+    return lambda *arguments: code(system, *arguments)
 
 
 def _check(types: tuple[str, ...]) -> Callable[[Json], None]:

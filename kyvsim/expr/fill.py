@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final, NamedTuple
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.resolve import compile_variable
 from kyvsim.expr.scope import Scope
 from kyvsim.expr.variables import Variable, find_variables, is_plain, plain_pieces, unescape
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 _MOST_VARIABLES: Final = 10_000
 _MOST_NESTED: Final = 40
@@ -25,13 +25,13 @@ class Filling(NamedTuple):
     """One filling of one leaf: where values come from, and how much was done."""
 
     scope: Scope
-    env: Environment
+    system: System
     steps: Iterator[int]
 
 
-def start(scope: Scope, env: Environment) -> Filling:
+def start(scope: Scope, system: System) -> Filling:
     """Return a filling that has done nothing yet."""
-    return Filling(scope, env, count())
+    return Filling(scope, system, count())
 
 
 def fill_text(text: str, path: str, filling: Filling) -> Json:
@@ -111,7 +111,7 @@ def checked_key(key: str, filled: Json) -> str:
 def _value(variable: Variable, path: str, filling: Filling) -> Json:
     if next(filling.steps) > _MOST_VARIABLES:
         raise _endless(variable, path)
-    return compile_variable(variable.expression, path, filling.env).ask(filling.scope, path)
+    return compile_variable(variable.expression, path, filling.system).ask(filling.scope, path)
 
 
 def _endless(variable: Variable, path: str) -> SubstitutionError:

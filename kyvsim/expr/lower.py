@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from kyvsim.expr import closures, logic
 from kyvsim.expr.calls import call, reference
 from kyvsim.expr.closures import Run
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.parse import Tree
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 
 class Surroundings(NamedTuple):
@@ -24,7 +24,7 @@ class Surroundings(NamedTuple):
 
     function: Callable[[str], Function | None]
     """Finds a function by its name."""
-    env: Environment
+    system: System
     bindings: Mapping[str, Json] = MappingProxyType({})
     """What `$name` stands for."""
 
@@ -189,7 +189,7 @@ def _call(tree: Tree, around: Surroundings) -> Run:
         else lower(child, around)
         for place, child in enumerate(tree["children"])
     )
-    return call(name, function, arguments, around.env)
+    return call(name, function, arguments, around.system)
 
 
 def _stray_reference(_: Tree, __: Surroundings) -> Run:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
@@ -13,6 +12,7 @@ from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 
 class Query(NamedTuple):
@@ -37,11 +37,11 @@ def function_named(name: str) -> Function | None:
     return FUNCTIONS.get(name)
 
 
-def compile_query(text: str, env: Environment) -> Query:
+def compile_query(text: str, system: System) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
     tree = parse(text)
     try:
-        run = lower(tree, Surroundings(function_named, env))
+        run = lower(tree, Surroundings(function_named, system))
     except RecursionError:
         raise QuerySyntaxError(
             "SyntaxError: the expression is nested too deeply", text, 0

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.expr.current_path import current_path
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import compile_query
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 Ask: TypeAlias = Callable[[Scope, str], Json]
 """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
@@ -29,12 +29,12 @@ class Resolver(NamedTuple):
 _TARGET = frozenset({"target"})
 
 
-def compile_variable(expression: str, path: str, env: Environment) -> Resolver:
+def compile_variable(expression: str, path: str, system: System) -> Resolver:
     """Return the resolver of a variable in the text at `path`; faulty ones fail when asked."""
     if expression != "@":
-        return _with_deletion(expression, env)
-    target = _with_deletion(current_path(path, ("target",)), env)
-    trigger = _with_deletion(current_path(path, ("request", "object")), env)
+        return _with_deletion(expression, system)
+    target = _with_deletion(current_path(path, ("target",)), system)
+    trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
     def ask(scope: Scope, path: str) -> Json:
         chosen = target if _has_target(scope) else trigger
@@ -51,16 +51,16 @@ def _has_target(scope: Scope) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _with_deletion(expression: str, env: Environment) -> Resolver:
+def _with_deletion(expression: str, system: System) -> Resolver:
     """A DELETE request has its object under `request.oldObject`: the query's text is changed.
 
     The cache is what keeps variables that only exist at evaluation from being parsed every time;
     policies share many of the others.
     """
-    usual = _resolver(expression, env)
+    usual = _resolver(expression, system)
     if "request.object" not in expression:
         return usual
-    deletion = _resolver(expression.replace("request.object", "request.oldObject"), env)
+    deletion = _resolver(expression.replace("request.object", "request.oldObject"), system)
 
     def ask(scope: Scope, path: str) -> Json:
         return deletion.ask(scope, path) if scope.deleting else usual.ask(scope, path)
@@ -68,11 +68,11 @@ def _with_deletion(expression: str, env: Environment) -> Resolver:
     return Resolver(ask, usual.names | deletion.names)
 
 
-def _resolver(expression: str, env: Environment) -> Resolver:
+def _resolver(expression: str, system: System) -> Resolver:
     if not expression:
         return _failing(expression, "invalid query (nil)")
     try:
-        query = compile_query(expression, env)
+        query = compile_query(expression, system)
     except QuerySyntaxError as error:
         return _failing(expression, f"incorrect query {expression}: {error.message}")
     names, evaluate = query.names, query.evaluate

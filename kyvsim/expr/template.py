@@ -7,7 +7,6 @@ anywhere in a document may hold variables. Parts without any are shared with the
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, start
 from kyvsim.expr.references import resolve_references
@@ -15,6 +14,7 @@ from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import Scope
 from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
 from kyvsim.kube.objects import Json
+from kyvsim.model.ports import System
 
 Render: TypeAlias = Callable[[Scope], Json]
 
@@ -39,13 +39,13 @@ class _Part(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-def compile_template(data: Json, env: Environment) -> Template:
+def compile_template(data: Json, system: System) -> Template:
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
     Paths in messages and `{{@}}` count from the top of `data`.
     """
     try:
-        part = _part(resolve_references(data), "", env)
+        part = _part(resolve_references(data), "", system)
     except SubstitutionError as error:
         return Template(False, None, frozenset(), _raising(error))
     if part.render is None:
@@ -61,19 +61,19 @@ def _raising(error: SubstitutionError) -> Render:
     return render
 
 
-def _part(data: Json, path: str, env: Environment) -> _Part:
+def _part(data: Json, path: str, system: System) -> _Part:
     kind = data.__class__
     if kind is str:
-        return _text(data, path, env) if "{{" in data else _Part(data)
+        return _text(data, path, system) if "{{" in data else _Part(data)
     if kind is dict:
-        return _map(data, path, env)
+        return _map(data, path, system)
     if kind is list:
-        return _list(data, path, env)
+        return _list(data, path, system)
     return _Part(data)
 
 
-def _list(data: list[Json], path: str, env: Environment) -> _Part:
-    parts = [_part(item, f"{path}/{place}", env) for place, item in enumerate(data)]
+def _list(data: list[Json], path: str, system: System) -> _Part:
+    parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
     values = [part.value for part in parts]
     if all(new is old for new, old in zip(values, data, strict=True)):
         values = data
@@ -90,9 +90,9 @@ def _list(data: list[Json], path: str, env: Environment) -> _Part:
     return _Part(values, render, frozenset().union(*(part.names for part in parts)))
 
 
-def _map(data: dict[str, Json], path: str, env: Environment) -> _Part:
-    keys = [_part(key, path, env) for key in data]
-    parts = [_part(item, join(path, key), env) for key, item in data.items()]
+def _map(data: dict[str, Json], path: str, system: System) -> _Part:
+    keys = [_part(key, path, system) for key in data]
+    parts = [_part(item, join(path, key), system) for key, item in data.items()]
     names = frozenset().union(*(part.names for part in [*keys, *parts]))
     values = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
     if any(key.render for key in keys):
@@ -126,36 +126,38 @@ def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -
     return render
 
 
-def _text(text: str, path: str, env: Environment) -> _Part:
+def _text(text: str, path: str, system: System) -> _Part:
     variables = find_variables(text)
     if not variables:
         return _Part(unescape(text))
-    resolvers = [compile_variable(variable.expression, path, env) for variable in variables]
+    resolvers = [compile_variable(variable.expression, path, system) for variable in variables]
     names = frozenset().union(*(resolver.names for resolver in resolvers))
     if variables[0].text == text:
-        return _Part(text, _whole(resolvers[0], path, env), names)
+        return _Part(text, _whole(resolvers[0], path, system), names)
     pieces = plain_pieces(text, variables)
     if any("{{" in piece for piece in pieces):
-        return _Part(text, lambda scope: fill_text(text, path, start(scope, env)), names)
+        return _Part(text, lambda scope: fill_text(text, path, start(scope, system)), names)
     return _Part(
-        text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, env), names
+        text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, system), names
     )
 
 
-def _whole(resolver: Resolver, path: str, env: Environment) -> Render:
+def _whole(resolver: Resolver, path: str, system: System) -> Render:
     """Render a text that is one variable: the value itself, whatever its type."""
     ask = resolver.ask
 
     def render(scope: Scope) -> Json:
         value = ask(scope, path)
         kind = value.__class__
-        return fill_value(value, path, start(scope, env)) if kind is dict or kind is list else value
+        return (
+            fill_value(value, path, start(scope, system)) if kind is dict or kind is list else value
+        )
 
     return render
 
 
 def _joined(
-    pieces: list[str], variables: list[tuple[Variable, Resolver]], path: str, env: Environment
+    pieces: list[str], variables: list[tuple[Variable, Resolver]], path: str, system: System
 ) -> Render:
     """Render plain texts with values between; texts that bring new braces get further rounds."""
     first, *rest = pieces
@@ -171,6 +173,6 @@ def _joined(
             text += show(variable, ask(scope, path), path) + piece
         if "{{" not in text:
             return text
-        return unescape(text) if shallow else fill_text(text, path, start(scope, env))
+        return unescape(text) if shallow else fill_text(text, path, start(scope, system))
 
     return render

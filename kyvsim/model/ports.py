@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kyvsim.kube.objects import Json
 
@@ -19,6 +19,13 @@ class Entropy(Protocol):
 
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`."""
+
+
+class System(NamedTuple):
+    """Where `time_now()` and `random()` get their answers from."""
+
+    clock: Clock
+    entropy: Entropy
 
 
 class ClusterView(Protocol):

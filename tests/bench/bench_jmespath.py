@@ -10,7 +10,7 @@ from timeit import repeat
 
 import jmespath
 
-from kyvsim.expr import Environment, compile_query
+from kyvsim.expr import System, compile_query
 
 BAR = 5.0
 SHAPES = (
@@ -54,7 +54,7 @@ def seconds(call):
 
 def ratio(expression):
     theirs = jmespath.compile(expression)
-    ours = compile_query(expression, Environment(Still(), Still())).evaluate
+    ours = compile_query(expression, System(Still(), Still())).evaluate
     if theirs.search(DATA) != ours(DATA):
         raise SystemExit(f"different answers for {expression}")
     return seconds(lambda: theirs.search(DATA)) / seconds(lambda: ours(DATA))

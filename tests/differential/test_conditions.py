@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from kyvsim.conditions import compile_conditions, operators
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
 
 ROWS = [
@@ -40,7 +40,7 @@ def test_recorded_verdicts():
     wrong = []
     for row in ROWS:
         condition, data = condition_and_data(row)
-        evaluate = compile_conditions({"any": [condition]}, Environment(clock=None, entropy=None))
+        evaluate = compile_conditions({"any": [condition]}, System(clock=None, entropy=None))
         if evaluate(data).met is not row["met"]:
             wrong.append(row)
     assert wrong == []

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from kyvsim.expr import Environment, QueryError, compile_query
+from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import with_floats
 
@@ -21,7 +21,7 @@ class First:
 
 
 def answer(row):
-    query = compile_query(row["expr"], Environment(clock=None, entropy=First()))
+    query = compile_query(row["expr"], System(clock=None, entropy=First()))
     try:
         return {"output": json.loads(to_json(query.evaluate(with_floats(row["input"]))))}
     except QueryError as error:

@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.compile import CompileOptions
 from kyvsim.engine import GivenObjects, World, evaluate
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.exceptions import load_exceptions
@@ -27,7 +27,7 @@ class _Still:
         return bound - 1
 
 
-ENVIRONMENT = Environment(_Still(), _Still())
+SYSTEM = System(_Still(), _Still())
 
 
 def _document(data):
@@ -83,7 +83,7 @@ def _request(obj, **fields):
 
 
 def _compiled(*policies, exceptions=(), **options):
-    chosen = CompileOptions(ENVIRONMENT, tuple(exceptions), **options)
+    chosen = CompileOptions(SYSTEM, tuple(exceptions), **options)
     compiled, remarks = compile_policies(policies, chosen)
     assert len(compiled.policies) == len(policies), remarks
     return compiled
@@ -115,7 +115,7 @@ def _constant(value):
     return fixture
 
 
-environment = _constant(ENVIRONMENT)
+system = _constant(SYSTEM)
 policy = _constant(_policy)
 exception = _constant(_exception)
 thing = _constant(_thing)

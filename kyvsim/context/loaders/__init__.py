@@ -11,7 +11,7 @@ from kyvsim.context.loaders import (
     variable,
 )
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 
 LOADERS: tuple[ContextLoader, ...] = (
@@ -23,13 +23,11 @@ LOADERS: tuple[ContextLoader, ...] = (
 )
 
 
-def compile_entries(
-    entries: Iterable[Json], environment: Environment
-) -> tuple[tuple[str, EntryLoader], ...]:
+def compile_entries(entries: Iterable[Json], system: System) -> tuple[tuple[str, EntryLoader], ...]:
     """Return name and loader of each context entry, in the order in which they are written."""
-    return tuple((entry["name"], _compile_entry(entry, environment)) for entry in entries)
+    return tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
 
 
-def _compile_entry(entry: Json, environment: Environment) -> EntryLoader:
+def _compile_entry(entry: Json, system: System) -> EntryLoader:
     loader = next(loader for loader in LOADERS if entry.get(loader.field) is not None)
-    return loader.compile(entry["name"], entry[loader.field], environment)
+    return loader.compile(entry["name"], entry[loader.field], system)

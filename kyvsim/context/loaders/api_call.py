@@ -20,10 +20,10 @@ from kyvsim.context.cluster_api import (
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import (
-    Environment,
     Query,
     QueryError,
     QuerySyntaxError,
+    System,
     compile_query,
     compile_template,
 )
@@ -70,9 +70,9 @@ class _Entry(NamedTuple):
     """Takes the entry with its variables filled in; raises `QueryError`."""
 
 
-def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
-    template = compile_template(with_floats(spec), environment)
-    entry = _Entry(name, with_floats(spec.get("default")), _compile_query(name, spec, environment))
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+    template = compile_template(with_floats(spec), system)
+    entry = _Entry(name, with_floats(spec.get("default")), _compile_query(name, spec, system))
     shown = spec.get("urlPath") or ""
 
     def load(scope: JSONContext) -> Json:
@@ -104,17 +104,17 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
 
 
 def _compile_query(
-    name: str, spec: Json, environment: Environment
+    name: str, spec: Json, system: System
 ) -> Callable[[Mapping[str, Json]], Query | None]:
     written = spec.get("jmesPath") or ""
     if "{{" not in written:
-        query = compile_query(written.strip(), environment) if written else None
+        query = compile_query(written.strip(), system) if written else None
         return lambda _: query
 
     def query_of(filled: Mapping[str, Json]) -> Query | None:
         text = filled["jmesPath"]
         try:
-            return compile_query(str(text).strip(), environment)
+            return compile_query(str(text).strip(), system)
         except QuerySyntaxError as error:
             raise QueryError(
                 "failed to store data for APICall: failed to apply JMESPath "

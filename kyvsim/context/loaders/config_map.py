@@ -5,13 +5,13 @@ Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment, QueryError, compile_template
+from kyvsim.expr import QueryError, System, compile_template
 from kyvsim.kube.objects import Json, metadata
 
 
-def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     template = compile_template(
-        {"name": spec.get("name") or "", "namespace": spec.get("namespace") or ""}, environment
+        {"name": spec.get("name") or "", "namespace": spec.get("namespace") or ""}, system
     )
 
     def load(scope: JSONContext) -> Json:

@@ -8,14 +8,14 @@ cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 from kyvsim.context.global_data import KEPT, global_data, search
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment, QueryError, compile_template
+from kyvsim.expr import QueryError, System, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.outside import Outside
 
 
-def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     template = compile_template(
-        {"name": spec.get("name") or "", "jmesPath": spec.get("jmesPath") or ""}, environment
+        {"name": spec.get("name") or "", "jmesPath": spec.get("jmesPath") or ""}, system
     )
 
     def load(scope: JSONContext) -> Json:
@@ -30,10 +30,10 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
             filled = template.render(scope)
             if scope.holds(name) and _key(filled["name"]) not in outside.mocks.global_data:
                 return SKIPPED
-            found = _found(filled["name"], outside, environment)
+            found = _found(filled["name"], outside, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
-            return _queried(_present(found, filled["name"]), filled["jmesPath"], name, environment)
+            return _queried(_present(found, filled["name"]), filled["jmesPath"], name, system)
         except QueryError as error:
             raise QueryError(
                 f"failed to marshal APICall data for context entry {name}: {error.message}"
@@ -61,21 +61,21 @@ def _present(found: Json, name: str) -> Json:
     return found
 
 
-def _queried(data: Json, path: str, name: str, environment: Environment) -> Json:
+def _queried(data: Json, path: str, name: str, system: System) -> Json:
     if not path:
         return data
     try:
-        return search(path, data, environment)
+        return search(path, data, system)
     except QueryError as error:
         raise QueryError(
             f"failed to apply JMESPath {path} for context entry {name}: {error.message}"
         ) from error
 
 
-def _found(name: str, outside: Outside, environment: Environment) -> Json:
+def _found(name: str, outside: Outside, system: System) -> Json:
     """Return the data that a name such as `entry` or `entry.projection` stands for, or SKIPPED."""
     key, _, rest = name.partition(".")
-    return global_data(key, rest.split(".")[0], outside, environment)
+    return global_data(key, rest.split(".")[0], outside, system)
 
 
 LOADER = ContextLoader("globalReference", _compile)

@@ -8,17 +8,17 @@ Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
-from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query, compile_template
+from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.model.image_data import ImageData
 
 
-def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     template = compile_template(
         {"reference": spec.get("reference") or "", "jmesPath": spec.get("jmesPath") or ""},
-        environment,
+        system,
     )
 
     def load(scope: JSONContext) -> Json:
@@ -32,14 +32,14 @@ def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
             ) from error
         data = with_floats(_recorded(name, str(filled["reference"]), scope))
         path = filled["jmesPath"]
-        return _queried(data, path, name, environment) if path else data
+        return _queried(data, path, name, system) if path else data
 
     return load
 
 
-def _queried(data: Json, path: str, name: str, environment: Environment) -> Json:
+def _queried(data: Json, path: str, name: str, system: System) -> Json:
     try:
-        return compile_query(path.strip(), environment).evaluate(data)
+        return compile_query(path.strip(), system).evaluate(data)
     except (QueryError, QuerySyntaxError) as error:
         raise QueryError(
             f"failed to apply JMESPath ({path}) results to context entry {name}, "

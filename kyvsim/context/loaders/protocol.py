@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.context.json_context import EntryLoader
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 
 
@@ -13,5 +13,5 @@ class ContextLoader(NamedTuple):
 
     field: str
     """The field of an entry that this loader reads, such as `configMap`."""
-    compile: Callable[[str, Json, Environment], EntryLoader]
+    compile: Callable[[str, Json, System], EntryLoader]
     """Takes the entry's name and what stands in its field."""

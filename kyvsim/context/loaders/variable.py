@@ -8,10 +8,10 @@ from collections.abc import Callable
 from kyvsim.context.json_context import EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import (
-    Environment,
     Query,
     QueryError,
     QuerySyntaxError,
+    System,
     compile_query,
     compile_template,
 )
@@ -20,10 +20,10 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 
 
-def _compile(name: str, spec: Json, environment: Environment) -> EntryLoader:
-    path_of = _compile_path(name, spec.get("jmesPath") or "", environment)
-    value_of = _compile_part(name, spec.get("value"), environment)
-    default_of = _compile_part(name, spec.get("default"), environment)
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+    path_of = _compile_path(name, spec.get("jmesPath") or "", system)
+    value_of = _compile_part(name, spec.get("value"), system)
+    default_of = _compile_part(name, spec.get("default"), system)
     has_value = spec.get("value") is not None
 
     def load(scope: JSONContext) -> Json:
@@ -58,14 +58,12 @@ def _apply(query: Query, subject: Json, default: Json) -> Json:
         ) from error
 
 
-def _compile_path(
-    name: str, path: str, environment: Environment
-) -> Callable[[JSONContext], Query | None]:
+def _compile_path(name: str, path: str, system: System) -> Callable[[JSONContext], Query | None]:
     if not path:
         return lambda _: None
-    template = compile_template(path, environment)
+    template = compile_template(path, system)
     if template.constant:
-        query = compile_query(template.value.strip(), environment)
+        query = compile_query(template.value.strip(), system)
         return lambda _: query
 
     def of(scope: JSONContext) -> Query:
@@ -73,15 +71,15 @@ def _compile_path(
         if text.__class__ is not str:
             raise QueryError(f"jmespath value must be a string {name} {path}: <nil>")
         try:
-            return compile_query(text.strip(), environment)
+            return compile_query(text.strip(), system)
         except QuerySyntaxError as error:
             raise QueryError(f"failed to compile JMESPath: {text}, error: {error}") from error
 
     return of
 
 
-def _compile_part(name: str, part: Json, environment: Environment) -> Callable[[JSONContext], Json]:
-    template = compile_template(with_floats(part), environment)
+def _compile_part(name: str, part: Json, system: System) -> Callable[[JSONContext], Json]:
+    template = compile_template(with_floats(part), system)
     if template.constant:
         constant = template.value
         return lambda _: constant

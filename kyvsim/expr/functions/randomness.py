@@ -3,19 +3,19 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import STRING, Example, Function
 from kyvsim.go.random_text import make_random
 from kyvsim.kube.regexes import RegexError
+from kyvsim.model.ports import System
 
 
-def random(env: Environment, pattern: str) -> str:
+def random(system: System, pattern: str) -> str:
     """Return a random text that fits `pattern`."""
     if not pattern:
         raise QueryError("no pattern provided")
     try:
-        return make_random(pattern, env.entropy.below)
+        return make_random(pattern, system.entropy.below)
     except RegexError as error:
         raise QueryError(str(error)) from None
 
@@ -27,7 +27,7 @@ FUNCTIONS = (
         STRING,
         "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
         random,
-        needs_environment=True,
+        needs_system=True,
         examples=(Example("random('[a]{5}')", "aaaaa"),),
     ),
 )

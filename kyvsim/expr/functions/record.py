@@ -9,7 +9,7 @@ upstream does (kyverno/go-jmespath `functions.go`):
 * An `expref` argument (`&key`) is a callable: `reference(item) -> Json`, None for a missing field.
 * A variadic record is checked for the least number of arguments, not for their types.
 * A record without arguments accepts and drops whatever is given.
-* With `needs_environment` the `Environment` is the first argument of the code.
+* With `needs_system` the `System` is the first argument of the code.
 
 The code raises `QueryError` with upstream's text when it cannot answer; a Python `ArithmeticError`,
 `LookupError`, `TypeError` or `ValueError` out of it is a bug. A whole number that upstream returns
@@ -50,6 +50,6 @@ class Function(NamedTuple):
     code: Callable[..., Json]
     variadic: bool = False
     """The last argument may be repeated."""
-    needs_environment: bool = False
-    """The code wants the clock or chance: it gets the `Environment` before the arguments."""
+    needs_system: bool = False
+    """The code wants the clock or chance: it gets the `System` before the arguments."""
     examples: tuple[Example, ...] = ()

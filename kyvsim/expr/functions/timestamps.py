@@ -5,7 +5,6 @@ upstream: pkg/engine/jmespath/time.go.
 
 from datetime import datetime
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, STRING, Example, Function
 from kyvsim.kube.duration import explain_duration, format_duration, parse_duration
@@ -13,6 +12,7 @@ from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_number import parse_int
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import Time, from_clock, parse_rfc3339, parse_time
+from kyvsim.model.ports import System
 
 
 def _time(text: str, layout: str | None = None) -> Time:
@@ -30,8 +30,8 @@ def _duration(text: str) -> int:
     return nanoseconds
 
 
-def _now(env: Environment) -> Time:
-    now: datetime = env.clock.now()
+def _now(system: System) -> Time:
+    now: datetime = system.clock.now()
     shift = now.utcoffset()
     offset = shift.days * 86_400 + shift.seconds if shift is not None else 0
     second = (now.hour * 60 + now.minute) * 60 + now.second
@@ -39,20 +39,20 @@ def _now(env: Environment) -> Time:
     return time.add(now.microsecond * 1_000)
 
 
-def time_now(env: Environment) -> str:
+def time_now(system: System) -> str:
     """Return the current time in the clock's zone."""
-    return str(_now(env))
+    return str(_now(system))
 
 
-def time_now_utc(env: Environment) -> str:
+def time_now_utc(system: System) -> str:
     """Return the current time in UTC."""
-    return str(_now(env).utc())
+    return str(_now(system).utc())
 
 
-def time_since(env: Environment, layout: str, start: str, end: str) -> str:
+def time_since(system: System, layout: str, start: str, end: str) -> str:
     """Return the duration from `start` to `end`, to now where `end` is empty."""
     first = _time(start, layout or None)
-    last = _time(end, layout or None) if end else _now(env)
+    last = _time(end, layout or None) if end else _now(system)
     return format_duration(last.since(first))
 
 
@@ -128,14 +128,14 @@ FUNCTIONS = (
         STRING,
         "the duration between two times in a layout (empty: RFC 3339); an empty end means now",
         time_since,
-        needs_environment=True,
+        needs_system=True,
         examples=(
             Example("time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"),
         ),
     ),
-    Function("time_now", (), STRING, "the current time", time_now, needs_environment=True),
+    Function("time_now", (), STRING, "the current time", time_now, needs_system=True),
     Function(
-        "time_now_utc", (), STRING, "the current time in UTC", time_now_utc, needs_environment=True
+        "time_now_utc", (), STRING, "the current time in UTC", time_now_utc, needs_system=True
     ),
     Function(
         "time_to_cron",

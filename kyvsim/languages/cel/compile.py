@@ -172,7 +172,7 @@ def _lower_part(
 
 def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     """Return what compiles the expressions of one variant of a policy."""
-    system = options.environment
+    system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
     return Compiler(env)
 

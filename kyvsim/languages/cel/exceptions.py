@@ -71,7 +71,7 @@ class CompiledExceptions(NamedTuple):
     def matching(self, evaluation: Evaluation) -> Matched:
         """Return those that match; raises EvaluationError unless a full one does."""
         values = self.values.of(evaluation)
-        now = self.options.environment.clock.now()
+        now = self.options.system.clock.now()
         counting: list[CelException] = []
         expired: list[CelException] = []
         for entry in self.entries:

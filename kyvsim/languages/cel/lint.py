@@ -27,7 +27,7 @@ def lint_cel_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic
 
 
 def _advice(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:
-    system = options.environment
+    system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy)
     kind = policy.kind.removeprefix("Namespaced")
     written = Written(

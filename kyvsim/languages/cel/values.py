@@ -39,7 +39,7 @@ class RequestValues:
     def __init__(self, part: PolicyPart, variables: Mapping[str, Program]) -> None:
         """Take the policy, whose expressions are all compiled until the first request."""
         namespace, kinds = part.policy.namespace, part.options.kinds
-        environment = part.options.environment
+        system = part.options.system
         self._compiler = part.compiler
         self._variables = variables
         self._sources: Mapping[str, _Source] = {
@@ -48,7 +48,7 @@ class RequestValues:
             "resource": lambda evaluation: _resources(evaluation, namespace),
             "http": lambda evaluation: http_access(evaluation.scope.outside, namespace),
             "globalContext": lambda evaluation: global_access(
-                evaluation.scope.outside, environment, _hints(evaluation)
+                evaluation.scope.outside, system, _hints(evaluation)
             ),
         }
         self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None

@@ -44,7 +44,7 @@ def _compile(
 ) -> CompiledException:
     covers = compile_exception_match(exception.match)
     conditions: CompiledConditions | None = (
-        compile_exception_conditions(exception.conditions, options.environment)
+        compile_exception_conditions(exception.conditions, options.system)
         if exception.conditions
         else None
     )

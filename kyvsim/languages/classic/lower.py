@@ -9,7 +9,7 @@ from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, skipped
 from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import Environment, compile_template
+from kyvsim.expr import System, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.exceptions import attach_exceptions
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
@@ -60,7 +60,7 @@ def _lower_phases(
     policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
 ) -> tuple[CompiledRule, ...]:
     rule_type = next(rule_types_of(rule.data), None)
-    context = RuleContext(policy, rule, options.environment, options.probe_of(policy, rule))
+    context = RuleContext(policy, rule, options.system, options.probe_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
         body = compile_body(rule_type, context)
@@ -72,7 +72,7 @@ def _lower_phases(
 def _lower(
     rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
 ) -> CompiledRule:
-    policy, rule, environment, probe = context
+    policy, rule, system, probe = context
     data = rule.data
     preconditions = data.get("preconditions")
     return CompiledRule(
@@ -82,8 +82,8 @@ def _lower(
             data.get("match"), data.get("exclude"), _namespace_of(policy), probe
         ),
         kinds=rule.facts.kinds,
-        entries=compile_entries(data.get("context") or (), environment),
-        preconditions=compile_conditions(preconditions, environment, probe.at("preconditions"))
+        entries=compile_entries(data.get("context") or (), system),
+        preconditions=compile_conditions(preconditions, system, probe.at("preconditions"))
         if preconditions is not None
         else None,
         exceptions=attach_exceptions(policy, rule, options),
@@ -91,15 +91,15 @@ def _lower(
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=body,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
-        properties=_compile_properties(data.get("reportProperties"), environment),
+        properties=_compile_properties(data.get("reportProperties"), system),
         included=_included(policy, data) if data.get("exclude") else None,
         later=rule.generates or rule.mutates_existing,
         answers_always=rule_type.phase is not Phase.GENERATE,
     )
 
 
-def _compile_properties(written: Json, environment: Environment) -> Properties | None:
-    return Properties(compile_template(written, environment), written) if written else None
+def _compile_properties(written: Json, system: System) -> Properties | None:
+    return Properties(compile_template(written, system), written) if written else None
 
 
 def _included(policy: Policy, data: Mapping[str, Json]) -> Callable[[], Predicate]:

@@ -6,7 +6,7 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 from collections.abc import Callable
 
 from kyvsim.context import JSONContext
-from kyvsim.expr import Environment, QueryError, Template, compile_template
+from kyvsim.expr import QueryError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 
@@ -16,17 +16,17 @@ MessageRenderer = Callable[[str, JSONContext], Json]
 _NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
 
 
-def compile_messages(environment: Environment, text: str) -> MessageRenderer:
+def compile_messages(system: System, text: str) -> MessageRenderer:
     """Return a renderer that has compiled `text`, and compiles any other text once.
 
     A rule has few texts: its own, and its own joined with those of the conditions that held.
     """
-    templates: dict[str, Template] = {text: compile_template(text, environment)}
+    templates: dict[str, Template] = {text: compile_template(text, system)}
 
     def render(message: str, scope: JSONContext) -> Json:
         template = templates.get(message)
         if template is None:
-            template = templates[message] = compile_template(message, environment)
+            template = templates[message] = compile_template(message, system)
         return template.value if template.constant else template.render(scope)
 
     return render
@@ -40,14 +40,14 @@ def own_message(context: RuleContext) -> str:
 def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
     """Return what composes a deny message from the texts of the conditions that held."""
     bare = f"validation error: rule {context.rule.name} failed"
-    return compile_denial_message(context.environment, own_message(context), bare)
+    return compile_denial_message(context.system, own_message(context), bare)
 
 
 def compile_denial_message(
-    environment: Environment, own: str, bare: str
+    system: System, own: str, bare: str
 ) -> Callable[[JSONContext, str], str]:
     """Return what joins `own` with the texts of the conditions that held; `bare` where all lack."""
-    render = compile_messages(environment, own)
+    render = compile_messages(system, own)
 
     def message(scope: JSONContext, conditions: str) -> str:
         parts = [part for part in (own, conditions) if part]
@@ -86,7 +86,7 @@ def compile_alternatives_message(context: RuleContext) -> Callable[[JSONContext,
 def _compile_failure_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
     """Return what puts the rule's own text before `end`, or tells `cause` where it has no value."""
     own, name = own_message(context), context.rule.name
-    render = compile_messages(context.environment, own)
+    render = compile_messages(context.system, own)
 
     def message(scope: JSONContext, end: str, cause: str) -> str:
         if not own:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.compile.probed import APPLIED, CHECKED, Ends
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
@@ -22,7 +22,7 @@ class RuleContext(NamedTuple):
 
     policy: Policy
     rule: Rule
-    environment: Environment
+    system: System
     probe: Probe = NO_PROBE
     """The part of the rule that is being compiled, and who is told of what happens there."""
 

@@ -14,7 +14,7 @@ from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.images import load_images
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import Environment, QueryError
+from kyvsim.expr import QueryError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.model.coverage import PointKind
@@ -29,7 +29,7 @@ _UNMATCHED = failed("resource did not match")
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
     spec, probe = policy.spec, options.probe_of(policy, policy.rules[0])
-    entries = compile_entries(spec.get("context") or (), options.environment)
+    entries = compile_entries(spec.get("context") or (), options.system)
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=Stage.DELETE,
@@ -40,7 +40,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=_compile_body(spec.get("conditions"), entries, options.environment, probe),
+        body=_compile_body(spec.get("conditions"), entries, options.system, probe),
         tolerates_violations=False,
         later=True,
         unmatched=_UNMATCHED,
@@ -110,12 +110,12 @@ def _compile_without(written: Json, *ignored: str) -> Predicate:
 def _compile_body(
     conditions: Json,
     entries: tuple[tuple[str, EntryLoader], ...],
-    environment: Environment,
+    system: System,
     probe: Probe,
 ) -> CompiledBody:
     if conditions is None:
         return lambda _: _MATCHED
-    holds = compile_exception_conditions(conditions, environment, probe.at("conditions"))
+    holds = compile_exception_conditions(conditions, system, probe.at("conditions"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:

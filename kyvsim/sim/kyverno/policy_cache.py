@@ -12,7 +12,7 @@ from kyvsim.compile import (
     PolicySet,
     index_policies,
 )
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import existing_changes_of, webhook_facts_of
@@ -42,7 +42,7 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.environment = Environment(parts.clock, parts.identities)
+        self.system = System(parts.clock, parts.identities)
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -111,7 +111,7 @@ class PolicyCache:
 
     def _options(self, policy: Policy) -> CompileOptions:
         model = self._parts.settings.model
-        options = CompileOptions(self.environment, model=model, admitted=True)
+        options = CompileOptions(self.system, model=model, admitted=True)
         if policy.kind not in CEL_KINDS:
             return options._replace(exceptions=tuple(self._exceptions()))
         kinds = self._parts.store.defined

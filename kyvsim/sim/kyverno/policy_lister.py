@@ -67,7 +67,7 @@ class PolicyLister:
         """Return what says which objects a generate rule wants."""
         known = self._wishes.setdefault(policy.policy.key, {})
         if rule.rule.name not in known:
-            context = RuleContext(policy.policy, rule.rule, self._cache.environment)
+            context = RuleContext(policy.policy, rule.rule, self._cache.system)
             known[rule.rule.name] = compile_wishes(context)
         return known[rule.rule.name]
 

@@ -5,19 +5,19 @@ Source of the rules: upstream api/kyverno/v2beta1/global_context_entry_types.go.
 
 from collections.abc import Iterator
 
-from kyvsim.expr import Environment, QuerySyntaxError, compile_query
+from kyvsim.expr import QuerySyntaxError, System, compile_query
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.objects import Json, text_field
 
 
-def entry_problems(spec: Json, name: str, environment: Environment) -> Iterator[str]:
+def entry_problems(spec: Json, name: str, system: System) -> Iterator[str]:
     """Yield what is wrong with a global context entry, each as `field: what: why`."""
     if spec.get("kubernetesResource") is not None:
         yield from _of_resource(spec["kubernetesResource"])
     if spec.get("apiCall") is not None:
         yield from _of_call(spec["apiCall"])
     for index, projection in enumerate(spec.get("projections") or ()):
-        for problem in _of_projection(projection, name, environment):
+        for problem in _of_projection(projection, name, system):
             yield f"spec.projections[{index}].{problem}"
 
 
@@ -42,7 +42,7 @@ def _of_call(call: Json) -> Iterator[str]:
         yield f"spec.apiCall.method: Forbidden: {why}"
 
 
-def _of_projection(projection: Json, entry: str, environment: Environment) -> Iterator[str]:
+def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str]:
     name, path = text_field(projection, "name"), text_field(projection, "jmesPath")
     if not name:
         yield "name: Required value: A projection entry requires a name"
@@ -52,6 +52,6 @@ def _of_projection(projection: Json, entry: str, environment: Environment) -> It
     if not path:
         yield "jmesPath: Required value: A projection entry requires a JMESPath"
     try:
-        compile_query(path or "@", environment)
+        compile_query(path or "@", system)
     except QuerySyntaxError as error:
         yield f'jmesPath: Invalid value: "{path}": {error}'

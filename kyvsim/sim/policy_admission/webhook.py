@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.compile import CompileOptions
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -96,8 +96,8 @@ def _cel_policy(parts: Parts, obj: Json, old: Json) -> _Said:
     policy, remarks = parts.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    environment = Environment(parts.clock, parts.identities)
-    options = CompileOptions(environment, kinds=parts.store.defined)
+    system = System(parts.clock, parts.identities)
+    options = CompileOptions(system, kinds=parts.store.defined)
     problems = list(cel_policy_problems(policy, options))
     return combined(problems), problems
 
@@ -130,8 +130,8 @@ def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
 
 def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
     del old
-    environment = Environment(parts.clock, parts.identities)
-    problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, environment)
+    system = System(parts.clock, parts.identities)
+    problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
     return combined(problems), []
 
 

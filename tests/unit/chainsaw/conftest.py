@@ -6,7 +6,7 @@ from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Files, Session, Situation
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.load.chainsaw import load_test, parse_objects
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
@@ -19,7 +19,7 @@ HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: i
 @pytest.fixture
 def ask():
     """Return what evaluates expressions."""
-    return asker(Environment(None, None))
+    return asker(System(None, None))
 
 
 @pytest.fixture

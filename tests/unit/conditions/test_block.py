@@ -6,10 +6,10 @@ from kyvsim.conditions import (
     compile_conditions,
     compile_exception_conditions,
 )
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 from kyvsim.model.probe import PolicyPlace, Probe
 
-ENV = Environment(clock=None, entropy=None)
+ENV = System(clock=None, entropy=None)
 
 
 class Scope:

@@ -173,7 +173,7 @@ ENTRY = {
         ("nobody", "x", None),
     ],
 )
-def test_global_data(environment, name, projection, found):
+def test_global_data(system, name, projection, found):
     data = {"few": 1, "many": [1, 2]}
     mocks = {
         "numbers": GlobalData(data),
@@ -184,7 +184,7 @@ def test_global_data(environment, name, projection, found):
         GivenObjects([*GIVEN.list("v1", "Secret", ""), ENTRY]), Mocks(global_data=mocks)
     )
     hints = []
-    assert repr(global_access(world, environment, hints).data_of(name, projection)) == repr(found)
+    assert repr(global_access(world, system, hints).data_of(name, projection)) == repr(found)
     assert bool(hints) is (name == "nobody")
 
 
@@ -198,8 +198,8 @@ def test_global_data(environment, name, projection, found):
         ),
     ],
 )
-def test_projections_that_are_not_there(environment, data, reason):
+def test_projections_that_are_not_there(system, data, reason):
     world = outside(global_data={"n": GlobalData(data)})
     with pytest.raises(LookupError) as caught:
-        global_access(world, environment, []).data_of("n", "p")
+        global_access(world, system, []).data_of("n", "p")
     assert str(caught.value) == reason

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.expr import Environment
+from kyvsim.expr import System
 
 
 class Still:
@@ -30,7 +30,7 @@ class Given:
 
 @pytest.fixture
 def env():
-    return Environment(Still(), Still())
+    return System(Still(), Still())
 
 
 @pytest.fixture

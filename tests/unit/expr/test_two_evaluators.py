@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.expr import Environment, NotFoundError, QueryError, compile_query
+from kyvsim.expr import NotFoundError, QueryError, System, compile_query
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.parse import parse
 
@@ -23,7 +23,7 @@ class Still:
         return bound - 1
 
 
-ENV = Environment(Still(), Still())
+ENV = System(Still(), Still())
 
 
 def walk(node, value):

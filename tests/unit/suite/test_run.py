@@ -97,7 +97,7 @@ def compiled(tmp_path):
 
 
 def compile_text(text, folder):
-    from kyvsim.api.system import system_environment  # noqa: PLC0415 — what commands use
+    from kyvsim.api.system import own_system  # noqa: PLC0415 — what commands use
     from kyvsim.compile import CompileOptions  # noqa: PLC0415 — the same
     from kyvsim.languages import READERS, compile_policies  # noqa: PLC0415 — the same
     from kyvsim.load.documents import STRICT, read_documents  # noqa: PLC0415 — the same
@@ -108,7 +108,7 @@ def compile_text(text, folder):
     documents, _ = read_documents([str(file)], None, STRICT)
     policies, remarks = load_policies(documents, READERS)
     assert not remarks
-    found, problems = compile_policies(policies, CompileOptions(system_environment()))
+    found, problems = compile_policies(policies, CompileOptions(own_system()))
     assert not problems
     return found
 

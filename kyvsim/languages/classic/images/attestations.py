@@ -41,7 +41,7 @@ def compile_wanted(entry: Mapping[str, Json], context: RuleContext) -> tuple[Wan
         if not one.get("conditions"):
             return Wanted(None)
         probe = context.probe.at("attestations", index, "conditions")
-        return Wanted(compile_conditions(one["conditions"], context.environment, probe))
+        return Wanted(compile_conditions(one["conditions"], context.system, probe))
 
     return tuple(compile_one(*one) for one in enumerate(entry.get("attestations") or ()))
 

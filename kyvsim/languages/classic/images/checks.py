@@ -40,7 +40,7 @@ def compile_checked(context: RuleContext) -> Callable[[Json], bool]:
 def compile_checks(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in the validate phase."""
     entries = entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, context.environment)
+    read = compile_reader(context.rule.data, context.system)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:

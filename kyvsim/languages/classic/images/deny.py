@@ -32,10 +32,10 @@ def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | 
 
 
 def _compile_denial(block: Json, context: RuleContext) -> Denials:
-    environment, probe = context.environment, context.probe.at("conditions")
-    conditions = compile_conditions(block["deny"].get("conditions"), environment, probe)
+    system, probe = context.system, context.probe.at("conditions")
+    conditions = compile_conditions(block["deny"].get("conditions"), system, probe)
     message = compile_denial_message(
-        environment, block.get("message") or "", "validation error: imageVerify  failed"
+        system, block.get("message") or "", "validation error: imageVerify  failed"
     )
 
     def deny(scope: JSONContext) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.context.images import ImageError, load_images
 from kyvsim.context.json_context import SKIPPED
-from kyvsim.expr import Environment, Query, QueryError, compile_query
+from kyvsim.expr import Query, QueryError, System, compile_query
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 
@@ -27,11 +27,11 @@ class _Extractor(NamedTuple):
     query: Query | None
 
 
-def compile_reader(rule: Mapping[str, Json], environment: Environment) -> ImageReader:
+def compile_reader(rule: Mapping[str, Json], system: System) -> ImageReader:
     """Return what finds the images that a rule looks at."""
     configured = rule.get("imageExtractors")
     by_kind = {
-        kind: tuple(_extractor(one, environment) for one in listed or ())
+        kind: tuple(_extractor(one, system) for one in listed or ())
         for kind, listed in (configured or {}).items()
     }
 
@@ -66,13 +66,13 @@ def _of_containers(obj: Json, *, told: bool) -> Images:
     return {} if found is SKIPPED else found
 
 
-def _extractor(config: Json, environment: Environment) -> _Extractor:
+def _extractor(config: Json, system: System) -> _Extractor:
     fields = tuple(part.strip(" ") for part in config["path"].split("/") if part.strip(" "))
     value = config.get("value") or ""
     if not value:
         fields, value = fields[:-1], fields[-1] if fields else ""
     path = config.get("jmesPath")
-    query = compile_query(path, environment) if path else None
+    query = compile_query(path, system) if path else None
     return _Extractor(config.get("name") or "custom", fields, config.get("key") or "", value, query)
 
 

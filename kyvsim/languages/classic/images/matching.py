@@ -30,7 +30,7 @@ def matching(entries: Iterable[Json], images: Images) -> list[Image]:
 def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
     """Return what says whether an object has an image that the rule names, or an unreadable one."""
     entries = entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, context.environment)
+    read = compile_reader(context.rule.data, context.system)
 
     def concerns(obj: Json) -> bool:
         try:

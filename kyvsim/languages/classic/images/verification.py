@@ -79,12 +79,12 @@ class _Turn(NamedTuple):
 
 def compile_verification(context: RuleContext) -> CompiledBody:
     """Return the body that a `verifyImages` rule has in its own phase."""
-    environment, raw = context.environment, entries_of(context.rule.data)
-    read = compile_reader(context.rule.data, environment)
+    system, raw = context.system, entries_of(context.rule.data)
+    read = compile_reader(context.rule.data, system)
     entries = context.within("verifyImages")
     compiled = _Compiled(
         context,
-        compile_template([_without_conditions(entry) for entry in raw], environment),
+        compile_template([_without_conditions(entry) for entry in raw], system),
         tuple(compile_wanted(one, entries.within(index)) for index, one in enumerate(raw)),
         compile_denials(raw, entries),
     )

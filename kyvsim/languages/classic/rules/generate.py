@@ -57,7 +57,7 @@ _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneLis
 
 def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
-    template = compile_template(pattern, context.environment)
+    template = compile_template(pattern, context.system)
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
@@ -102,8 +102,8 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
-    list_of = compile_list(loop["list"], context.environment, context.probe)
-    elements_of = compile_elements(loop, 0, context.environment)
+    list_of = compile_list(loop["list"], context.system, context.probe)
+    elements_of = compile_elements(loop, 0, context.system)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.conditions import ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import Environment, QueryError, QuerySyntaxError, compile_query
+from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.coverage import PointKind
@@ -28,12 +28,12 @@ class Element(NamedTuple):
     scope: JSONContext
 
 
-def compile_list(expression: str, environment: Environment, probe: Probe = NO_PROBE) -> ListOf:
+def compile_list(expression: str, system: System, probe: Probe = NO_PROBE) -> ListOf:
     """Return what evaluates a loop's list; a value that is no list counts as a list of one.
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
-    list_of = _compile_list(expression, environment)
+    list_of = _compile_list(expression, system)
     seen = probe.point(PointKind.FOREACH, "no element", "one element", "several elements")
     return _told(list_of, seen) if seen else list_of
 
@@ -59,9 +59,9 @@ def _told(list_of: ListOf, seen: Seen) -> ListOf:
     return told
 
 
-def _compile_list(expression: str, environment: Environment) -> ListOf:
+def _compile_list(expression: str, system: System) -> ListOf:
     try:
-        query = compile_query(expression.strip(), environment)
+        query = compile_query(expression.strip(), system)
     except QuerySyntaxError as error:
         return _unreadable(QueryError(f"incorrect query {expression.strip()}: {error.message}"))
 
@@ -85,10 +85,10 @@ def _unreadable(error: QueryError) -> ListOf:
 
 
 def compile_elements(
-    loop: Json, nesting: int, environment: Environment
+    loop: Json, nesting: int, system: System
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[Element]]:
     """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
-    entries = compile_entries(loop.get("context") or (), environment)
+    entries = compile_entries(loop.get("context") or (), system)
     level = str(nesting)
 
     def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[Element]:
@@ -111,4 +111,4 @@ def compile_loop_preconditions(
 ) -> Callable[[JSONContext], ConditionsResult]:
     """Return what says whether an element is to be worked on; the context is that of the loop."""
     probe = context.probe.at("preconditions")
-    return compile_conditions(loop.get("preconditions"), context.environment, probe)
+    return compile_conditions(loop.get("preconditions"), context.system, probe)

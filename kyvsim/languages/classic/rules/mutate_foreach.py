@@ -38,7 +38,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
     compiled = [
         (
             loop["list"],
-            compile_list(loop["list"], context.environment, context.probe.at(index)),
+            compile_list(loop["list"], context.system, context.probe.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -67,7 +67,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
 def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
-    elements_of = compile_elements(loop, nesting, context.environment)
+    elements_of = compile_elements(loop, nesting, context.system)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
@@ -105,7 +105,7 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
     }
     if not patches:
         return lambda _scope, _obj: errored("empty mutate rule")
-    template = compile_template(patches, context.environment)
+    template = compile_template(patches, context.system)
     if template.constant:
         patcher = compile_patcher(template.value)
         return lambda _, obj: apply_patch(lambda: patcher(obj), obj)

@@ -55,7 +55,7 @@ def _compile(context: RuleContext) -> CompiledBody:
 def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
-    template = compile_template(dict(context.rule.data), context.environment)
+    template = compile_template(dict(context.rule.data), context.system)
     if template.constant:
         patcher = compile_patcher(template.value["mutate"])
         return lambda _: patcher

@@ -17,7 +17,7 @@ from kyvsim.model.result import Phase
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     """Return the body of a `deny` block, of a rule or of one of its loops."""
     probe = context.probe.at("conditions")
-    conditions = compile_conditions(deny.get("conditions"), context.environment, probe)
+    conditions = compile_conditions(deny.get("conditions"), context.system, probe)
     message = compile_deny_message(context)
     pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
 

@@ -37,7 +37,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
     compiled = [
         (
             loop["list"],
-            compile_list(loop["list"], context.environment, context.probe.at(index)),
+            compile_list(loop["list"], context.system, context.probe.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -72,7 +72,7 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
     """Return what checks elements until one fails; what it passes over it adds to a list."""
-    elements_of = compile_elements(loop, nesting, context.environment)
+    elements_of = compile_elements(loop, nesting, context.system)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")

@@ -39,7 +39,7 @@ def compile_checker(
     A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of
     the pattern cannot be resolved.
     """
-    template = compile_template(pattern, context.environment)
+    template = compile_template(pattern, context.system)
     if template.constant:
         built = build(template.value)
         return lambda _: built

@@ -11,7 +11,7 @@ from kyvsim.model.values import Values
 
 
 @pytest.fixture
-def ask(environment, thing):
+def ask(system, thing):
     given = GivenObjects(
         [
             thing("ConfigMap", "c", "shop", data={"a": "1"}),
@@ -21,7 +21,7 @@ def ask(environment, thing):
 
     def run(spec, confined="", **data):
         scope = JSONContext(dict(data), Outside(given), deleting=False).confined(confined)
-        entries = compile_entries([{"name": "v", "configMap": spec}], environment)
+        entries = compile_entries([{"name": "v", "configMap": spec}], system)
         return scope.layer({}, entries).root(frozenset({"v"})).get("v")
 
     return run

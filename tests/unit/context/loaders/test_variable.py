@@ -12,9 +12,9 @@ DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 
 
 @pytest.fixture
-def load(environment):
+def load(system):
     def run(spec):
-        entries = compile_entries([{"name": "v", "variable": spec}], environment)
+        entries = compile_entries([{"name": "v", "variable": spec}], system)
         scope = JSONContext(dict(DATA), Outside(GivenObjects([])), deleting=False)
         return scope.layer({}, entries).root(frozenset({"v"}))["v"]
 

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.randomness import random as random_text
+from kyvsim.model.ports import System
 
 
 class Dice:
@@ -17,7 +17,7 @@ class Dice:
 
 
 def make(pattern, seed=1):
-    return random_text(Environment(clock=None, entropy=Dice(seed)), pattern)
+    return random_text(System(clock=None, entropy=Dice(seed)), pattern)
 
 
 @pytest.mark.parametrize(

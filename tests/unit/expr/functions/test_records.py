@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.expr import Environment, QueryError, compile_query
+from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.kube.go_text import to_json
 
@@ -72,7 +72,7 @@ class First:
         return 0
 
 
-ENV = Environment(clock=Noon(), entropy=First())
+ENV = System(clock=Noon(), entropy=First())
 EXAMPLES = [
     pytest.param(example, id=example.expression)
     for function in FUNCTIONS.values()

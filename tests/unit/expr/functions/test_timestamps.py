@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from kyvsim.expr.environment import Environment
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions import timestamps
+from kyvsim.model.ports import System
 
 
 class Fixed:
@@ -16,7 +16,7 @@ class Fixed:
 
 
 def env(zone=UTC):
-    return Environment(clock=Fixed(datetime(2024, 6, 15, 12, 0, 0, 500, zone)), entropy=None)
+    return System(clock=Fixed(datetime(2024, 6, 15, 12, 0, 0, 500, zone)), entropy=None)
 
 
 def test_now_comes_from_the_clock():

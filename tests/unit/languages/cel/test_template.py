@@ -8,9 +8,9 @@ from kyvsim.languages.cel.template import TemplateError, compile_template
 
 
 @pytest.fixture
-def render(environment):
+def render(system):
     def call(text, *, interpolates=True):
-        env = kyverno_environment("GeneratingPolicy", environment.clock, environment.entropy)
+        env = kyverno_environment("GeneratingPolicy", system.clock, system.entropy)
         template = compile_template(text, Compiler(env), interpolates=interpolates)
         given = {"object": {"metadata": {"name": "team-a", "labels": {"a": "b"}}}}
         return template.render([given.get(name) for name, _ in env.variables])

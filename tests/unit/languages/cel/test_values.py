@@ -33,9 +33,9 @@ class Asked:
 
 
 @pytest.fixture
-def value_of(environment):
+def value_of(system):
     def call(text, variables=(), kinds=NO_KINDS, **own):
-        env = kyverno_environment("ValidatingPolicy", environment.clock, environment.entropy)
+        env = kyverno_environment("ValidatingPolicy", system.clock, system.entropy)
         compiler = Compiler(env)
         programs = compiler.variables(variables, ("spec", "variables"))
         program = compiler.program(text)
@@ -44,7 +44,7 @@ def value_of(environment):
         evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, POD), POD)
         document, facts = Document({}, "", 0, None), PolicyFacts("policies.kyverno.io/v1")
         policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), document, facts)
-        part = PolicyPart(policy, {}, compiler, CompileOptions(environment, kinds=kinds))
+        part = PolicyPart(policy, {}, compiler, CompileOptions(system, kinds=kinds))
         values = RequestValues(part, programs).of(evaluation, **own)
         return program.evaluate(values), cluster.questions
 

@@ -26,9 +26,9 @@ BROKEN = {
 }
 
 
-def test_an_unsound_policy_does_not_stop_the_sound_ones(policy, environment):
+def test_an_unsound_policy_does_not_stop_the_sound_ones(policy, system):
     good, bad = policy(DENY, name="good"), policy(BROKEN, name="bad")
-    found, remarks = compile_policies([bad, good], CompileOptions(environment))
+    found, remarks = compile_policies([bad, good], CompileOptions(system))
     assert [one.policy.name for one in found.policies] == ["good"]
     assert remarks
     assert {remark.severity for remark in remarks} == {Severity.ERROR}

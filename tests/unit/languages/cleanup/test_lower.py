@@ -28,9 +28,9 @@ def cleanup(namespace="", **spec):
 
 
 @pytest.fixture
-def judge(environment, request_for):
+def judge(system, request_for):
     def judge(policy, obj, *more, given=()):
-        policies, remarks = compile_policies([policy, *more], CompileOptions(environment))
+        policies, remarks = compile_policies([policy, *more], CompileOptions(system))
         assert remarks == ()
         response = evaluate(policies, request_for(obj), World(GivenObjects(given)))
         (result,) = response.responses[-1].results

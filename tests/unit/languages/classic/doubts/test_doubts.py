@@ -129,9 +129,9 @@ def test_cel_preconditions_that_nobody_reads_are_told(policy, rule, refused):
     assert ("in a cluster Kyverno refuses" in found.message) is refused
 
 
-def test_every_command_tells_doubts_and_evaluates_the_policy_all_the_same(policy, environment):
+def test_every_command_tells_doubts_and_evaluates_the_policy_all_the_same(policy, system):
     written = policy(checking("1 + 1"))
-    options = CompileOptions(environment)
+    options = CompileOptions(system)
     compiled, remarks = compile_policies([written], options)
     assert [one.code for one in remarks] == ["KV145"]
     assert len(compiled.policies) == 1

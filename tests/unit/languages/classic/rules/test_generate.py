@@ -155,7 +155,7 @@ def test_what_hinders_an_object_is_told_in_a_note(run, pod, spec, note):
     assert note in found.note
 
 
-def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, environment):
+def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, system):
     loop = {
         "list": "[`null`, `{}`, {n: 'b'}]",
         "apiVersion": "v1",
@@ -167,7 +167,7 @@ def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, envir
     own = policy({"generate": {"foreach": [loop]}})
     outside = World(GivenObjects(())).outside
     scope = request_context(request_for(pod()), outside, {})
-    first, second = compile_wishes(RuleContext(own, own.rules[0], environment))(scope)
+    first, second = compile_wishes(RuleContext(own, own.rules[0], system))(scope)
     assert first.objects == ()
     assert first.problem
     assert first.place == "failed to process 0 foreach in rule r: failed to process 1 element"

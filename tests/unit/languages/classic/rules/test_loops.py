@@ -25,8 +25,8 @@ def scope():
         ("many[?@ == 'x']", ["x"]),
     ],
 )
-def test_a_value_that_is_no_list_is_a_list_of_one(environment, scope, expression, values):
-    assert compile_list(expression, environment)(scope) == values
+def test_a_value_that_is_no_list_is_a_list_of_one(system, scope, expression, values):
+    assert compile_list(expression, system)(scope) == values
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,15 @@ def test_a_value_that_is_no_list_is_a_list_of_one(environment, scope, expression
         ("many[", "incorrect query many[: "),
     ],
 )
-def test_a_list_that_cannot_be_had_is_told_when_the_rule_runs(
-    environment, scope, expression, message
-):
-    list_of = compile_list(expression, environment)
+def test_a_list_that_cannot_be_had_is_told_when_the_rule_runs(system, scope, expression, message):
+    list_of = compile_list(expression, system)
     with pytest.raises(QueryError) as caught:
         list_of(scope)
     assert caught.value.message.startswith(message)
 
 
-def test_elements_have_names_of_their_level_and_null_is_left_out(environment, scope):
-    elements_of = compile_elements({}, 1, environment)
+def test_elements_have_names_of_their_level_and_null_is_left_out(system, scope):
+    elements_of = compile_elements({}, 1, system)
     elements = list(elements_of(scope, enumerate([1.0, None, "x"])))
     assert [(one.number, one.value) for one in elements] == [(0, 1.0), (2, "x")]
     last = elements[-1].scope.root(frozenset())
@@ -57,9 +55,9 @@ def test_elements_have_names_of_their_level_and_null_is_left_out(environment, sc
     assert "element" not in scope.root(frozenset())
 
 
-def test_entries_of_a_loop_are_computed_for_each_element(environment, scope):
+def test_entries_of_a_loop_are_computed_for_each_element(system, scope):
     entry = {"name": "twice", "variable": {"jmesPath": "join('', [element, element])"}}
-    elements_of = compile_elements({"context": [entry]}, 0, environment)
+    elements_of = compile_elements({"context": [entry]}, 0, system)
     names = frozenset({"twice", "element"})
     found = [one.scope.root(names)["twice"] for one in elements_of(scope, enumerate(["a", "b"]))]
     assert found == ["aa", "bb"]
