@@ -174,6 +174,8 @@ class PolicyFacts(NamedTuple):
     """Whether it, or a rule of it, asks for existing objects to be changed when it changes."""
     schedule: str | None = None
     """When it acts by itself; None where requests make it act."""
+    pins_images: bool = False
+    """Whether the tags of images are to become digests when an object is admitted."""
     has_rules: bool = True
     """Whether tests name rules of it; otherwise they mean the whole policy."""
     propagation: str = "Background"

@@ -15,6 +15,7 @@ from kyvsim.sim.kyverno.admission_notes import AdmissionNotes
 from kyvsim.sim.kyverno.cel_admission import CelAdmission
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
+from kyvsim.sim.kyverno.image_admission import ImageAdmission
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import (
     GENERATING_KINDS,
@@ -86,6 +87,7 @@ def open_cluster(
     server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
         # The API server asks mutating webhooks by name: those of policies in CEL come first.
+        ImageAdmission(parts, cache, admission),
         CelAdmission(parts, cache, admission),
         admission,
         PolicyWebhook(parts),

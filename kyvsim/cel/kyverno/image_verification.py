@@ -72,9 +72,14 @@ class ImageFacts(NamedTuple):
 def unfetched(image: str) -> str:
     """Return what is said of an image of which nothing is given."""
     return (
-        f"failed to get imagedata: nothing is known of `{image}`, and no registry is asked: give "
-        "it in `spec.images` of a --context-file"
+        f"failed to get imagedata: nothing is known of `{image}`, and kyvsim asks no registry: "
+        "give it in `spec.images` of a --context-file"
     )
+
+
+def unanswered(image: str) -> str:
+    """Return what is said of an image whose digest only a registry knows."""
+    return f"failed to resolve digest for image {image}: kyvsim asks no registry"
 
 
 def image_verification(facts: ImageFacts) -> Library:

@@ -101,6 +101,15 @@ def derived_specs(policy: Policy) -> tuple[Variant, ...]:
     return variants_of(policy)
 
 
+def pinning_of(policy: Policy, options: CompileOptions) -> CompiledPolicy:
+    """Return what an ImageValidatingPolicy does before images are validated: it pins them."""
+    from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
+        pinning,
+    )
+
+    return pinning(policy, options)
+
+
 def existing_changes_of(policy: Policy, options: CompileOptions) -> tuple["ExistingChange", ...]:
     """Return what each variant of a policy makes of objects that are there, its own first."""
     from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
@@ -139,6 +148,7 @@ __all__ = [
     "existing_changes_of",
     "expression_problems",
     "is_cel_policy",
+    "pinning_of",
     "resources_of",
     "webhook_facts_of",
 ]

@@ -25,6 +25,7 @@ from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
+from kyvsim.languages.cel.image_pinning import PINNING
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
@@ -88,11 +89,16 @@ def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingC
     return tuple(found)
 
 
+def pinning(policy: Policy, options: CompileOptions) -> CompiledPolicy:
+    """Return what an ImageValidatingPolicy does before images are validated."""
+    return _lower(policy, options, PINNING)[0]
+
+
 def _lower(
-    policy: Policy, options: CompileOptions
+    policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return the policy and its variants as closures, and what is wrong with its expressions."""
-    kind = _BY_NAME[policy.kind]
+    kind = kind or _BY_NAME[policy.kind]
     rule, problems = _lower_part(kind, policy, Variant("", policy.spec), options)
     rules, found = [rule], [*problems]
     for one in kind.variants(policy.spec):

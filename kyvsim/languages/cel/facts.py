@@ -27,7 +27,18 @@ def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
         schedule=str(spec.get("schedule") or "") if kind.endswith("DeletingPolicy") else None,
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
         has_rules=False,
+        pins_images=_pins(kind, spec),
     )
+
+
+def _pins(kind: str, spec: Mapping[str, Json]) -> bool:
+    wanted = (spec.get("validationConfigurations") or {}).get("mutateDigest") is not False
+    return wanted and verifies_images(kind)
+
+
+def verifies_images(kind: str) -> bool:
+    """Return whether policies of a kind are about the images of objects."""
+    return kind.endswith("ImageValidatingPolicy")
 
 
 def generates(kind: str) -> bool:

@@ -85,6 +85,18 @@ class ImageValidatingPolicy(NamedTuple):
 
 
 def _compile(part: PolicyPart) -> CompiledBody:
+    policy, given = image_programs(part)
+    problems = part.compiler.problems
+    return _broken(policy, problems) if problems else _body(policy, given)
+
+
+def image_programs(
+    part: PolicyPart,
+) -> tuple[ImageValidatingPolicy, dict[str, Mapping[str, Any]]]:
+    """Return a policy as programs, and the dict into which what is given of images is put.
+
+    What is wrong with it is noted in the compiler.
+    """
     spec, compiler = part.spec, part.compiler
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     references = compile_references(
@@ -119,7 +131,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         verifies_digests=wanted.get("verifyDigest") is not False,
         requires_verification=wanted.get("required") is not False,
     )
-    return _broken(policy, compiler.problems) if compiler.problems else _body(policy, given)
+    return policy, given
 
 
 def _extractors(
@@ -183,7 +195,7 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
         given.update(images)
         values = policy.values.of(evaluation)
         try:
-            if not _conditions_hold(policy, values):
+            if not conditions_hold(policy, values):
                 return None
             matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
             if matched.counting:
@@ -196,7 +208,7 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
     return run
 
 
-def _conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
+def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> bool:
     """Return whether every condition holds; raises EvaluationError unless faults are ignored."""
     try:
         holds = all_hold(policy.conditions, values)

@@ -41,6 +41,8 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
     {
         "ValidatingPolicy": Hook("vpol.validate.kyverno.svc", "/vpol"),
         "NamespacedValidatingPolicy": Hook("nvpol.validate.kyverno.svc", "/nvpol"),
+        "ImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/ivpol/validate"),
+        "NamespacedImageValidatingPolicy": Hook("ivpol.validate.kyverno.svc", "/nivpol/validate"),
         "GeneratingPolicy": Hook("gpol.validate.kyverno.svc", "/gpol"),
         "NamespacedGeneratingPolicy": Hook("ngpol.validate.kyverno.svc", "/ngpol"),
         "MutatingPolicy": Hook("mpol.validate.kyverno.svc", "/mpol", mutates=True),
@@ -127,7 +129,7 @@ class CelAdmission:
             if denies(response.policy):
                 facts = self._cache.webhook_facts(response.policy)
                 name = webhook_of(response.policy, facts)
-                problems.setdefault(name, []).extend(_told(response))
+                problems.setdefault(name, []).extend(said_to_clients(response))
         denials = {webhook: told for webhook, told in problems.items() if told}
         self._admission.tell(
             Admission(
@@ -141,7 +143,10 @@ class CelAdmission:
             )
         )
         warnings = [
-            text for one in responses if one.policy.facts.emits_warnings for text in _told(one)
+            text
+            for one in responses
+            if one.policy.facts.emits_warnings
+            for text in said_to_clients(one)
         ]
         for webhook, told in denials.items():
             return Verdict(warnings=tuple(warnings), denied=denial(webhook, "; ".join(told)))
@@ -188,9 +193,12 @@ def denies(policy: Policy) -> bool:
     return policy.facts.action.own == "Enforce"
 
 
-def webhook_of(policy: Policy, facts: WebhookFacts) -> str:
-    """Return the name of the webhook through which a policy is asked."""
-    base = WEBHOOKS[policy.kind].name
+def webhook_of(policy: Policy, facts: WebhookFacts, base: str = "") -> str:
+    """Return the name of the webhook through which a policy is asked.
+
+    `base` begins it where that is not the kind's usual webhook.
+    """
+    base = base or WEBHOOKS[policy.kind].name
     if facts.alone:
         return own_webhook_name(policy, base)
     return f"{base}-{'fail' if policy.facts.fails_closed else 'ignore'}"
@@ -225,7 +233,7 @@ def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
     return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{told}]"
 
 
-def _told(response: PolicyResponse) -> list[str]:
+def said_to_clients(response: PolicyResponse) -> list[str]:
     """Return what failed, and what could not be evaluated, as clients are told."""
     name = response.policy.name
     return [

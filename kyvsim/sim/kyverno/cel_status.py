@@ -11,7 +11,7 @@ from kyvsim.context.access_review import allows
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.cel import derived_specs, resources_of
-from kyvsim.languages.cel.facts import generates
+from kyvsim.languages.cel.facts import generates, verifies_images
 from kyvsim.languages.cel.webhook_facts import matched_resources
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.users import REPORTS
@@ -36,11 +36,9 @@ def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
         one.name: {"targets": list(_targets(one.spec)), "spec": _stored(one.spec)}
         for one in derived_specs(policy)
     }
-    return {
-        "autogen": {"configs": configs} if configs else {},
-        **stated,
-        "generated": False,
-    }
+    derived = {"autogen": {"configs": configs} if configs else {}, **stated}
+    # Nothing is made of a policy on images that the API server could evaluate.
+    return derived if verifies_images(policy.kind) else {**derived, "generated": False}
 
 
 def _missing(policy: Policy, store: Store) -> Iterator[str]:

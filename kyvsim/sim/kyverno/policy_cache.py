@@ -15,7 +15,7 @@ from kyvsim.compile import (
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
-from kyvsim.languages.cel import existing_changes_of, webhook_facts_of
+from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
 from kyvsim.languages.cel.facts import generates, mutates
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(classic.LANGUAGE.kinds))
-_NOT_SIMULATED = frozenset({"ImageValidatingPolicy", "NamespacedImageValidatingPolicy"})
-CEL_KINDS = cel.LANGUAGE.kinds - _NOT_SIMULATED
-"""The kinds of `policies.kyverno.io` that are simulated."""
+CEL_KINDS = cel.LANGUAGE.kinds
+"""The kinds of `policies.kyverno.io`."""
 GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
 MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
 _EXCEPTION = (f"{RULES_GROUP}/v2", "PolicyException")
@@ -49,6 +48,7 @@ class PolicyCache:
         self._webhook_facts: dict[str, WebhookFacts] = {}
         self._may_be_left: dict[str, bool] = {}
         self._changes: dict[str, tuple[Policy, tuple[ExistingChange, ...]]] = {}
+        self._pinning: dict[str, CompiledPolicy] = {}
         self._index: PolicySet | None = None
 
     def put(self, policy: Policy) -> None:
@@ -65,12 +65,14 @@ class PolicyCache:
     def forget_compiled(self) -> None:
         """Compile everything anew, since exceptions have changed."""
         self._compiled.clear()
+        self._pinning.clear()
         self._changes.clear()
         self._index = None
 
     def _forget(self, key: str) -> None:
         self._changes.pop(key, None)
         self._compiled.pop(key, None)
+        self._pinning.pop(key, None)
         self._webhook_facts.pop(key, None)
         self._may_be_left.pop(key, None)
         self._index = None
@@ -104,6 +106,13 @@ class PolicyCache:
             known = policy, existing_changes_of(policy, self._options(policy))
             self._changes[place] = known
         return known[1]
+
+    def pinning(self, policy: Policy) -> CompiledPolicy:
+        """Return what a policy on images that acts does before it validates them."""
+        place = place_of(policy.kind, policy.key)
+        if place not in self._pinning:
+            self._pinning[place] = pinning_of(policy, self._options(policy))
+        return self._pinning[place]
 
     def _compile(self, policy: Policy) -> CompiledPolicy | None:
         found, _ = compile_policies([policy], self._options(policy))

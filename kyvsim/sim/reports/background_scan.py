@@ -46,7 +46,14 @@ _ACTOR = "scan"
 _STAGES = tuple(
     one
     for one in STAGES
-    if one in {Stage.VALIDATE, Stage.VERIFY_IMAGES, Stage.CEL_VALIDATE, Stage.CEL_MUTATE}
+    if one
+    in {
+        Stage.VALIDATE,
+        Stage.VERIFY_IMAGES,
+        Stage.CEL_VALIDATE,
+        Stage.CEL_MUTATE,
+        Stage.CEL_VERIFY_IMAGES,
+    }
 )
 _NATIVE = frozenset({VALIDATING, f"{VALIDATING}Binding"})
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})

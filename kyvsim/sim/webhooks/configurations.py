@@ -12,6 +12,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
 from kyvsim.sim.kyverno.configuration import settings_of
 from kyvsim.sim.kyverno.generated import is_left_to_the_server
+from kyvsim.sim.kyverno.image_admission import PINNING_WEBHOOKS
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.server import Change, Store
@@ -85,7 +86,10 @@ def _webhooks(policies: list[Policy], store: Store, *, mutating: bool) -> Iterat
     selectors = installed_selectors(store)
     older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]
     yield from classic_webhooks(older, store, selectors, mutating=mutating)
-    for kind, hook in WEBHOOKS.items():
-        if hook.mutates is mutating:
-            some = [one for one in policies if one.kind == kind]
+    pinning = [one for one in policies if one.facts.pins_images]
+    for every, hooks in ((policies, WEBHOOKS), (pinning, PINNING_WEBHOOKS)):
+        for kind, hook in hooks.items():
+            if hook.mutates is not mutating:
+                continue
+            some = [one for one in every if one.kind == kind]
             yield from cel_webhooks(some, hook.name, hook.path, selectors)
