@@ -50,7 +50,15 @@ def test_entries_of_hooks_run(hook):
         text=True,
         check=True,
     )
-    assert done.stdout.startswith(f"Usage: {hook['entry']} ")
+    command = next(one for one in arguments if not one.startswith("-"))
+    assert done.stdout.startswith(f"Usage: {program} {command} ")
+
+
+def test_hooks_do_not_pass_without_a_look():
+    # pre-commit shows what a hook says only where it fails, so warnings have to be errors.
+    strict = {name for name, hook in BY_ID.items() if "--strict" in shlex.split(hook["entry"])}
+    assert strict == {"kyvsim-apply", "kyvsim-test"}
+    assert shlex.split(BY_ID["kyvsim-lint"]["entry"])[-1] == "--skip-others"
 
 
 @pytest.mark.parametrize(
@@ -174,3 +182,17 @@ def test_a_manifest_that_a_rule_refuses_fails_what_evaluates(repository):
     said, ended = commit(repository)
     assert ended == ends(lint=True, apply=False, test=False), said
     assert "Name an owner." in said
+
+
+def test_what_is_no_policy_beside_policies_does_not_fail_the_lint_hook(repository):
+    (repository / "policies/kustomization.yaml").write_text("resources: [owner.yaml]\n")
+    (repository / "policies/values.yaml").write_text("team: a\n")
+    said, ended = commit(repository)
+    assert ended["kyvsim lint"] == "Passed", said
+
+
+def test_rules_that_meet_nothing_fail_the_apply_hook(repository):
+    (repository / "manifests/a.yaml").write_text(GOOD.replace("ConfigMap", "Secret"))
+    said, ended = commit(repository)
+    assert ended["kyvsim apply"] == "Failed", said
+    assert "KV070" in said

@@ -40,7 +40,7 @@ def lint(
     describes are told as `apply` tells them.
     """
     documents, remarks = read_documents(paths, stdin, STRICT, walking)
-    documents, aside = sorted_out(documents, POLICIES)
+    documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
     options = CompileOptions(own_system())
     definitions, problems = load_definitions(crd_paths, stdin, walking)
     said, left_out = without_left_out((*remarks, *aside, *problems))

@@ -40,6 +40,11 @@ PATH is a file, a folder or - for standard input.
 )
 @list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
 @strict_option
+@click.option(
+    "--skip-others",
+    is_flag=True,
+    help="Leave out files that hold no policy, also where they are named, as a hook names them.",
+)
 @walking_options
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -49,7 +54,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
-    walking = walking_of(options, ctx)
+    walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
     with waiting("checking policies", shown=is_terminal(sys.stderr)):
         findings = lint(paths, given, options["crd_path"], walking)
     if options["strict"]:

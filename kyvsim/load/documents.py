@@ -63,7 +63,9 @@ def read_documents(
         # In a folder an empty file is no mistake; one that was asked for by name is.
         place = (source.folder or source.name, bool(source.folder))
         empty[place] = empty.get(place, True) and not found
-    remarks += [_empty(*place) for place, is_empty in empty.items() if is_empty]
+    # Of files that others named nobody knows what else their folder holds.
+    told = (place for place, is_empty in empty.items() if is_empty)
+    remarks += [_empty(*place) for place in told if not (walking.as_found and place[1])]
     return tuple(documents), tuple(remarks)
 
 

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.load.walk import USUAL, Walking, is_manifest_name, unreadable, walk
+from kyvsim.load.walk import USUAL, Walking, is_manifest_name, left_aside, unreadable, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 
@@ -68,11 +68,22 @@ def _read_existing(
     """Yield what is at a path; `given` is the pattern that found it."""
     if stat.S_ISDIR(mode):
         yield from _read_folder(path, walking, given or path)
+    elif stat.S_ISREG(mode) and walking.as_found and not given:
+        yield from _read_as_found(path, walking)
     elif stat.S_ISREG(mode):
         yield _read_file(path)
     else:
         message = "neither a file nor a folder: devices, pipes and sockets are not read"
         yield _error("KV004", message, Location(path))
+
+
+def _read_as_found(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
+    aside = tuple(left_aside(path, walking))
+    yield from aside
+    if not aside:
+        one = _read_file(path)
+        folder = os.path.dirname(path) or os.curdir
+        yield one._replace(folder=folder) if isinstance(one, Source) else one
 
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:

@@ -35,10 +35,11 @@ OBJECTS = Wanted("resource", looks_like_object)
 DEFINITIONS = Wanted("CustomResourceDefinition", is_definition)
 
 
-def sorted_out(documents: Iterable[Document], wanted: Wanted) -> Loaded:
+def sorted_out(documents: Iterable[Document], wanted: Wanted, *, needed: bool = True) -> Loaded:
     """Return the documents that were named or are of the sort wanted, and what is told of others.
 
-    Who names a folder does not say that all in it is of one sort; who names a file does.
+    Who names a folder does not say that all in it is of one sort; who names a file does. A folder
+    with nothing of what is wanted is an error where that is `needed`.
     """
     kept: list[Document] = []
     said: list[Diagnostic] = []
@@ -54,7 +55,7 @@ def sorted_out(documents: Iterable[Document], wanted: Wanted) -> Loaded:
         else:
             said.append(left_out(what_it_is(document), document.locate(())))
             said += _kustomized(document, wanted)
-    said += [_nothing(folder, wanted) for folder, hit in hits.items() if not hit]
+    said += [_nothing(folder, wanted) for folder, hit in hits.items() if needed and not hit]
     return tuple(kept), tuple(said)
 
 

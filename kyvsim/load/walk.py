@@ -30,6 +30,8 @@ class Walking(NamedTuple):
     """Patterns in gitignore's syntax of what is left aside."""
     ignore_files: bool = True
     """Whether `.kyvsimignore` files are read."""
+    as_found: bool = False
+    """Whether files that are named count as found in their folders: others named them."""
 
 
 USUAL = Walking()
@@ -83,6 +85,21 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
             else:
                 yield one
         pending.extend(reversed(below))
+
+
+def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
+    """Yield why a walk would pass over a file, nothing where it would not."""
+    folder = os.path.dirname(path) or os.curdir
+    found = [*given_patterns(walking.exclude, folder)]
+    if walking.ignore_files:
+        for one in (*patterns_above(folder), *patterns_in(folder)):
+            if isinstance(one, Diagnostic):
+                yield one
+            else:
+                found.append(one)
+    origin = ignored_by(path, tuple(found), is_folder=False)
+    if origin:
+        yield left_out(f"ignored because of {origin}", Location(path))
 
 
 def unreadable(path: str, error: OSError | ValueError) -> Diagnostic:

@@ -99,3 +99,26 @@ def test_usage(kyvsim, arguments, message):
     status, out, err = kyvsim("lint", *arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_files_without_a_policy_are_passed_over_where_that_is_asked_for(written, kyvsim):
+    names = [written("p.yaml", GOOD), written("values.yaml", "a: b\n"), written("empty.yaml", "")]
+    assert kyvsim("lint", *names)[0] == 2
+    status, out, err = kyvsim("lint", "--skip-others", "--show-ignored", *names)
+    assert (status, out) == (0, "")
+    assert "values.yaml:1:1: left out: " in err
+    assert "1 document left out" in err
+    assert kyvsim("lint", "--skip-others", *names[1:])[0] == 0
+
+
+@pytest.mark.parametrize("text", [BAD, "a: [\n"])
+def test_what_is_wrong_is_not_passed_over(written, kyvsim, text):
+    assert kyvsim("lint", "--skip-others", written("p.yaml", text))[0] == 2
+
+
+def test_files_that_are_ignored_are_passed_over_with_them(written, kyvsim):
+    named = written("p.yaml", BAD)
+    written(".kyvsimignore", "p.yaml\n")
+    assert kyvsim("lint", named)[0] == 2
+    assert kyvsim("lint", "--skip-others", named)[0] == 0
+    assert kyvsim("lint", "--skip-others", "--no-ignore", named)[0] == 2
