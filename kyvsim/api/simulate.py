@@ -6,6 +6,7 @@ Codes: KV051 inputs beside a scenario, KV052 an object that the cluster refuses 
 import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.api.simulation import SIMULATED_READERS, readers
@@ -13,12 +14,13 @@ from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.languages import compile_policies
+from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
-from kyvsim.load.policy import load_policies
+from kyvsim.load.native import NATIVE_GROUP, native_kinds
+from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.resources import load_objects
 from kyvsim.load.scenario import (
     SCENARIO,
@@ -31,12 +33,20 @@ from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
+from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
 from kyvsim.sim.scenario import play
 
+_FILE_READERS: PolicyReaders = MappingProxyType(
+    {
+        **SIMULATED_READERS,
+        **{name: read for name, read in READERS.items() if name[0] == NATIVE_GROUP},
+    }
+)
+"""What reads policies in files: those of Kyverno, and the API server's own."""
 Watched = Callable[[Iterator[Order]], Iterator[Order]]
 """Passes orders of steps on as they are tried, and may show how far that is."""
 
@@ -186,8 +196,14 @@ def _settings(
 
 
 def _refused(document: Document) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a policy that is there from the start."""
-    policies, remarks = load_policies([document], SIMULATED_READERS)
+    """Return what is wrong with a policy that is there from the start.
+
+    An exception among the policies is put into the cluster as they are, and judged there.
+    """
+    if is_exception(document.data):
+        return ()
+    policies, remarks = load_policies([document], _FILE_READERS)
+    remarks = (*remarks, *load_bindings([document])[1])
     _, refused = compile_policies(policies, CompileOptions(own_system()))
     return (*remarks, *refused)
 
@@ -197,21 +213,33 @@ def _uncounted(scenario: Scenario) -> tuple[Diagnostic, ...]:
     settings = scenario.settings
     installation = settings.installation or HELM
     counts = bool(installation.exceptions_namespace)
-    if not scenario.exceptions or (counts if settings.exceptions is None else settings.exceptions):
+    if counts if settings.exceptions is None else settings.exceptions:
+        return ()
+    brought = (one for step in scenario.steps for one in step.objects)
+    given = (*scenario.exceptions, *scenario.policies, *scenario.objects, *brought)
+    exceptions = [one for one in given if is_exception(one.data)]
+    if not exceptions:
         return ()
     text = (
         f"PolicyExceptions do not count in the installation `{installation.name}`: values with "
         '`features: {policyExceptions: {enabled: true, namespace: "*"}}` (--install FILE) let them'
     )
-    place = scenario.exceptions[0].locate(())
+    place = exceptions[0].locate(())
     return (Diagnostic("KV055", Severity.WARNING, text, place),)
 
 
 def _with_policies_only(scenario: Scenario) -> Scenario:
     """Return a scenario without what stands among its policies and is none of any kind."""
-    kept = (one for one in scenario.policies if _is_of_kyverno(one.data))
+    kept = (one for one in scenario.policies if _is_policy(one.data))
     exceptions = (one for one in scenario.exceptions if _is_of_kyverno(one.data))
     return scenario._replace(policies=tuple(kept), exceptions=tuple(exceptions))
+
+
+def _is_policy(obj: Json) -> bool:
+    """Return whether a document says that it is of Kyverno's, or an API server's own policy."""
+    group, kind = split_api_version(text_field(obj, "apiVersion"))[0], text_field(obj, "kind")
+    own = group == NATIVE_GROUP and kind in native_kinds()
+    return (own and bool(text_field(metadata(obj), "name"))) or _is_of_kyverno(obj)
 
 
 def _is_of_kyverno(obj: Json) -> bool:

@@ -41,6 +41,8 @@ class Reason(StrEnum):
     """The rule does not want anything for its trigger."""
     RULE_FAILED = "rule failed"
     RULE_GONE = "rule gone"
+    CHANGED_AGAIN = "changed again"
+    """What a policy makes for others was done as well."""
 
 
 class Obstacle(NamedTuple):

@@ -13,6 +13,7 @@ from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
+from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.cluster import Cluster, open_cluster
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
@@ -172,7 +173,7 @@ def _policy_documents(scenario: Scenario) -> list[Document]:
 
 
 def _is_policy(obj: Json) -> bool:
-    return split_api_version(object_key(obj).api_version)[0] == "kyverno.io"
+    return split_api_version(object_key(obj).api_version)[0] in {RULES_GROUP, CEL_GROUP}
 
 
 def _is_definition(obj: Json) -> bool:
@@ -181,7 +182,7 @@ def _is_definition(obj: Json) -> bool:
 
 def _policy_key(obj: Json) -> str:
     key = object_key(obj)
-    named = key.kind in {"Policy", "CleanupPolicy"}
+    named = key.kind in {"Policy", "CleanupPolicy"} or key.kind.startswith("Namespaced")
     return f"{key.namespace or 'default'}/{key.name}" if named else key.name
 
 

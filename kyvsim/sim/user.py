@@ -6,6 +6,7 @@ from types import MappingProxyType
 from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected, ScenarioSettings, Step, Verb
 from kyvsim.patch.errors import PatchError
@@ -138,8 +139,8 @@ def _of_answers(step: Step) -> list[Expected]:
 
 
 def _is_denied(response: ApiResponse) -> bool:
-    """Return whether a webhook has refused a request, as policies do."""
-    return response.error is not None and response.error.reason == "BadRequest"
+    """Return whether a policy has refused a request, Kyverno's or the API server's own."""
+    return response.error is not None and response.error.why is Reason.DENIED
 
 
 def _hint(response: ApiResponse) -> str:

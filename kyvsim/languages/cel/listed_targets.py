@@ -42,13 +42,20 @@ def target_constraints(policy: Policy) -> Mapping[str, Json]:
 
 
 def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Listing]:
-    """Yield the lists in which targets are found; `kinds` are custom ones.
+    """Yield the lists in which targets are found; `kinds` are custom ones."""
+    places = tuple(_namespaces(policy, target_constraints(policy), cluster))
+    for one in named_kinds(policy, kinds):
+        for place in places:
+            where = "" if one.key[:2] == _NAMESPACE else place
+            yield one._replace(key=one.key._replace(namespace=where))
+
+
+def named_kinds(policy: Policy, kinds: KindTable) -> Iterator[Listing]:
+    """Yield lists of all objects of each kind that the rules for targets name.
 
     A resource that nobody serves is passed over, and so is every wildcard: it names none.
     """
-    constraints = target_constraints(policy)
-    places = tuple(_namespaces(policy, constraints, cluster))
-    for rule in constraints.get("resourceRules") or ():
+    for rule in target_constraints(policy).get("resourceRules") or ():
         names = tuple(rule.get("resourceNames") or ())
         for group, version, resource in product(*(rule.get(name) or () for name in _PARTS)):
             base, _, subresource = resource.partition("/")
@@ -57,9 +64,7 @@ def target_listings(policy: Policy, cluster: ClusterView, kinds: KindTable) -> I
             if not kind or (served and version not in served):
                 continue
             api_version = f"{group}/{version}" if group else version
-            for place in places:
-                where = "" if (api_version, kind) == _NAMESPACE else place
-                yield Listing(ObjectKey(api_version, kind, where, ""), names, subresource)
+            yield Listing(ObjectKey(api_version, kind, "", ""), names, subresource)
 
 
 def _namespaces(

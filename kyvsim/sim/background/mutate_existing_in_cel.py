@@ -57,6 +57,8 @@ class _Changed(NamedTuple):
     responses: tuple[PolicyResponse, ...]
     fault: str
     """Why the policy as it is written could not be evaluated; "" where it could."""
+    again: tuple[str, ...]
+    """The variants for controllers that changed it further."""
 
 
 def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
@@ -187,6 +189,9 @@ class _Attempt:
                     object_key(target.object),
                 )
             )
+        if changed.again:
+            text = f"{_named(target.object)} is changed again as {' and '.join(changed.again)} are"
+            self.notes.append(Obstacle(Reason.CHANGED_AGAIN, text, object_key(target.object)))
         if changed.object is None:
             return
         if same(changed.object, target.object) or self._write(target, changed.object):
@@ -195,18 +200,20 @@ class _Attempt:
     def _changed(self, target: _Target) -> _Changed:
         obj: Json = None
         responses: list[PolicyResponse] = []
-        fault = ""
+        fault, again = "", []
         request = self._request or update_of(target.object, target.subresource, self._store)
         for rule, change in zip(self._found.rules, self._changes, strict=True):
             seen = obj if obj is not None else target.object
             outcome = change.change(self._evaluation(seen, request))
+            if outcome.object is not None and rule.rule.variant:
+                again.append(rule.rule.variant)
             if outcome.status is RuleStatus.PASS and not outcome.exceptions:
                 obj = seen if outcome.object is None else outcome.object
             result = result_of(rule, outcome, target.object, [])
             responses.append(PolicyResponse(self._policy, result.phase, target.object, (result,)))
             if outcome.status is RuleStatus.ERROR and not rule.rule.variant:
                 fault = outcome.message
-        return _Changed(with_whole_numbers(obj), tuple(responses), fault)
+        return _Changed(with_whole_numbers(obj), tuple(responses), fault, tuple(again))
 
     def _write(self, target: _Target, obj: Json) -> bool:
         """Write a target; return whether that succeeded."""

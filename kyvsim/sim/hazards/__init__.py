@@ -15,6 +15,7 @@ from kyvsim.sim.hazards import (
     generate_loop,
     given_up,
     hindered_cleanup,
+    idle_mutation,
     lasting_lifetime,
     lost_drift,
     lost_trigger,
@@ -24,6 +25,7 @@ from kyvsim.sim.hazards import (
     mutation_loop,
     nameless_mutation,
     refused_policy,
+    repeated_mutation,
     unenforced_kinds,
     unevaluated_rule,
     unmet_reference,
@@ -56,6 +58,8 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     failing_rule.find,
     given_up.find,
     unevaluated_rule.find,
+    idle_mutation.find,
+    repeated_mutation.find,
 )
 """All that is looked for, in the order of their codes."""
 

@@ -87,3 +87,58 @@ def test_a_number_of_orders_is_a_number(files, kyvsim, wrong):
     status, out, err = kyvsim("simulate", "policy.yaml", "--interleavings", wrong)
     assert (status, out) == (2, "")
     assert f"--interleavings {wrong}: neither a number above 0 nor `all`" in err
+
+
+ADMISSION_POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: small-names}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
+  validations: [{expression: object.metadata.name != 'team-a', message: not that one}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: small-names}
+spec: {policyName: small-names, validationActions: [Deny]}
+"""
+EXCEPTION = """
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: team-a, namespace: default}
+spec: {policyRefs: [{name: none, kind: ValidatingPolicy}]}
+"""
+DENIES_IN_CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: none}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
+  validations: [{expression: "false", message: never}]
+"""
+
+
+def test_admission_policies_of_kubernetes_may_be_given_as_policies(files, kyvsim):
+    files(policy=ADMISSION_POLICY, namespace=NAMESPACE)
+    status, out, problems = kyvsim("simulate", "policy.yaml", "-r", "namespace.yaml")
+    assert (status, problems) == (0, "")
+    assert "denied request: not that one" in " ".join(out.split())
+    files(policy=ADMISSION_POLICY.replace("!= 'team-a'", "!="))
+    status, _, problems = kyvsim("simulate", "policy.yaml", "-r", "namespace.yaml")
+    assert (status, "KV156" in problems) == (2, True)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("count", [False, True])
+def test_exceptions_count_where_the_installation_says_so(files, kyvsim, beside, count):
+    text = DENIES_IN_CEL if beside else f"{DENIES_IN_CEL}---{EXCEPTION}"
+    files(policy=text, exception=EXCEPTION, namespace=NAMESPACE)
+    options = ["--exception", "exception.yaml"] if beside else []
+    options += ["--install", "ci"] if count else []
+    _, out, problems = kyvsim("simulate", "policy.yaml", "-r", "namespace.yaml", *options)
+    assert ("denied" in out) is not count
+    assert ("KV055" in problems, "KV019" in problems) == (not count, False)
