@@ -43,6 +43,7 @@ BROAD_EXCEPTS = {"kyvsim/engine/rule.py": 1, "kyvsim/cli/main.py": 1}
 SLOW_OR_UNUSED = ("rich", "jsonschema", "jmespath", "yaml", "re2", "hypothesis", "pytest")
 PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protocol", "NamedTuple"}
 PLAIN_BASES |= {"Generic", "int", "dict", "list"}  # CEL: unsigned numbers, variables, what was made
+PLAIN_BASES |= {"tuple"}  # results that are all passes
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
 PLAIN_BASES |= {"File", "Item"}  # of pytest
 WORDS_NOT_USED = re.compile(

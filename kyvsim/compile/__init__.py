@@ -2,13 +2,17 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.policy_set import PolicySet, Turn, index_policies
+from kyvsim.compile.plan import Plan
+from kyvsim.compile.policy_set import KindTurns, PolicySet, index_policies
+from kyvsim.compile.turn import Turn
 
 __all__ = [
     "CompileOptions",
     "CompiledPolicy",
     "CompiledRule",
+    "KindTurns",
     "Model",
+    "Plan",
     "PolicySet",
     "Properties",
     "Turn",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome
+from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
@@ -33,6 +33,15 @@ class Properties(NamedTuple):
     template: Template
     written: Mapping[str, Json]
     """What they tell where its variables have no value."""
+
+
+class Proofs(NamedTuple):
+    """What shows how a rule ends for a creation, whoever sends it."""
+
+    proofs: tuple[Proof, ...]
+    """The first whose shape the object has counts, if all before it are exact."""
+    after_preconditions: bool
+    """Whether the preconditions are still to be asked; they look at the operation alone."""
 
 
 class CompiledRule(NamedTuple):
@@ -67,6 +76,10 @@ class CompiledRule(NamedTuple):
     """Whether tests see its answer apart from those of the policy's other rules."""
     answers_always: bool = True
     """Whether tests see an answer, an empty one, where it has nothing to say."""
+
+    proofs: Callable[[], Proofs] | None = None
+    """Compiles what shows how it ends; None where its match block looks at more than kind and
+    operation, or anything else than an object's shape can make a difference."""
 
     @property
     def phase(self) -> Phase:

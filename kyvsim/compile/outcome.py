@@ -7,6 +7,7 @@ from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
+from kyvsim.proof import Shape
 
 
 class Exclusion(NamedTuple):
@@ -75,6 +76,16 @@ class Outcome(NamedTuple):
     """The name that reports give, where it is not the rule's own."""
     silent: bool = False
     """Whether upstream has no result here, although something was `unchecked`."""
+
+
+class Proof(NamedTuple):
+    """What shows how a body ends, without evaluating it."""
+
+    shape: Shape
+    outcome: Outcome
+    """A status and a message, the same for every object of this shape."""
+    exact: bool = False
+    """Whether no other object could make the body end like this."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]

@@ -1,41 +1,76 @@
 """The index: which rules can an object of this kind touch at all?"""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.plan import Plan
+from kyvsim.compile.turn import Turn
 from kyvsim.model.result import Stage
 
+_PLANNED_AFTER: Final = 8
+"""So many objects are evaluated without a plan: as many as making one costs."""
+_MOST_KINDS: Final = 256
 
-class Turn(NamedTuple):
-    """A policy's turn in a stage: its rules that the stage runs on an object of some kind."""
-
-    policy: CompiledPolicy
-    rules: tuple[CompiledRule, ...]
+_PlanKey: TypeAlias = tuple[Stage, tuple[str, str]]
 
 
-class PolicySet(NamedTuple):
-    """Compiled policies in the order in which they were given, indexed by kind."""
+class KindTurns:
+    """The turns for one kind of object, and the plans that are made for them."""
 
-    policies: tuple[CompiledPolicy, ...]
-    by_kind: dict[str, dict[Stage, tuple[Turn, ...]]]
-    otherwise: dict[Stage, tuple[Turn, ...]]
-    """The turns for every kind that no policy names."""
+    __slots__ = ("_met", "_plans", "stages")
+
+    def __init__(self, stages: Mapping[Stage, tuple[Turn, ...]]) -> None:
+        self.stages = stages
+        """The turns of each stage; those that run nothing are not there."""
+        self._met: dict[_PlanKey, int] = {}
+        self._plans: dict[_PlanKey, Plan] = {}
+
+    def plan(
+        self, stage: Stage, kind: tuple[str, str], make: Callable[[], Plan | None]
+    ) -> Plan | None:
+        """Return the plan of a stage for objects of an API version and kind, or None.
+
+        It is made once there are enough of them.
+        """
+        key = stage, kind
+        plan = self._plans.get(key)
+        if plan is not None or len(self._met) >= _MOST_KINDS:
+            return plan
+        met = self._met[key] = self._met.get(key, 0) + 1
+        if met > _PLANNED_AFTER and (plan := make()):
+            self._plans[key] = plan
+        return plan
+
+
+class PolicySet:
+    """Compiled policies in the order in which they were given, indexed by kind when asked."""
+
+    __slots__ = ("_by_kind", "_named", "_otherwise", "policies")
+
+    def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
+        self.policies = policies
+        self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
+        self._by_kind: dict[str, KindTurns] = {}
+        self._otherwise = KindTurns(_turns(policies, ""))
 
     def turns(self, stage: Stage, kind: str) -> tuple[Turn, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
-        return self.of_kind(kind).get(stage, ())
+        return self.of_kind(kind).stages.get(stage, ())
 
-    def of_kind(self, kind: str) -> dict[Stage, tuple[Turn, ...]]:
-        """Return the same for all stages; those that run nothing are not there."""
-        return self.by_kind.get(kind, self.otherwise)
+    def of_kind(self, kind: str) -> KindTurns:
+        """Return the same for all stages."""
+        found = self._by_kind.get(kind)
+        if found is None:
+            if kind not in self._named:
+                return self._otherwise
+            found = self._by_kind[kind] = KindTurns(_turns(self.policies, kind))
+        return found
 
 
 def index_policies(policies: Iterable[CompiledPolicy]) -> PolicySet:
-    """Return the policies with the turns for each kind worked out."""
-    every = tuple(policies)
-    kinds = {kind for policy in every for kind in _kinds_of(policy)}
-    return PolicySet(every, {kind: _turns(every, kind) for kind in kinds}, _turns(every, ""))
+    """Return the policies with an index by kind."""
+    return PolicySet(tuple(policies))
 
 
 def _kinds_of(policy: CompiledPolicy) -> set[str]:
@@ -45,19 +80,20 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
 
 
 def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:
-    found = {
-        stage: tuple(
-            Turn(policy, rules) for policy in policies if (rules := _rules_for(policy, stage, kind))
-        )
-        for stage in Stage
-    }
-    return {stage: turns for stage, turns in found.items() if turns}
+    found: dict[Stage, list[Turn]] = {}
+    for policy in policies:
+        for stage, rules in _rules_by_stage(policy, kind).items():
+            found.setdefault(stage, []).append(Turn(policy, tuple(rules)))
+    return {stage: tuple(turns) for stage, turns in found.items()}
 
 
-def _rules_for(policy: CompiledPolicy, stage: Stage, kind: str) -> tuple[CompiledRule, ...]:
-    rules = policy.rules
-    if stage is Stage.VALIDATE:
-        rules = policy.validating.get(kind, policy.validating_others)
-    return tuple(
-        rule for rule in rules if rule.stage is stage and (rule.kinds is None or kind in rule.kinds)
-    )
+def _rules_by_stage(policy: CompiledPolicy, kind: str) -> dict[Stage, list[CompiledRule]]:
+    """Return the rules of a policy that can match a kind, in the order of each stage."""
+    found: dict[Stage, list[CompiledRule]] = {}
+    validating = policy.validating.get(kind, policy.validating_others)
+    for is_validating, rules in ((False, policy.rules), (True, validating)):
+        for rule in rules:
+            is_meant = rule.kinds is None or kind in rule.kinds
+            if is_meant and (rule.stage is Stage.VALIDATE) is is_validating:
+                found.setdefault(rule.stage, []).append(rule)
+    return found

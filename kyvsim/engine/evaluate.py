@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from kyvsim.compile import PolicySet
+from kyvsim.compile import PolicySet, Turn
 from kyvsim.engine.phases import STAGES
+from kyvsim.engine.planned import shown_results
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
@@ -25,16 +26,20 @@ def evaluate(
     kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
     responses: list[PolicyResponse] = []
     current, given = request, None
-    turns = policies.of_kind(kind)
+    of_kind = policies.of_kind(kind)
     for stage in stages:
-        if stage not in turns:
+        turns = of_kind.stages.get(stage)
+        if turns is None:
             continue
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
-        for turn in turns[stage]:
-            # Given values differ from policy to policy; without them one opening serves all.
-            if given is None or world.values:
-                given = open_request(source, world, turn.policy.policy.name)
+        for turn, shown in zip(turns, shown_results(of_kind, stage, source, world), strict=True):
+            if shown is not None:
+                responses.append(
+                    PolicyResponse(turn.policy.policy, stage.phase, source.object, shown)
+                )
+                continue
+            given = _opened(given, source, world, turn)
             if given is None:
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
@@ -59,6 +64,18 @@ def _with_targets_after(world: World, response: PolicyResponse) -> World:
         if one.changed
     }
     return world._replace(targets=[after.get(object_key(one), one) for one in world.targets])
+
+
+def _opened(
+    given: RuleInput | None, request: AdmissionRequest, world: World, turn: Turn
+) -> RuleInput | None:
+    """Return what the rules of a turn are evaluated on; None where no object is left.
+
+    Given values differ from policy to policy; without them one opening serves all.
+    """
+    if given is not None and not world.values:
+        return given
+    return open_request(request, world, turn.policy.policy.name)
 
 
 def _within(given: RuleInput, begun: AdmissionRequest) -> RuleInput:

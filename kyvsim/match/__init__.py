@@ -1,6 +1,12 @@
 """Match and exclude blocks, compiled to predicates over the facts of a request."""
 
-from kyvsim.match.block import Predicate, compile_exception_match, compile_match, compile_rule_match
+from kyvsim.match.block import (
+    Predicate,
+    compile_exception_match,
+    compile_match,
+    compile_rule_match,
+    matches_by_kind,
+)
 from kyvsim.match.facts import MatchFacts, facts_after_change, match_facts
 from kyvsim.match.kinds import KindIndexEntry, kinds_of_block
 
@@ -14,4 +20,5 @@ __all__ = [
     "facts_after_change",
     "kinds_of_block",
     "match_facts",
+    "matches_by_kind",
 ]

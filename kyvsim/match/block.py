@@ -1,6 +1,7 @@
 """Whole match and exclude blocks: `any`, `all` and the old single filter."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
@@ -10,6 +11,8 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe
 
 Predicate = Callable[[MatchFacts], bool]
+
+_OF_KIND: Final = frozenset({"kinds", "operations"})
 
 
 def compile_rule_match(
@@ -30,6 +33,22 @@ def compile_rule_match(
         return matches(facts) and not (excludes and excludes(facts))
 
     return applies
+
+
+def matches_by_kind(match: Json) -> bool:
+    """Return whether a match block looks at nothing but kind and operation.
+
+    What it says of one object it says of all of the kind, for every user and where none is known.
+    """
+    block = match or {}
+    filters = block.get("any") or block.get("all") or [block]
+    return all(map(_asks_kind, filters))
+
+
+def _asks_kind(block: Json) -> bool:
+    resources = block.get("resources") or {}
+    criteria = {name for name, value in resources.items() if value is not None}
+    return bool(resources.get("kinds")) and criteria <= _OF_KIND and not user_criteria(block)
 
 
 def compile_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:

@@ -95,6 +95,15 @@ class RuleResult(NamedTuple):
     """Whether something kept the rule from generating what it is for, or from doing it alone."""
 
 
+class Passes(tuple[RuleResult, ...]):
+    """Results that are all passes with nothing to tell but their messages.
+
+    Many objects share them, and who only counts passes need not look at each.
+    """
+
+    __slots__ = ()
+
+
 class PolicyResponse(NamedTuple):
     """What one policy said about one request in one phase.
 

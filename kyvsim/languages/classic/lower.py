@@ -12,6 +12,7 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import System, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.exceptions import attach_exceptions
+from kyvsim.languages.classic.proofs import compile_proofs
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.match import Predicate, compile_rule_match
@@ -95,6 +96,7 @@ def _lower(
         included=_included(policy, data) if data.get("exclude") else None,
         later=rule.generates or rule.mutates_existing,
         answers_always=rule_type.phase is not Phase.GENERATE,
+        proofs=compile_proofs(rule_type, context, options),
     )
 
 

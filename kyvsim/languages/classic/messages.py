@@ -5,6 +5,7 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 
 from collections.abc import Callable
 
+from kyvsim.compile.outcome import Outcome, passed
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, System, Template, compile_template
 from kyvsim.kube.objects import Json
@@ -35,6 +36,11 @@ def compile_messages(system: System, text: str) -> MessageRenderer:
 def own_message(context: RuleContext) -> str:
     """Return the text of a validate rule's `message`, or ""."""
     return (context.rule.data.get("validate") or {}).get("message") or ""
+
+
+def usual_pass(context: RuleContext) -> Outcome:
+    """Return the pass of a validate rule that looks at the object as a whole."""
+    return passed(f"validation rule '{context.rule.name}' passed.")
 
 
 def compile_deny_message(context: RuleContext) -> Callable[[JSONContext, str], str]:

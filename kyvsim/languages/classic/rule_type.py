@@ -6,7 +6,7 @@ Whoever asks something of rule types asks their records: the checks, autogen, co
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.outcome import CompiledBody
+from kyvsim.compile.outcome import CompiledBody, Proof
 from kyvsim.compile.probed import APPLIED, CHECKED, Ends
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
@@ -94,6 +94,8 @@ class RuleType(NamedTuple):
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
     """Compiles what says whether an object has anything that the rule looks at; where it has
     nothing, not even the rule's context is asked."""
+    proofs: Callable[[RuleContext], tuple[Proof, ...]] = lambda _: ()
+    """Compiles what shows how a body without a context ends where an object is created."""
     then: "RuleType | None" = None
     """What looks at the same rule again, in a later phase."""
 

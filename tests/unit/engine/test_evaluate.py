@@ -1,11 +1,12 @@
 """A request through all phases, and the laws that evaluation keeps."""
 
 from copy import deepcopy
+from types import SimpleNamespace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile import Turn
+from kyvsim.compile import KindTurns, Turn
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.model.result import Phase, Stage
 
@@ -182,14 +183,14 @@ def test_policies_that_change_nothing_may_stand_in_any_order(
 def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, obj):
     indexed = compiled(*made(policy, bodies))
     # Every policy's own rules for the kind, without a look at the kinds they name.
-    everything = {stage: tuple(every_step(indexed, stage, obj["kind"])) for stage in Stage}
-    unindexed = indexed._replace(by_kind={}, otherwise=everything)
+    everything = {stage: tuple(every_turn(indexed, stage, obj["kind"])) for stage in Stage}
+    unindexed = SimpleNamespace(of_kind=lambda _: KindTurns(everything))
     world = World(GivenObjects([obj]))
     request = request_for(obj)
     assert evaluate(indexed, request, world) == evaluate(unindexed, request, world)
 
 
-def every_step(indexed, stage, kind):
+def every_turn(indexed, stage, kind):
     for one in indexed.policies:
         chosen = one.rules
         if stage is Stage.VALIDATE:

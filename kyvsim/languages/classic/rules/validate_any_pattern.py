@@ -10,12 +10,13 @@ from kyvsim.compile.outcome import (
     CompiledBody,
     Evaluation,
     Outcome,
+    Proof,
     errored,
     failed,
     passed,
     skipped,
 )
-from kyvsim.expr import QueryError
+from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import compile_alternatives_message, own_message
 from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleType
@@ -26,7 +27,7 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Probe, Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
+from kyvsim.pattern import FailureKind, PatternFailure, alternative_shapes, compile_any_pattern
 
 PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 """Checks an object against one pattern; None where it fits."""
@@ -51,7 +52,7 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
         for index, check in enumerate(checkers):
             failure = check(subject)
             if failure is None:
-                return passed(f"validation rule '{name}' anyPattern[{index}] passed.")
+                return _chosen(context, index)
             if failure.kind is FailureKind.SKIP:
                 skips.append(f"rule {name}[{index}] skipped: {failure.message}")
             elif failure.path:
@@ -63,6 +64,10 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
         return skipped(" ".join(skips)) if skips else nothing_to_check
 
     return evaluate
+
+
+def _chosen(context: RuleContext, index: int) -> Outcome:
+    return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
 def _probed(probe: Probe, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
@@ -95,6 +100,19 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_any_pattern_body(context.within("validate", "anyPattern"), patterns)
 
 
+def _proofs(context: RuleContext) -> tuple[Proof, ...]:
+    """Return what shows that an alternative fits: the first, or one behind those that are exact."""
+    template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
+    found: list[Proof] = []
+    for index, known in enumerate(alternative_shapes(template.value) if template.constant else ()):
+        if known is None:
+            break
+        found.append(Proof(known.shape, _chosen(context, index), known.exact))
+        if not known.exact:
+            break
+    return tuple(found)
+
+
 def _carried(patterns: Json, template: PodTemplate) -> Json:
     return [nested(pattern, template) for pattern in patterns]
 
@@ -111,4 +129,5 @@ RULE_TYPE = RuleType(
     carried_check("anyPattern", _carried),
     idle=empty([], "anyPattern", NOTHING_CHECKED),
     patterns=_patterns,
+    proofs=_proofs,
 )

@@ -3,15 +3,16 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, failed, passed
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
-from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions import ConditionError, compile_conditions, refuting_shape
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import compile_deny_message
+from kyvsim.languages.classic.messages import compile_deny_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check
 from kyvsim.languages.classic.rules.idle import never_denies
 from kyvsim.model.result import Phase
+from kyvsim.proof import Shape
 
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
@@ -19,7 +20,7 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     probe = context.probe.at("conditions")
     conditions = compile_conditions(deny.get("conditions"), context.system, probe)
     message = compile_deny_message(context)
-    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+    pass_outcome = usual_pass(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:
@@ -37,6 +38,16 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
+def denial_shape(deny: Json, *start: str) -> Shape | None:
+    """Return the shape of what is under `start` for which a `deny` block certainly passes."""
+    return refuting_shape(deny.get("conditions"), start)
+
+
+def _proofs(context: RuleContext) -> tuple[Proof, ...]:
+    shape = denial_shape(context.rule.data["validate"]["deny"], "request", "object")
+    return (Proof(shape, usual_pass(context)),) if shape else ()
+
+
 def _ends(deny: Json) -> Ends:
     """Return what can come of a rule; one that denies without conditions can't pass."""
     return CHECKED if deny.get("conditions") else DENIED
@@ -49,4 +60,5 @@ RULE_TYPE = RuleType(
     carried_check("deny"),
     idle=never_denies,
     ends=_ends,
+    proofs=_proofs,
 )

@@ -4,9 +4,18 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, passed, unheard
-from kyvsim.conditions import ConditionError
+from kyvsim.compile.outcome import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    Proof,
+    errored,
+    passed,
+    unheard,
+)
+from kyvsim.conditions import ConditionError, elements_shape
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
@@ -26,10 +35,12 @@ from kyvsim.languages.classic.rules.loops import (
     is_absent,
 )
 from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
-from kyvsim.languages.classic.rules.validate_deny import compile_deny
+from kyvsim.languages.classic.rules.validate_deny import compile_deny, denial_shape
 from kyvsim.languages.classic.rules.validate_pattern import compile_pattern_body
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
+
+_PASSED: Final = passed("rule passed")
 
 
 def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> CompiledBody:
@@ -60,7 +71,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
                 return ended
             checked += count
         if checked:
-            return passed("rule passed")._replace(unchecked=tuple(unchecked))
+            return _PASSED._replace(unchecked=tuple(unchecked)) if unchecked else _PASSED
         if list_error:
             return errored("failed to evaluate list", list_error)
         return unheard(tuple(unchecked)) if unchecked else None
@@ -136,6 +147,16 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_loops(context.within("validate", "foreach"), loops)
 
 
+def _proofs(context: RuleContext) -> tuple[Proof, ...]:
+    """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
+    loop, *others = context.rule.data["validate"]["foreach"]
+    if others or set(loop) != {"list", "deny"}:
+        return ()
+    refuted = denial_shape(loop["deny"], "element")
+    shape = elements_shape(loop["list"], refuted, "request", "object") if refuted else None
+    return (Proof(shape, _PASSED),) if shape else ()
+
+
 _BODIES = ("pattern", "anyPattern", "deny")
 """What a loop may hold, one of them, in place of further loops."""
 
@@ -193,4 +214,5 @@ RULE_TYPE = RuleType(
     problems=_problems,
     idle=_idle,
     patterns=_patterns,
+    proofs=_proofs,
 )

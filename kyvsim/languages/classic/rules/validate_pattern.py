@@ -10,15 +10,15 @@ from kyvsim.compile.outcome import (
     CompiledBody,
     Evaluation,
     Outcome,
+    Proof,
     errored,
     failed,
-    passed,
     skipped,
 )
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import compile_pattern_message
+from kyvsim.languages.classic.messages import compile_pattern_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
@@ -26,7 +26,7 @@ from kyvsim.model.facts import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.pattern import FailureKind, compile_pattern
+from kyvsim.pattern import FailureKind, compile_pattern, pattern_shape
 
 _Built = TypeVar("_Built")
 
@@ -57,7 +57,7 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
     checker_for = compile_checker(context, pattern, compile_pattern)
     message = compile_pattern_message(context)
-    pass_outcome = passed(f"validation rule '{context.rule.name}' passed.")
+    pass_outcome = usual_pass(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
         scope = evaluation.scope
@@ -84,6 +84,12 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_pattern_body(context, context.rule.data["validate"]["pattern"])
 
 
+def _proofs(context: RuleContext) -> tuple[Proof, ...]:
+    template = compile_template(context.rule.data["validate"]["pattern"], context.system)
+    found = pattern_shape(template.value) if template.constant else None
+    return (Proof(found.shape, usual_pass(context), found.exact),) if found else ()
+
+
 def _patterns(pattern: Json) -> Iterator[tuple[Path, Json]]:
     yield (), pattern
 
@@ -103,4 +109,5 @@ RULE_TYPE = RuleType(
     idle=empty({}, "pattern", NOTHING_CHECKED),
     patterns=_patterns,
     facts=_facts,
+    proofs=_proofs,
 )

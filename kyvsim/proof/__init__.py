@@ -1,0 +1,30 @@
+"""What certainly holds of an object, told as shapes; many shapes are looked at in one walk."""
+
+from kyvsim.proof.shapes import (
+    Both,
+    DoubtError,
+    Each,
+    Entry,
+    Fields,
+    Keys,
+    Shape,
+    Value,
+    fits_null,
+    together,
+)
+from kyvsim.proof.walk import Walk, compile_walk
+
+__all__ = [
+    "Both",
+    "DoubtError",
+    "Each",
+    "Entry",
+    "Fields",
+    "Keys",
+    "Shape",
+    "Value",
+    "Walk",
+    "compile_walk",
+    "fits_null",
+    "together",
+]

@@ -1,0 +1,194 @@
+"""What a plan shows is what the engine says, to the letter, of whatever object."""
+
+import random
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from kyvsim.compile import CompileOptions, Plan
+from kyvsim.compile.policy_set import _PLANNED_AFTER
+from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.kube.numbers import with_floats
+from kyvsim.languages import READERS, compile_policies
+from kyvsim.load.policy import load_policies
+from kyvsim.model.result import Passes, Stage
+from kyvsim.model.source import Document, Location
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+from pod_policies import pods, policies
+
+WORLD = World(GivenObjects([]))
+OBJECTS = with_floats(list(pods(30)))
+TEXTS = ("false", "true", "RuntimeDefault", "docker.io/x", "ALL", "1Gi", "3Gi", "", "{{ x }}", "*")
+KEYS = ("hostPath", "privileged", "securityContext", "annotations", "procMount", "emptyDir", "type")
+ODD = (None, True, False, 0.0, 1.0, 7, "a", [], {}, [None], [[]], "global anchor mismatch")
+OPERATION = {"key": "{{ request.operation }}", "operator": "NotEquals", "value": "DELETE"}
+HAS_APP = {"key": "{{ request.object.metadata.labels.app || '' }}", "operator": "Equals"}
+
+
+def changed(chance, node):
+    """Return a copy of an object in which some things are something else."""
+    if chance.random() < 0.03:
+        return chance.choice([*ODD, chance.choice(TEXTS), {chance.choice(KEYS): True}])
+    if node.__class__ is dict:
+        kept = {key: changed(chance, item) for key, item in node.items() if chance.random() > 0.04}
+        if chance.random() < 0.1:
+            kept[chance.choice(KEYS)] = chance.choice([*ODD, *TEXTS])
+        return kept
+    if node.__class__ is list:
+        kept = [changed(chance, item) for item in node if chance.random() > 0.05]
+        return kept + deepcopy(kept[:1]) if chance.random() < 0.1 else kept
+    return chance.choice(TEXTS) if chance.random() < 0.05 else node
+
+
+def controllers(pod):
+    template = {"metadata": pod["metadata"], "spec": pod["spec"]}
+    meta = {"name": "d", "namespace": "x"}
+    job = {"spec": {"template": template}}
+    yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, **job}
+    yield {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": meta,
+        "spec": {"jobTemplate": job},
+    }
+
+
+@pytest.fixture(scope="module")
+def bench(system):
+    written = [
+        *policies(),
+        also("mixed", {"preconditions": {"all": [{**HAS_APP, "value": "app-1"}]}}),
+        also("several", {"preconditions": {"all": [OPERATION]}}, {"name": "second"}),
+    ]
+    documents = [Document(one, "p", 0, lambda _: Location("p", 1, 1)) for one in written]
+    loaded, remarks = load_policies(documents, READERS)
+    compiled, refused = compile_policies(loaded, CompileOptions(system))
+    assert not remarks
+    assert not refused
+    return compiled
+
+
+def also(name, *rules):
+    pattern = {"message": "no", "pattern": {"spec": {"=(hostNetwork)": "false"}}}
+    match = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE"]}}]}
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "rules": [{"name": "first", "match": match, "validate": pattern, **r} for r in rules]
+        },
+    }
+
+
+def plan_of(compiled, request):
+    turns = compiled.turns(Stage.VALIDATE, request.object["kind"])
+    given = open_request(request, WORLD, "")
+    return turns, given, Plan(turns, given.facts, given.scope)
+
+
+def test_what_is_shown_is_what_the_engine_says(bench, request_for):
+    chance = random.Random(20261122)
+    bases = [*OBJECTS, *(one for pod in OBJECTS[:6] for one in controllers(pod))]
+    plans, shown = {}, 0
+    for _ in range(600):
+        base = chance.choice(bases)
+        obj = {key: changed(chance, item) for key, item in base.items()}
+        obj |= {"apiVersion": base["apiVersion"], "kind": base["kind"]}
+        request = request_for(base)._replace(object=obj)
+        if base["kind"] not in plans:
+            plans[base["kind"]] = plan_of(bench, request)
+        turns, _, plan = plans[base["kind"]]
+        given = open_request(request, WORLD, "")
+        for turn, results in zip(turns, plan.results(obj), strict=True):
+            if results is not None:
+                shown += 1
+                said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
+                assert (said.results, said.silent) == (results, ()), (turn.policy.policy.name, obj)
+    assert shown > 4_000
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_policy_of_the_bench_is_planned(bench, request_for, number):
+    good = (OBJECTS[1], *controllers(OBJECTS[1]))[number]
+    turns, _, plan = plan_of(bench, request_for(good))
+    names = {turn.policy.policy.name for turn in turns}
+    missing = [
+        turn.policy.policy.name for turn, one in zip(turns, plan.turns, strict=True) if not one
+    ]
+    assert len(names) >= 20
+    assert missing == []
+
+
+def planned(compiled, obj, request_for, **request):
+    """Evaluate an object until its kind has a plan, and once more; return the last results."""
+    for _ in range(_PLANNED_AFTER + 2):
+        response = evaluate(compiled, request_for(obj, **request), WORLD)
+    return [answer.results for answer in response.responses]
+
+
+LIVE = {"background": False}
+PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "spec"),
+    [
+        ({"exclude": {"any": [{"resources": {"kinds": ["Pod"], "names": ["x"]}}]}}, {}),
+        ({"match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["w*"]}}]}}, {}),
+        ({"match": {"any": [{"resources": {"kinds": ["Pod"]}, "clusterRoles": ["x"]}]}}, LIVE),
+        ({"context": [{"name": "x", "variable": {"value": "y"}}]}, {}),
+        ({"preconditions": {"all": [{**HAS_APP, "value": "{{ request.userInfo }}"}]}}, LIVE),
+        ({"validate": {"message": "no", "pattern": {"spec": {"=(a)": "{{ request.name }}"}}}}, {}),
+        ({"validate": {"message": "no", "pattern": {"(spec)": {"=(a)": "b"}}}}, {}),
+    ],
+)
+def test_rules_that_more_than_a_shape_decides_are_evaluated(
+    compiled, policy, pod, request_for, rule, spec
+):
+    found = planned(compiled(policy({**PASSING, **rule}, **spec)), pod(), request_for)
+    assert not any(results.__class__ is Passes for results in found)
+
+
+def test_plain_rules_are_shown(compiled, policy, pod, request_for):
+    found = planned(compiled(policy(PASSING)), pod(), request_for)
+    assert [results.__class__ for results in found] == [Passes]
+
+
+def test_with_an_exception_or_a_listener_nothing_is_shown(
+    compiled, policy, pod, request_for, exception
+):
+    excepted = compiled(policy(PASSING), exceptions=[exception("p", "r")])
+    (results,) = planned(excepted, pod(), request_for)
+    assert results.__class__ is tuple
+    heard = compiled(policy(PASSING), listener=lambda *_: lambda _: None)
+    (results,) = planned(heard, pod(), request_for)
+    assert results.__class__ is tuple
+
+
+def test_the_operation_in_preconditions_is_asked_once_and_counts(
+    compiled, policy, pod, request_for
+):
+    unmet = {"preconditions": {"all": [{**OPERATION, "operator": "Equals"}]}}
+    found = planned(compiled(policy({**PASSING, **unmet})), pod(), request_for)
+    assert [results[0].status.value for results in found] == ["skip"]
+
+
+def test_one_rule_at_most_is_left_to_the_engine_where_several_are_shown(
+    compiled, policy, pod, request_for
+):
+    one = policy({**PASSING, "name": "a"}, {**PASSING, "name": "b"}, applyRules="One")
+    (results,) = planned(compiled(one), pod(), request_for)
+    assert [result.rule.name for result in results] == ["a"]
+
+
+def test_kinds_of_one_name_have_plans_of_their_own(compiled, policy, pod, request_for):
+    grouped = {"match": {"any": [{"resources": {"kinds": ["shop.example/v1/Pod"]}}]}}
+    set_ = compiled(policy({**PASSING, **grouped}))
+    assert planned(set_, pod(), request_for) == []
+    other = {**pod(), "apiVersion": "shop.example/v1"}
+    assert len(planned(set_, other, request_for)) == 1
