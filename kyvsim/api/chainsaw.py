@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.api.jobs import processors
 from kyvsim.api.simulation import readers
+from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Files
 from kyvsim.load.chainsaw import (

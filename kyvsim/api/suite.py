@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.api.jobs import processors
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
+from kyvsim.api.system import processors
 from kyvsim.load.stamps import stamp
 from kyvsim.load.suite_manifest import find_manifests, read_manifests
 from kyvsim.load.walk import USUAL, Walking

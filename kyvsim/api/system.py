@@ -1,5 +1,6 @@
-"""The machine's clock and chance, for evaluation outside a simulation."""
+"""The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
+import os
 import random
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -30,3 +31,10 @@ class _StoppedClock(NamedTuple):
 def own_system(now: datetime | None = None) -> System:
     """Return the machine's own, whose time passes, or stands at `now`."""
     return System(_StoppedClock(now) if now else _SystemClock(), _SystemEntropy())
+
+
+def processors() -> int:
+    """Return how many processors this process may use; not every system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -23,8 +23,8 @@ from kyvsim.expr.show_tree import show_tree
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.model.wording import likely
 from kyvsim.report.style import safe_line
-from kyvsim.suite.spelling import likely
 
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
-from kyvsim.model.wording import listed
+from kyvsim.model.wording import likely, listed
 from kyvsim.suite.run import SuiteInputs, object_keys
-from kyvsim.suite.spelling import likely
 from kyvsim.suite.verdict import Verdict, means_rule
 
 

@@ -18,8 +18,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.padding import PSS
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-from kyvsim.go.x509.der import Element, dotted, elements, members, text
-from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.der import CertificateError, Element, dotted, elements, members, text
 from kyvsim.go.x509.extensions import (
     ALTERNATIVE_NAMES,
     NAME_FIELDS,

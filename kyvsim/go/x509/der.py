@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+
+class CertificateError(Exception):
+    """A certificate or request that cannot be read; the message is Go's."""
+
+
 BOOLEAN: Final = 0x01
 INTEGER: Final = 0x02
 BITS: Final = 0x03

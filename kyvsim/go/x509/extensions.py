@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.go.x509 import der
-from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.der import CertificateError
 from kyvsim.go.x509.names import (
     Fields,
     add,

@@ -10,8 +10,7 @@ from typing import TypeAlias
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote, urlsplit
 
-from kyvsim.go.x509.der import Element
-from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.der import CertificateError, Element
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_url import UrlError, parse_url
 from kyvsim.kube.objects import Json

@@ -8,7 +8,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from kyvsim.go.x509.errors import CertificateError
+from kyvsim.go.x509.der import CertificateError
 
 if TYPE_CHECKING:
     from kyvsim.go.x509.certificate import Decoded

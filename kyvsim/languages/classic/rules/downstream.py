@@ -3,11 +3,14 @@
 Source of the rules: upstream pkg/background/generate, pkg/background/common/labels.go.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import ClusterView
 
 _LABEL = "generate.kyverno.io/"
 _SERVER_FIELDS = frozenset(
@@ -41,6 +44,40 @@ def target_of(pattern: Json) -> Target:
     if any(part.__class__ is not str for part in parts):
         raise GenerateError("apiVersion, kind, namespace and name of a generated object are texts")
     return Target(*parts)
+
+
+def data_downstreams(pattern: Json, _cluster: ClusterView) -> Iterator[Json]:
+    """Give the object that the pattern's `data` describes, a bare one where it says nothing."""
+    data = pattern.get("data")
+    yield from_data({} if data is None else data, target_of(pattern))
+
+
+def clone_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
+    """Give the copy of the source that `clone` names; none where it would be its own copy."""
+    target, clone = target_of(pattern), pattern["clone"]
+    namespace, name = clone.get("namespace") or "", clone["name"]
+    if (namespace, name) == (target.namespace, target.name):
+        return
+    source = cluster.get(target.api_version, target.kind, namespace, name)
+    if source is None:
+        place = target._replace(namespace=namespace, name=name)
+        raise SourceMissingError(f"source resource {place} not found")
+    yield from_source(source, target)
+
+
+def clone_list_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
+    """Give copies of the sources that `cloneList` selects, under their own names."""
+    clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
+    selects = compile_selector(clones["selector"]) if clones.get("selector") else None
+    for text in clones["kinds"]:
+        selector = parse_kind_selector(text)
+        group = "" if selector.group == "*" else f"{selector.group}/"
+        api_version = f"{group}{selector.version}"
+        for source in cluster.list(api_version, selector.kind, clones.get("namespace") or ""):
+            key = object_key(source)
+            if key.namespace == namespace or (selects and not selects(labels(source))):
+                continue
+            yield from_source(source, Target(api_version, selector.kind, namespace, key.name))
 
 
 def from_data(data: Json, target: Target) -> Json:

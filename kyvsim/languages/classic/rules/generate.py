@@ -17,11 +17,11 @@ from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, Rul
 from kyvsim.languages.classic.rules.downstream import (
     GenerateError,
     SourceMissingError,
+    clone_downstreams,
+    clone_list_downstreams,
+    data_downstreams,
     with_owner_labels,
 )
-from kyvsim.languages.classic.rules.generate_clone import clone_downstreams
-from kyvsim.languages.classic.rules.generate_clone_list import clone_list_downstreams
-from kyvsim.languages.classic.rules.generate_data import data_downstreams
 from kyvsim.languages.classic.rules.generated_names import name_problems
 from kyvsim.languages.classic.rules.idle import empty
 from kyvsim.languages.classic.rules.loops import (
