@@ -65,6 +65,7 @@ _VALUED = frozenset(
         "selector",
         "serviceaccount",
         "subresource",
+        "target",
         "timeout",
         "type",
         "user",

@@ -9,6 +9,10 @@ from kyvsim.model.request import Operation
 from kyvsim.sim.server import ApiRequest, errors
 from kyvsim.sim.server.subresources import eviction_request, exec_request
 
+_TARGETED = (
+    'Targeting container "{}". If you don\'t see processes from this container it may be because '
+    "the container runtime doesn't support this feature."
+)
 _POD = NamedKind("v1", "Pod")
 
 
@@ -74,14 +78,20 @@ def debug(call: Call) -> Result:
         "resources": {},
         "terminationMessagePolicy": "File",
     }
+    told = []
+    target = given.value("target")
+    if target:
+        added["targetContainerName"] = target
+        told.append(_TARGETED.format(target))
     before = pod["spec"].get("ephemeralContainers") or []
     spec = {**pod["spec"], "ephemeralContainers": [*before, added]}
     request = ApiRequest(
         Operation.UPDATE, key, call.user, {**pod, "spec": spec}, "ephemeralcontainers"
     )
     response = call.client.send(request._replace(patch="strategic"))
-    text = f"Defaulting debug container name to {name}." if not given.value("container") else ""
-    return answer(response, text)
+    if not given.value("container"):
+        told.append(f"Defaulting debug container name to {name}.")
+    return answer(response, "\n".join(told))
 
 
 def evict(call: Call) -> Result:

@@ -49,7 +49,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("scale", scale.run, ("replicas",)),
     Verb("run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
     Verb("exec", pods.execute, _TERMINAL),
-    Verb("debug", pods.debug, ("image", "profile", *_TERMINAL)),
+    Verb("debug", pods.debug, ("image", "profile", "target", *_TERMINAL)),
     Verb("evict", pods.evict, ()),
     Verb("wait", waiting.run, ("all", "for", "timeout", *_PLACES)),
 )

@@ -264,6 +264,8 @@ def test_pods_run_and_are_reached_by_subresources(out):
     assert out("exec p -it -- ls") == ""
     assert out("debug p --image=busybox -c dbg") == "\n"
     assert out("get po p -o jsonpath={.spec.ephemeralContainers[0].name}") == "dbg"
+    assert out("debug p --image=busybox -c d2 --target=p").startswith('Targeting container "p".')
+    assert out("get po p -o jsonpath={.spec.ephemeralContainers[1].targetContainerName}") == "p"
     assert out("evict p") == "pod/p evicted\n"
 
 
