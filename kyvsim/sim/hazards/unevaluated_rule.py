@@ -9,9 +9,10 @@ from kyvsim.sim.hazards.facts import Facts
 _DENIED = "the request is denied for that"
 _LET_IN = "what came is let in, and the rule has done nothing about it"
 _SCANNED = "reports have an error, which says nothing of the object"
+_GIVEN_UP = "no policy is reported on anew: the report on the object stays as it was"
 _KEPT = "the object is not deleted"
 _GRAVE = frozenset({_LET_IN, _KEPT})
-_BY_ACTION = MappingProxyType({"scan": _SCANNED, "evaluate": _KEPT})
+_BY_ACTION = MappingProxyType({"scan": _SCANNED, "give up scan": _GIVEN_UP, "evaluate": _KEPT})
 
 
 def find(facts: Facts) -> Iterator[Hazard]:

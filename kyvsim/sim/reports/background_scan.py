@@ -157,12 +157,14 @@ class _Scanner:
                 responses.append(response)
         except ScanError as error:
             given_up = error
-        failed = [Unevaluated(given_up.policy, str(given_up))] if given_up else []
-        self._tell_errors(obj, [*unevaluated(responses), *failed])
+        self._tell_errors(obj, "scan", unevaluated(responses))
         if given_up is None:
             self._kyverno.reports.tell(obj, responses)
+        else:
+            failed = Unevaluated(given_up.policy, str(given_up))
+            self._tell_errors(obj, "give up scan", [failed])
 
-    def _tell_errors(self, obj: Json, found: Iterable[Unevaluated]) -> None:
+    def _tell_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
         """Tell in the timeline of rules that could not be evaluated, once for each object."""
         uid = text_field(metadata(obj), "uid")
         new = [one for one in found if (uid, one) not in self._told]
@@ -170,7 +172,7 @@ class _Scanner:
             return
         self._told.update((uid, one) for one in new)
         timeline = self._parts.timeline
-        event = timeline.record("reports", "scan", object_key(obj), outcome="failed")
+        event = timeline.record("reports", action, object_key(obj), outcome="failed")
         timeline.add_errors(event, tuple(new))
 
     def _responses(self, obj: Json) -> Iterator[PolicyResponse]:

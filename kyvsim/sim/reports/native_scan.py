@@ -37,7 +37,7 @@ class ScanError(Exception):
     """A scan of an object that a policy keeps from being finished: no report is written on it."""
 
     def __init__(self, policy: str, why: str) -> None:
-        super().__init__(f"nothing is reported on the object: {why}")
+        super().__init__(why)
         self.policy = policy
 
 
