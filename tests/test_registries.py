@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cel.environment import Library
-from kyvsim.cel.kyverno.authorization import http_environment
+from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.apply_formats import DOCUMENTS
@@ -257,7 +257,8 @@ def names_in_cel():
     """Return the names of the functions that expressions of some kind of policy may call."""
     kinds = (f"{scope}{kind}" for kind in CEL_KINDS for scope in ("", "Namespaced"))
     environments = [kyverno_environment(kind, None, None) for kind in kinds]
-    return {name for one in (*environments, http_environment()) for name in one.functions}
+    environments += [authorization_environment(mode, None) for mode in MODES.values()]
+    return {name for one in environments for name in one.functions}
 
 
 @pytest.mark.parametrize("folder", CEL_FOLDERS)

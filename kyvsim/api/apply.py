@@ -15,8 +15,9 @@ from kyvsim.languages import (
     idle_exceptions,
     unknown_resources,
 )
-from kyvsim.languages.idle.runs import Given, nothing_matched, of_run
+from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
@@ -44,7 +45,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     )
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
-    given = _given(read, (*read.diagnostics, *refused))
+    given = _given(read, (*read.diagnostics, *refused), frozenset(dict(inputs.payloads)))
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others))]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
@@ -56,7 +57,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
         resource_count=len(read.resources) + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
-        diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle),
+        diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle, *without_payloads(given)),
         schedules=schedules_of(sound, system.clock.now()),
         left_out=read.left_out,
         responses=course.watching(found),
@@ -69,7 +70,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     )
 
 
-def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
+def _given(read: ReadInputs, said: tuple[Diagnostic, ...], modes: frozenset[PayloadMode]) -> Given:
     others = objects_of((*read.targets, *read.shared_data))
     return Given(
         policies=read.policies,
@@ -79,6 +80,7 @@ def _given(read: ReadInputs, said: tuple[Diagnostic, ...]) -> Given:
         exceptions=read.exceptions.rules,
         values=read.values,
         sound=not any(one.severity is Severity.ERROR for one in said),
+        modes=modes,
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages import READERS, is_cel_policy
+from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (
@@ -139,7 +139,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         keep(load_resources(paths, stdin, definitions, typing, walking=walking))
         for paths, typing in ((inputs.targets, AS_RESOURCES), (inputs.parameters, AS_WRITTEN))
     )
-    payloads = keep(read_payloads(inputs.payloads))
+    payloads = keep(payloads_of(inputs.payloads))
     shared, resources = _parted(resources)
     before = len(said)
     values = keep(_read_values(inputs, stdin))
@@ -164,6 +164,15 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         parameters=objects_of(parameters),
         left_out=left_out,
     )
+
+
+def payloads_of(
+    paths: Iterable[tuple[PayloadMode, str | Source]],
+) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
+    """Return the payloads of files that policies can judge, and what is wrong with the others."""
+    found, said = read_payloads(paths)
+    usable, told = usable_payloads(found)
+    return usable, (*said, *told)
 
 
 def _parted(

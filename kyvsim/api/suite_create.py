@@ -76,7 +76,6 @@ def _manifest(creation: Creation) -> Manifest:
         userinfo="",
         context="",
         payloads=(),
-        unread=(),
         rows=(),
     )
 

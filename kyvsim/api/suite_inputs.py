@@ -1,14 +1,13 @@
 """What a test manifest names, read from files and compiled.
 
-Codes: KV043 a resource that is there twice, KV045 fields that serve policies which are not
-evaluated, KV046 a namespace that the cluster of a test lacks.
+Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster of a test lacks.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from kyvsim.api.inputs import objects_of, read_one
+from kyvsim.api.inputs import objects_of, payloads_of, read_one
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.kube.discovery import crd_kinds
@@ -27,7 +26,6 @@ from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
-from kyvsim.load.payloads import read_payloads
 from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
@@ -89,6 +87,12 @@ class _Reader:
         found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
         self.stamps += [stamp(path, self.walking) for path in found]
         return found
+
+    def parted(self, path: str) -> tuple[str, str]:
+        """Return the folder of the manifest, and the way from there; no folder for others."""
+        folder = os.path.normpath(self._folder)
+        inside = path.startswith(f"{folder}{os.sep}")
+        return (folder, path[len(folder) + 1 :]) if inside else ("", path)
 
     def path(self, name: str) -> str:
         """Return the path of an entry that may be empty."""
@@ -154,7 +158,7 @@ def read_test(
         files=files,
         refused={_name(one): _reason(one, problems) for one in refused},
         unread={_name(one): _reason(one, said) for one in unread},
-        diagnostics=(*(_unused(manifest, name) for name in manifest.unread), *said),
+        diagnostics=said,
         unusable=unusable or bool(lost),
         stamps=tuple(reader.stamps),
         left_out=left_out,
@@ -174,9 +178,11 @@ def _read_resources(
 def _read_payloads(manifest: Manifest, reader: _Reader) -> tuple[Payload, ...]:
     """Return the payloads, each with the name that the manifest gives it."""
     found: list[Payload] = []
-    for name in manifest.payloads:
-        given = reader.keep(read_payloads([(PayloadMode.JSON, reader.path(name))]))
-        found += [one._replace(name=name) for one in given]
+    for mode, name in manifest.payloads:
+        path = reader.path(name)
+        given = reader.keep(payloads_of([(mode, path)]))
+        shown = ("", name) if mode is PayloadMode.JSON else reader.parted(path)
+        found += [one._replace(folder=shown[0], name=shown[1]) for one in given]
     return tuple(found)
 
 
@@ -242,13 +248,6 @@ def _reason(document: Document, said: Iterable[Diagnostic]) -> str:
     places = ((one.location, one.message) for one in said if one.location)
     own = (text for place, text in places if place.file == start.file and place.line >= start.line)
     return next(own, "the policy is invalid")
-
-
-def _unused(manifest: Manifest, name: str) -> Diagnostic:
-    text = (
-        f"`{name}` serves modes of CEL policies that kyvsim does not evaluate yet: it is not used"
-    )
-    return Diagnostic("KV045", Severity.WARNING, text, manifest.document.locate((name,)))
 
 
 def _double(document: Document) -> Diagnostic:

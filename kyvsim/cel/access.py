@@ -8,7 +8,7 @@ from typing import Any
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.text import go_type, show_value
-from kyvsim.cel.values import NONE, NativeStruct, Optional, UInt, type_name
+from kyvsim.cel.values import NONE, Message, Optional, UInt, type_name
 
 _QUALIFIERS = frozenset({str, int, UInt, float, bool})
 
@@ -18,6 +18,8 @@ def select(value: Any, field: str) -> Any:
     if isinstance(value, dict):
         if field in value:
             return value[field]
+        if value.__class__ is Message:
+            raise CelError(f"no such field '{field}'")
         raise CelError(f"no such key: {field}")
     if value.__class__ is Optional:
         return select_if_present(value, field)
@@ -31,8 +33,10 @@ def select_if_present(value: Any, field: str) -> Optional:
         if not value.present:
             return NONE
         value = value.value
-    if value.__class__ is NativeStruct:  # as upstream, which finds no field so
+    if value.__class__ is Message and value.is_native:  # as upstream, which finds no field so
         raise CelError(f"no such field: {field}")
+    if value.__class__ is Message and field not in value.present:
+        return NONE
     if isinstance(value, dict) and field in value:
         return Optional(present=True, value=value[field])
     refuse_list(value)
@@ -50,8 +54,8 @@ def has_field(value: Any, field: str) -> bool:
     if value.__class__ is Optional:
         value = value.value
     refuse_list(value)
-    if value.__class__ is NativeStruct:
-        return bool(value.get(field))
+    if value.__class__ is Message:
+        return field in value.present
     return isinstance(value, dict) and field in value
 
 

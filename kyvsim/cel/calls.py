@@ -181,6 +181,8 @@ def _guard(kind: CelType, classes: Mapping[str, type]) -> Guard | None:
         return _list_guard(_guard(kind.parameters[0], classes))
     if kind.kind == "map":
         return _map_guard(*(_guard(one, classes) for one in kind.parameters))
+    if classes.get(kind.name) is values.Message:
+        return lambda value: value.__class__ is values.Message and value.cel_type == kind
     wanted = _plain_class(kind, classes)
     return lambda value: value.__class__ is wanted
 
@@ -204,6 +206,7 @@ def _map_guard(key: Guard | None, value: Guard | None) -> Guard:
 
 def _plain_class(kind: CelType, classes: Mapping[str, type]) -> type | None:
     """Return the one class of a type's values, where nothing else has to be looked at."""
-    if kind.kind in {"dyn", "parameter", "list", "map"}:
+    found = classes.get(kind.name)
+    if kind.kind in {"dyn", "parameter", "list", "map"} or found is values.Message:
         return None
-    return classes.get(kind.name) or values.class_of(kind)
+    return found or values.class_of(kind)

@@ -132,13 +132,14 @@ class _Checker:
         if operand.kind == "map":
             return operand.parameters[1]
         if operand.kind == "struct":
+            fields = self.env.fields.get(operand.name)
+            if fields is not None:
+                found = fields.get(node.field)
+                return found or self.report(node.at, f"undefined field '{node.field}'")
             written = self.env.struct_type(operand.name)
             if written is not None:
                 return written.field(node.field)
-            fields = self.env.fields.get(operand.name)
-            if fields is None:
-                return self.report(node.at, f"unexpected failed resolution of '{operand.name}'")
-            return fields.get(node.field) or self.report(node.at, f"undefined field '{node.field}'")
+            return self.report(node.at, f"unexpected failed resolution of '{operand.name}'")
         if operand.kind == "parameter":
             self.known.assignable((DYN,), (operand,))
         elif operand.kind not in {"dyn", "error"}:
@@ -258,7 +259,9 @@ class _Checker:
         for field in node.fields:
             found = self.optional_part(field.value) if field.optional else self.visit(field.value)
             asked = kind.field(field.name)
-            if not self.known.assignable((asked,), (found,)):
+            if field.name not in self.env.fields.get(node.type_name, {field.name: asked}):
+                self.report(field.at, f"undefined field '{field.name}'")
+            elif not self.known.assignable((asked,), (found,)):
                 shown = self.known.resolve(found, free_is_dyn=True)
                 self.report(
                     field.at,

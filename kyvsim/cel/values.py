@@ -4,6 +4,7 @@
 they look like. Libraries add classes with a `cel_type`.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -70,10 +71,22 @@ class MadeMap(dict[Any, Any]):
         return id(self)
 
 
-class NativeStruct(dict[str, Any]):
-    """A structure of Go: every field is there, and one that is empty counts as not set."""
+class Message(dict[str, Any]):
+    """A value with declared fields: every field is there, those that nobody set as defaults."""
 
-    __slots__ = ()
+    __slots__ = ("cel_type", "hidden", "is_literal", "is_native", "present")
+
+    def __init__(self, kind: CelType, fields: Mapping[str, Any], present: frozenset[str]) -> None:
+        super().__init__(fields)
+        self.cel_type = kind
+        self.present = present
+        """The fields that are set."""
+        self.is_native = False
+        """Whether it is a structure of Go, whose fields nobody can ask for as optional ones."""
+        self.is_literal = False
+        """Whether an expression wrote it out, where a function would have made it."""
+        self.hidden: Any = None
+        """What functions see of it, and no expression."""
 
 
 def plain(value: Any) -> Any:

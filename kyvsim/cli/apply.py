@@ -84,6 +84,7 @@ POLICY is a file, a folder or - for standard input.
 @click.option("--context-file", default="", help="Context data for CEL policies.")
 @list_option("--json", "json_files", help="JSON or YAML files that policies of mode JSON judge.")
 @list_option("--http-payload", help="JSON files with requests that policies of mode HTTP judge.")
+@list_option("--envoy-payload", help="JSON files with requests that policies of mode Envoy judge.")
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
 @click.option(
     "--exceptions-with-resources",
@@ -197,7 +198,11 @@ def _apply(
 
 
 def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
-    sorts = ((PayloadMode.JSON, "json_files"), (PayloadMode.HTTP, "http_payload"))
+    sorts = (
+        (PayloadMode.JSON, "json_files"),
+        (PayloadMode.HTTP, "http_payload"),
+        (PayloadMode.ENVOY, "envoy_payload"),
+    )
     return tuple((mode, path) for mode, name in sorts for path in options[name])
 
 

@@ -35,7 +35,6 @@ _ONLINE = (
 """Flags of the reference that need a server: whether they are bare, and what to do without."""
 
 _LATER = (
-    (("--envoy-payload",), False),
     (("--generate-exceptions",), True),
     (("--generated-exception-ttl",), False),
 )

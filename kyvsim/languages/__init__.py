@@ -4,7 +4,7 @@ Behind them everything knows compiled policies and facts only. A language is a f
 `LANGUAGE`, and its place in `LANGUAGES`.
 """
 
-from kyvsim.languages.cel import is_cel_policy
+from kyvsim.languages.cel import is_cel_policy, usable_payloads
 from kyvsim.languages.idle.bindings import idle_bindings
 from kyvsim.languages.idle.cel_exceptions import idle_exceptions
 from kyvsim.languages.idle.resources import unknown_resources
@@ -30,4 +30,5 @@ __all__ = [
     "lint_policy",
     "needs_request",
     "unknown_resources",
+    "usable_payloads",
 ]

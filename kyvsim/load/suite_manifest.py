@@ -15,10 +15,15 @@ from kyvsim.load.recognise import looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import USUAL, Walking, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 
-_PAYLOADS = ("httpPayloads", "envoyPayloads")
+_PAYLOADS = (
+    (PayloadMode.JSON, "jsonPayloads"),
+    (PayloadMode.HTTP, "httpPayloads"),
+    (PayloadMode.ENVOY, "envoyPayloads"),
+)
 _FLAG = "is"
 
 
@@ -86,6 +91,10 @@ def _build(data: Json, document: Document) -> Manifest:
     def paths(name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(data.get(name, ())))
 
+    def payloads(name: str) -> tuple[str, ...]:
+        alone = data.get("jsonPayload", "") if name == "jsonPayloads" else ""
+        return paths(name) or ((alone,) if alone else ())
+
     return Manifest(
         document=document._replace(data=data),
         policies=paths("policies"),
@@ -97,8 +106,7 @@ def _build(data: Json, document: Document) -> Manifest:
         values_file=data.get("variables", ""),
         userinfo=data.get("userinfo", ""),
         context=data.get("context", ""),
-        payloads=paths("jsonPayloads") or tuple(filter(None, (data.get("jsonPayload", ""),))),
-        unread=tuple(name for name in _PAYLOADS if data.get(name)),
+        payloads=tuple((mode, path) for mode, name in _PAYLOADS for path in payloads(name)),
         rows=tuple(_row(entry, index) for index, entry in enumerate(data.get("results", ()))),
     )
 

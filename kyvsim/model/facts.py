@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Path
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
@@ -178,5 +179,7 @@ class PolicyFacts(NamedTuple):
     """Whether the tags of images are to become digests when an object is admitted."""
     has_rules: bool = True
     """Whether tests name rules of it; otherwise they mean the whole policy."""
+    judges: PayloadMode | None = None
+    """The sort of payloads that are all it looks at; None where it looks at objects."""
     propagation: str = "Background"
     """What happens to dependents of what it deletes."""

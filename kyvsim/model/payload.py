@@ -22,6 +22,8 @@ class Payload(NamedTuple):
     document: Document
     name: str
     """What stands for it in rows: the path as it was given."""
+    folder: str = ""
+    """What rows show before the name, and need not name."""
 
     @property
     def data(self) -> Json:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.kube.objects import Json
 from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Document, Location, Path, Stamp
 
 
@@ -56,10 +57,8 @@ class Manifest(NamedTuple):
     values_file: str
     userinfo: str
     context: str
-    payloads: tuple[str, ...]
-    """Files that policies of mode JSON judge."""
-    unread: tuple[str, ...]
-    """Fields that only modes of policies in CEL make use of which are not evaluated."""
+    payloads: tuple[tuple[PayloadMode, str], ...]
+    """Files that policies judge by themselves."""
     rows: tuple[ExpectedRow, ...]
 
 

@@ -7,7 +7,7 @@ from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import likely, listed
-from kyvsim.suite.run import SuiteInputs, object_keys
+from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
 from kyvsim.suite.verdict import Verdict, means_rule
 
 
@@ -67,7 +67,7 @@ def resources_meant(
     found: list[ObjectKey] = []
     unknown: list[tuple[str, Verdict]] = []
     for name in row.resources or ():
-        keys = [key for key in every if name in {key.name, f"{key.namespace}/{key.name}"}]
+        keys = [key for key in every if _bears(key, name)]
         found += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
             names = [
@@ -81,6 +81,10 @@ def resources_meant(
             shown = "/".join(filter(None, spec))
             unknown.append((shown, _absent(f"no resource is `{shown}`")))
     return tuple(dict.fromkeys(found)), unknown
+
+
+def _bears(key: ObjectKey, name: str) -> bool:
+    return name in {key.name, f"{key.namespace}/{key.name}"} or leads_to_payload(name, key)
 
 
 def _absent(text: str) -> Verdict:

@@ -5,6 +5,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/test.go
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
+from posixpath import join, normpath
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -171,7 +172,13 @@ def observe(
 
 def _payload_key(payload: Payload) -> ObjectKey:
     """Return what stands for a payload among the resources."""
-    return ObjectKey("", "", "", payload.name)
+    return ObjectKey("", "", payload.folder, payload.name)
+
+
+def leads_to_payload(path: str, key: ObjectKey) -> bool:
+    """Tell whether a path in a row is that of the payload for which `key` stands."""
+    wanted = {normpath(key.name), join(key.namespace, key.name)}
+    return not key.kind and normpath(path) in wanted
 
 
 def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> Answers:

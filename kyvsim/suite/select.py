@@ -12,7 +12,7 @@ from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files
-from kyvsim.suite.run import Answers, Observed
+from kyvsim.suite.run import Answers, Observed, leads_to_payload
 from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
 _GENERATE = Phase.GENERATE
@@ -43,7 +43,9 @@ def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
 
 def shown_key(key: ObjectKey) -> str:
     """Return what stands for a resource, or a payload, in the column of resources."""
-    return "/".join(key) if key.api_version or key.kind else f"/{key.name}"
+    if key.api_version or key.kind:
+        return "/".join(key)
+    return key.name if "/" in key.name and not key.namespace else f"{key.namespace}/{key.name}"
 
 
 def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
@@ -56,6 +58,8 @@ def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectK
 
 
 def _is_named(key: ObjectKey, name: str) -> bool:
+    if leads_to_payload(name, key):
+        return True
     return name == key.name or name.split("/") == [key.namespace, key.name]
 
 

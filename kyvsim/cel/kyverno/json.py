@@ -178,3 +178,11 @@ JSON = Library(
     types=((JsonCodec, _TYPE),),
     variables=(("json", _TYPE),),
 )
+
+AUTHORIZATION_JSON = Library(
+    "authorization json",
+    (function("Unmarshal", way(f"{_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
+    types=((JsonCodec, _TYPE),),
+    variables=(("json", _TYPE),),
+)
+"""What policies that decide on requests have in its place. upstream: kyverno-authz"""

@@ -11,6 +11,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.string_format import format_text
+from kyvsim.cel.string_format_latest import format_latest
 from kyvsim.cel.text import show_value
 
 _GO_SPACE = (
@@ -142,3 +143,13 @@ STRINGS = Library(
         ),
     ),
 )
+
+LATEST_STRINGS = Library(
+    "strings",
+    (
+        *(one for one in STRINGS.functions if one.name != "format"),
+        function("format", way("string.(list<dyn>) -> string", format_latest)),
+        function("reverse", way("string.() -> string", lambda text: text[::-1])),
+    ),
+)
+"""The same with what versions 3 and 4 changed."""

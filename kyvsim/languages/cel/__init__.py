@@ -12,6 +12,8 @@ from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.facts import policy_facts, rule_facts
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP
@@ -117,6 +119,19 @@ def existing_changes_of(policy: Policy, options: CompileOptions) -> tuple["Exist
     )
 
     return existing_changes(policy, options)
+
+
+def usable_payloads(
+    payloads: tuple[Payload, ...],
+) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
+    """Return the payloads that are what their mode says, and what is to be told of all."""
+    if all(one.mode is PayloadMode.JSON for one in payloads):
+        return payloads, ()
+    from kyvsim.languages.cel.payloads import (  # noqa: PLC0415 — slow, for requests only
+        checked_payloads,
+    )
+
+    return checked_payloads(payloads)
 
 
 def resources_of(policy: Policy) -> tuple[tuple[str, str, str], ...]:

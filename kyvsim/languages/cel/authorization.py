@@ -1,4 +1,4 @@
-"""ValidatingPolicies of mode HTTP: validations that decide on a request, or leave it to the next.
+"""ValidatingPolicies of modes HTTP and Envoy: validations that decide on a request, in turn.
 
 Source of the rules: upstream kyverno-authz pkg/engine/compiler, and
 cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
@@ -8,9 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kyvsim.cel import Environment, Program
-from kyvsim.cel.kyverno.authorization import RESPONSE, Decision, RequestError, http_request
+from kyvsim.cel.kyverno.authorization import (
+    MODES,
+    AuthorizationMode,
+    authorization_environment,
+)
 from kyvsim.cel.kyverno.environments import ordered
+from kyvsim.cel.kyverno.messages import MessageError
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
+from kyvsim.cel.types import CelType
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed, skipped
 from kyvsim.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.expressions import (
@@ -21,6 +27,8 @@ from kyvsim.languages.cel.expressions import (
     evaluate,
 )
 from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.model.payload import PayloadMode
+from kyvsim.model.ports import Clock
 from kyvsim.model.result import RuleStatus
 
 _SPEC = ("spec",)
@@ -28,6 +36,7 @@ _UNDECIDED = skipped("request does not match")
 
 
 class _Policy(NamedTuple):
+    mode: AuthorizationMode
     conditions: tuple[Program, ...]
     variables: Mapping[str, Program]
     validations: tuple[Program, ...]
@@ -35,16 +44,22 @@ class _Policy(NamedTuple):
     env: Environment
 
 
-def compile_authorization(part: PolicyPart) -> CompiledBody:
-    """Return what judges payloads of mode HTTP."""
-    spec, compiler = part.spec, part.compiler
+def authorization_compiler(mode: PayloadMode, clock: Clock) -> Compiler:
+    """Return what compiles the expressions of a policy of a mode."""
+    return Compiler(authorization_environment(MODES[mode], clock))
+
+
+def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:
+    """Return what judges payloads of a mode."""
+    spec, compiler, mode = part.spec, part.compiler, MODES[payload]
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     validations = [
-        _validation(compiler, entry["expression"], index)
+        _validation(compiler, entry["expression"], index, mode.response)
         for index, entry in enumerate(spec.get("validations") or ())
     ]
     policy = _Policy(
+        mode,
         conditions,
         variables,
         tuple(one for one in validations if one is not None),
@@ -60,28 +75,30 @@ def compile_authorization(part: PolicyPart) -> CompiledBody:
             if policy.ignores_faults:
                 return _UNDECIDED
             return Outcome(RuleStatus.ERROR, str(error))
-        except RequestError as error:
-            return Outcome(RuleStatus.ERROR, f"this payload is no HTTP request: {error}")
+        except MessageError as error:
+            place = ".".join(map(str, error.path))
+            reason = f"`{place}`: {error.reason}" if place else error.reason
+            return Outcome(RuleStatus.ERROR, f"this payload is no request: {reason}")
 
     return run
 
 
-def _validation(compiler: Compiler, text: str, index: int) -> Program | None:
+def _validation(compiler: Compiler, text: str, index: int, response: CelType) -> Program | None:
     place = (*_SPEC, "validations", index, "expression")
     program = compiler.compile(text, place)
-    if program is not None and program.type.kind != "null" and program.type != RESPONSE:
-        message = f"rule response output is expected to be of type {RESPONSE.name}"
+    if program is not None and program.type.kind != "null" and program.type != response:
+        message = f"rule response output is expected to be of type {response.name}"
         compiler.problems.append(ExpressionProblem(place, text, message))
     return program
 
 
 def _values(policy: _Policy, evaluation: Evaluation) -> list[Any]:
     outside = evaluation.scope.outside
-    request = http_request(evaluation.object)
     values = ordered(
         policy.env,
         {
-            "object": request,
+            **policy.mode.values,
+            "object": policy.mode.read(evaluation.object),
             "http": http_access(outside, ""),
             "resource": resource_access((outside.cluster,), "", evaluation.scope.hints),
         },
@@ -96,8 +113,10 @@ def _decided(policy: _Policy, values: Sequence[Any]) -> Outcome:
         return _UNDECIDED
     for validation in policy.validations:
         found = evaluate(validation, values)
-        if isinstance(found, Decision):
-            if found.denial is None:
-                return passed("request allowed")
-            return failed(f"request denied, reason: {found.denial}")
+        if found is None:
+            continue
+        allows, message = policy.mode.decide(found)
+        if allows is None:
+            return Outcome(RuleStatus.ERROR, message)
+        return passed(message) if allows else failed(message)
     return _UNDECIDED

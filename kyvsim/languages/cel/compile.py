@@ -1,13 +1,12 @@
 """A policy of a CEL kind → CompiledPolicy, and what is wrong with its expressions.
 
-Codes: KV150 an expression that cannot be compiled, KV151 a mode of evaluation that is not there
-yet, KV159 a policy or an entry of it that does nothing.
+Codes: KV150 an expression that cannot be compiled, KV159 a policy or an entry of it that does
+nothing.
 """
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.cel.kyverno.authorization import http_environment
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
@@ -20,7 +19,6 @@ from kyvsim.languages.cel import (
     mutating_policy,
     validating_policy,
 )
-from kyvsim.languages.cel.authorization import compile_authorization
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.existing_objects import ExistingChange
@@ -51,13 +49,7 @@ def compile_cel_policy(
     policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
-    mode = mode_of(policy)
-    if mode == "Envoy" and policy.kind == "ValidatingPolicy":
-        text = f"kyvsim does not evaluate policies of mode {mode} yet"
-        place = policy.document.locate(("spec", "evaluation", "mode"))
-        return None, (Diagnostic("KV151", Severity.ERROR, text, place),)
-    decides = mode == "HTTP" and policy.kind == "ValidatingPolicy"
-    compiled, problems = (_lower_authorization if decides else _lower)(policy, options)
+    compiled, problems = _lowered(policy, options)
     if problems:
         told = tuple(_diagnostic(policy, one) for one in problems)
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
@@ -66,7 +58,7 @@ def compile_cel_policy(
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:
     """Return the expressions of a policy that cannot be compiled."""
-    return _lower(policy, options)[1]
+    return _lowered(policy, options)[1]
 
 
 def variants_of(policy: Policy) -> tuple[Variant, ...]:
@@ -94,6 +86,15 @@ def pinning(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     return _lower(policy, options, PINNING)[0]
 
 
+def _lowered(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
+    decided = policy.facts.judges
+    if decided is not None:
+        return _lower_authorization(policy, options, decided)
+    return _lower(policy, options)
+
+
 def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
@@ -110,12 +111,17 @@ def _lower(
 
 
 def _lower_authorization(
-    policy: Policy, options: CompileOptions
+    policy: Policy, options: CompileOptions, mode: PayloadMode
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
-    """Return a policy that judges payloads of mode HTTP and no objects."""
+    """Return a policy that judges payloads of a mode and no objects."""
+    from kyvsim.languages.cel.authorization import (  # noqa: PLC0415 — slow, for requests only
+        authorization_compiler,
+        compile_authorization,
+    )
+
     kind = _BY_NAME[policy.kind]
-    compiler = Compiler(http_environment())
-    body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options))
+    compiler = authorization_compiler(mode, options.system.clock)
+    body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
         rule=policy.rules[0]._replace(name=policy.name),
         stage=kind.stage,
@@ -128,7 +134,7 @@ def _lower_authorization(
         concerns=None,
         body=body,
         tolerates_violations=False,
-        payloads={PayloadMode.HTTP: body},
+        payloads={mode: body},
     )
     return CompiledPolicy(policy, (rule,), {}, ()), tuple(compiler.problems)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP
 
@@ -28,6 +29,7 @@ def policy_facts(kind: str, spec: Mapping[str, Json]) -> PolicyFacts:
         propagation=str(spec.get("deletionPropagationPolicy") or "Background"),
         has_rules=False,
         pins_images=_pins(kind, spec),
+        judges=decided_mode(kind, spec),
     )
 
 
@@ -39,6 +41,13 @@ def _pins(kind: str, spec: Mapping[str, Json]) -> bool:
 def verifies_images(kind: str) -> bool:
     """Return whether policies of a kind are about the images of objects."""
     return kind.endswith("ImageValidatingPolicy")
+
+
+def decided_mode(kind: str, spec: Mapping[str, Json]) -> PayloadMode | None:
+    """Return the sort of requests that a policy decides on, or None where it judges objects."""
+    mode = (spec.get("evaluation") or {}).get("mode")
+    decided = (PayloadMode.HTTP, PayloadMode.ENVOY)
+    return next((one for one in decided if one == mode and kind == "ValidatingPolicy"), None)
 
 
 def generates(kind: str) -> bool:

@@ -15,6 +15,7 @@ from kyvsim.languages.idle.annotations import (
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Location
 from kyvsim.model.values import Values
@@ -35,6 +36,8 @@ class Given(NamedTuple):
     values: Values | None = None
     sound: bool = True
     """Whether every policy could be used, so that all names are known."""
+    modes: frozenset[PayloadMode] = frozenset()
+    """What sorts of payloads are given."""
 
 
 def of_policies(
@@ -77,26 +80,47 @@ def nothing_matched(given: Given, paths: Iterable[str]) -> Iterator[Diagnostic]:
     rules = [(policy, rule) for policy in given.policies for rule in policy.rules]
     if not rules:
         return
+    one, all_of_them = ("rule", "rules")
+    if not any(policy.facts.has_rules for policy, _ in rules):
+        one, all_of_them = ("policy", "policies")
     if not given.resources:
-        text = "there is no resource: no rule had anything to look at"
+        text = f"there is no resource: no {one} had anything to look at"
+        if given.modes:
+            text = f"no {one} judges what is given: payloads of mode {listed(given.modes)}"
         place = next(iter(paths), "")
         yield Diagnostic("KV070", Severity.WARNING, text, Location(place) if place else None)
         return
     policy, rule = rules[0]
-    wanted = _kinds(rule for _, rule in rules)
+    wanted = _kinds(rules)
     there = listed(text_field(one, "kind") for one in given.resources)
-    text = f"no rule matched any of the {len(given.resources)} resources"
+    text = f"no {one} matched any of the {len(given.resources)} resources"
     if len(given.resources) == 1:
-        text = "no rule matched the resource"
-    text = f"{text}: the rules are for {wanted}, and what is given is {there}"
+        text = f"no {one} matched the resource"
+    text = f"{text}: the {all_of_them} are for {wanted}, and what is given is {there}"
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
 
 
-def _kinds(rules: Iterable[Rule]) -> str:
+def without_payloads(given: Given) -> Iterator[Diagnostic]:
+    """KV172: a policy that judges payloads only, of a sort of which there is none."""
+    for policy in given.policies:
+        mode = policy.facts.judges
+        if mode is not None and mode not in given.modes:
+            option = f"--{mode.lower()}-payload"
+            text = (
+                f"`{policy.key}` judges requests of mode {mode} only, and none is given ({option})"
+            )
+            yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
+
+
+def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:
     """Return the kinds that rules can match at all."""
     found: set[str] = set()
-    for rule in rules:
-        if rule.facts.kinds is None:
+    modes: set[str] = set()
+    for policy, rule in rules:
+        if policy.facts.judges is not None:
+            modes.add(f"requests of mode {policy.facts.judges}")
+        elif rule.facts.kinds is None:
             return "objects of any kind"
-        found |= rule.facts.kinds
-    return listed(found)
+        else:
+            found |= rule.facts.kinds
+    return " and ".join((*([listed(found)] if found else ()), *sorted(modes)))

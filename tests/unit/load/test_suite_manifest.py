@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.load import suite_manifest as loader
+from kyvsim.model.payload import PayloadMode
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 
@@ -29,6 +30,7 @@ userinfo: u.yaml
 context: x.yaml
 jsonPayloads: [j.json]
 httpPayloads: [h.json]
+envoyPayloads: [e.json]
 results:
   - policy: ns/p
     rule: r
@@ -52,7 +54,11 @@ results:
     assert (found.resources, found.targets, found.params) == (("r.yaml",), ("t.yaml",), ("q.yaml",))
     assert (found.exceptions, found.cluster_resources) == (("e.yaml",), ("c.yaml",))
     assert (found.values_file, found.userinfo, found.context) == ("v.yaml", "u.yaml", "x.yaml")
-    assert (found.payloads, found.unread) == (("j.json",), ("httpPayloads",))
+    assert found.payloads == (
+        (PayloadMode.JSON, "j.json"),
+        (PayloadMode.HTTP, "h.json"),
+        (PayloadMode.ENVOY, "e.json"),
+    )
     first, second = found.rows
     assert first[:4] == ("ns/p", "r", "pass", ("a", "b/c"))
     assert first.specs == (("apps/v1", "Deployment", "lab", "d"),)

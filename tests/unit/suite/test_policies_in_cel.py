@@ -315,3 +315,44 @@ def test_mutating_admission_policies_take_parameters(outcomes, reference, passes
     assert row[2] == ("Pass" if passes and result == "pass" else "Fail")
     if not passes:
         assert row[3] == ("Not found" if lenient else "Never ran")
+
+
+ENVOY_POLICY = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  evaluation: {mode: Envoy}
+  validations:
+  - expression: "object.attributes.request.http.path == '/' ? envoy.Denied(401).Response() : null"
+  - expression: envoy.Allowed().Response()
+"""
+
+
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+@pytest.mark.parametrize("name", ["good.json", "./good.json"])
+def test_rows_are_about_requests_by_their_paths(tmp_path, outcomes, lenient, name):
+    for file, path in (("good.json", "/a"), ("bad.json", "/")):
+        request = f'{{"attributes": {{"request": {{"http": {{"path": "{path}"}}}}}}}}'
+        (tmp_path / file).write_text(request)
+    rows, codes = outcomes(
+        f"resources: [{name}], result: pass",
+        f"resources: [{tmp_path}/bad.json], result: fail",
+        f"resources: [{name}], result: fail",
+        lenient=lenient,
+        policy=ENVOY_POLICY,
+        more="envoyPayloads: [./good.json, bad.json]",
+    )
+    assert rows == [
+        ("p", "good.json", "Pass", "Ok"),
+        ("p", "bad.json", "Pass", "Ok"),
+        ("p", "good.json", "Fail", "Want fail, got pass"),
+    ]
+    assert codes == []
+
+
+def test_a_request_that_cannot_be_used_is_told(tmp_path, outcomes):
+    (tmp_path / "bad.json").write_text('{"attributes": {"method": "GET"}}')
+    rows, codes = outcomes("result: fail", policy=ENVOY_POLICY, more="envoyPayloads: [bad.json]")
+    assert "KV152" in codes
+    assert {row[2] for row in rows} == {"Fail"}

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from kyvsim.cel import CompileError, Library, compile_expression
+from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
 from kyvsim.cel.kyverno.random import random_library
 from kyvsim.cel.kyverno.time import time_library
+from kyvsim.cel.kyverno.tokens import token_library
 
 CLOCK = SimpleNamespace(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 ENTROPY = SimpleNamespace(below=random.Random(0).randrange)
@@ -79,16 +81,17 @@ def test_a_value_that_is_not_optional_needs_a_lenient_kind():
 def test_every_library_is_in_an_environment():
     folder = Path(importlib.import_module("kyvsim.cel.kyverno").__file__).parent
     names = {path.stem for path in folder.glob("*.py")} - {"__init__", "native"}
-    names -= {"environments", "authorization"}
-    libraries = [random_library(ENTROPY), time_library(CLOCK)]
-    for name in names - {"random", "time"}:
+    names -= {"environments", "authorization", "messages"}
+    libraries = [random_library(ENTROPY), time_library(CLOCK), token_library(CLOCK)]
+    for name in names - {"random", "time", "tokens"}:
         module = importlib.import_module(f"kyvsim.cel.kyverno.{name}")
         found = [value for value in vars(module).values() if isinstance(value, Library)]
         assert found, name
         libraries += found
+    decided = [authorization_environment(mode, CLOCK) for mode in MODES.values()]
     for library in libraries:
         assert any(
             function.name in env.functions
-            for env in ENVIRONMENTS.values()
+            for env in (*ENVIRONMENTS.values(), *decided)
             for function in library.functions
         ), library.name

@@ -1,6 +1,9 @@
-"""Policies of mode HTTP over requests in files."""
+"""Policies of modes HTTP and Envoy over requests in files."""
 
+import base64
+import hmac
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -20,33 +23,50 @@ REQUEST = {
 }
 
 
-def run(*validations, request=REQUEST, **spec):
-    """Return (rule, status, message) of all results, and what is told."""
+def application(mode, validations, request, *, given="", now=None, **spec):
+    """Return a run of a policy of some mode on one request."""
     policy = {
         "apiVersion": "policies.kyverno.io/v1",
         "kind": "ValidatingPolicy",
         "metadata": {"name": "p"},
         "spec": {
-            "evaluation": {"mode": "HTTP"},
+            "evaluation": {"mode": mode},
             "validations": [{"expression": one} for one in validations],
             **spec,
         },
     }
-    found = open_application(
+    return open_application(
         ApplyInputs(
             (Source("policy.yaml", json.dumps(policy)),),
-            payloads=((PayloadMode.HTTP, Source("r.json", json.dumps(request))),),
+            payloads=((PayloadMode(given or mode), Source("r.json", json.dumps(request))),),
+            now=now,
         )
     )
-    rows = [
+
+
+def rows_of(found):
+    """Return (rule, status, message) of all results."""
+    return [
         (result.rule.name, result.status.value, result.message)
         for response in found.responses
         for answer in response.responses
         for result in answer.results
     ]
-    return rows, [one.message for one in found.diagnostics if one.code == "KV150"]
 
 
+def run(*validations, request=REQUEST, **spec):
+    """Return (rule, status, message) of all results, and what is told."""
+    found = application("HTTP", validations, request, **spec)
+    return rows_of(found), [one.message for one in found.diagnostics if one.code == "KV150"]
+
+
+def envoy_http(**fields):
+    """Return the data of a request of Envoy."""
+    return {"attributes": {"request": {"http": fields}}}
+
+
+LATEST = "{a: [null, y], b: x} 1.200000e+01 1.5"
+NO_RESPONSE = "rule result is expected to be *authv3.CheckResponse"
 ALLOWED = ("p", "pass", "request allowed")
 UNDECIDED = ("p", "skip", "request does not match")
 
@@ -103,8 +123,7 @@ def test_faults_are_errors_unless_they_are_to_be_ignored():
         ("true", "rule response output is expected to be of type http.CheckResponse"),
         ("http.Allowed()", "rule response output is expected to be of type http.CheckResponse"),
         ("object.attributes.zzz == 1 ? null : null", "undefined field 'zzz'"),
-        ("object.mcp == 1 ? null : null", "undefined field 'mcp'"),
-        ("jwt.Decode('a', 'b') == 1 ? null : null", "undeclared reference to 'jwt'"),
+        ("http.CheckResponse{zzz: 1}", "undefined field 'zzz'"),
         ("request == 1 ? null : null", "undeclared reference to 'request'"),
     ],
 )
@@ -115,17 +134,108 @@ def test_what_does_not_compile_is_refused(validation, problem):
 
 
 @pytest.mark.parametrize(
-    ("request_data", "problem"),
+    ("mode", "request_data", "code", "problem"),
     [
-        ({"attributes": []}, "`attributes` has to be a map"),
-        ({"attributes": {"method": 1}}, "`attributes.method` has to be a text"),
-        ({"attributes": {"body": "?"}}, "`attributes.body` has to be in base64"),
-        ({"attributes": {"header": {"a": "b"}}}, "`attributes.header` has to hold lists of texts"),
+        ("HTTP", {"attributes": []}, "KV152", "`attributes`: this has to be a map"),
+        ("HTTP", {"attributes": {"method": 1}}, "KV152", "`attributes.method`: this has to be a"),
+        (
+            "HTTP",
+            {"attributes": {"body": "?"}},
+            "KV152",
+            "`attributes.body`: this has to be base64",
+        ),
+        ("HTTP", {"attributes": {"header": {"a": "b"}}}, "KV152", "`attributes.header.a`: this"),
+        ("HTTP", {"apiVersion": "v1", "kind": "Pod"}, "KV152", "none of the fields attributes"),
+        ("HTTP", {"attributes": {"request": {"http": {}}}}, "KV152", "none of the fields method"),
+        ("HTTP", {"attributes": {"metod": "GET", "path": "/"}}, "KV170", "did you mean `method`?"),
+        ("HTTP", {"Attributes": {"path": "/"}, "more": 1}, "KV170", "nothing reads `more`"),
+        ("HTTP", {}, "KV171", "policies see an empty one"),
+        ("Envoy", {}, "KV171", "policies see an empty one"),
+        ("Envoy", {"attributes": {"method": "GET"}}, "KV152", "unknown field `method`"),
+        ("Envoy", {"apiVersion": "v1", "kind": "Pod"}, "KV152", "unknown field `apiVersion`"),
+        ("Envoy", {"attributes": 1}, "KV152", "`attributes`: this has to be a map"),
+        ("Envoy", envoy_http(headers={"a": 1}), "KV152", "headers.a`: this has to be a text"),
+        ("Envoy", envoy_http(size="x"), "KV152", "http.size`: this has to be a whole number"),
+        ("Envoy", envoy_http(rawBody="?"), "KV152", "http.rawBody`: this has to be base64"),
+        ("Envoy", {"attributes": {"request": {"time": "x"}}}, "KV152", "this has to be a time"),
     ],
 )
-def test_data_that_is_no_request_is_an_error(request_data, problem):
-    ((_, status, message),) = run("http.Allowed().Response()", request=request_data)[0]
-    assert (status, message) == ("error", f"this payload is no HTTP request: {problem}")
+def test_what_is_wrong_with_a_request_is_told(mode, request_data, code, problem):
+    allowed = "http.Allowed().Response()" if mode == "HTTP" else "envoy.Allowed().Response()"
+    found = application(mode, (allowed,), request_data)
+    told = [one for one in found.diagnostics if one.code == code]
+    assert problem in told[0].message
+    assert told[0].location.line
+    assert len(list(found.responses)) == (code != "KV152")
+
+
+def test_a_policy_for_which_there_is_no_request_is_told():
+    found = application("HTTP", ("http.Allowed().Response()",), envoy_http(), given="Envoy")
+    assert [one.code for one in found.diagnostics] == ["KV172"]
+    (response,) = found.responses
+    assert not response.responses
+    (last,) = found.last_remarks()
+    assert last.message == "no policy judges what is given: payloads of mode `Envoy`"
+
+
+@pytest.mark.parametrize(
+    ("validation", "row"),
+    [
+        ("envoy.Allowed().Response()", ("p", "pass", "request allowed")),
+        ("envoy.Denied(403).Response()", ("p", "fail", "request denied with status code 403")),
+        ("null", UNDECIDED),
+        ("envoy.service.auth.v3.CheckResponse{}", ("p", "error", NO_RESPONSE)),
+    ],
+)
+def test_envoy_requests_are_decided_on(validation, row):
+    found = application("Envoy", (validation,), envoy_http(method="GET"))
+    assert rows_of(found) == [row]
+
+
+CALL = (
+    'mcp.Parse(\'{"method": "tools/call", "params": {"arguments": '
+    '{"b": [true, "f", 2], "f": [1, "2.5", null]}}}\')'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (f"'%s'.format([{CALL}.GetBoolSliceArgument('b', [])])", "[true, false, true]"),
+        (f"'%s'.format([{CALL}.GetFloatSliceArgument('f', [])])", "[1, 2.5]"),
+        (f"'%s'.format([{CALL}.GetFloatSliceArgument('g', [9.0])])", "[9]"),
+        ("'%s %e %d'.format([{'b': 'x', 'a': [null, b'y']}, 12, 1.5])", LATEST),
+        ("'%x %X %b %o %.1f'.format([255, 'ab', true, 8, 2])", "ff 6162 1 10 2.0"),
+        ("'%s'.format([[duration('90s'), int]])", "[90s, int]"),
+    ],
+)
+def test_functions_give_what_they_give_upstream(text, reason):
+    assert run(f"http.Denied({text}).Response()")[0] == [denied(reason)]
+
+
+def test_keys_are_never_fetched():
+    text = "http.Denied(string(jwt.Decode('a.b.c', jwks.Fetch('http://a')).Valid)).Response()"
+    ((_, status, message),) = run(text)[0]
+    assert status == "error"
+    assert "kyvsim calls no services" in message
+    assert 'jwt.Decode(token, "secret")' in message
+
+
+def test_tokens_are_valid_for_their_time():
+    text = "http.Denied(string(jwt.Decode(object.attributes.path, 'secret').Valid)).Response()"
+    token = signed({"nbf": 1_000_000_000, "exp": 2_000_000_000})
+    for year, valid in ((2000, "false"), (2020, "true"), (2040, "false")):
+        now = datetime(year, 1, 1, tzinfo=UTC)
+        found = application("HTTP", (text,), {"attributes": {"path": token}}, now=now)
+        assert rows_of(found) == [denied(valid)]
+
+
+def signed(claims):
+    """Return a token for claims, signed with HS256 and the key `secret`."""
+    parts = (b'{"alg":"HS256"}', json.dumps(claims).encode())
+    text = b".".join(base64.urlsafe_b64encode(one).rstrip(b"=") for one in parts)
+    digest = hmac.digest(b"secret", text, "sha256")
+    return (text + b"." + base64.urlsafe_b64encode(digest).rstrip(b"=")).decode()
 
 
 def test_such_policies_say_nothing_of_objects_and_of_json():

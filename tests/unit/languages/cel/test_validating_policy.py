@@ -218,9 +218,3 @@ def test_every_expression_that_is_wrong_is_told_with_its_place(run):
     assert {one.code for one in remarks} == {"KV150"}
     assert [one.location.line for one in remarks] == [10, 11, 13, 14]
     assert "undefined field 'zzz'" in remarks[1].message
-
-
-def test_a_mode_that_is_not_there_yet_is_refused(run):
-    rows, remarks = run("  evaluation: {mode: Envoy}\n  validations: [{expression: 'true'}]")
-    assert rows == []
-    assert [one.code for one in remarks] == ["KV151"]

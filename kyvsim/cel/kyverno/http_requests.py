@@ -1,0 +1,197 @@
+"""HTTP requests that policies decide on, and the decisions.
+
+Source of the rules: upstream kyverno-authz pkg/cel/libs/authz/http, over Go's encoding/json, which
+takes the names of fields in any case and passes over those that it does not know.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno import mcp
+from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
+from kyvsim.cel.signature import function
+from kyvsim.cel.types import CelType, list_of, map_of, struct
+from kyvsim.cel.values import Message
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+
+REQUEST = struct("http.CheckRequest")
+RESPONSE = struct("http.CheckResponse")
+_ATTRIBUTES = struct("http.CheckRequestAttributes")
+_OK = struct("http.CheckResponseOk")
+_DENIED = struct("http.CheckResponseDenied")
+_MCP = struct("http.MCPCheckData")
+_TEXTS = map_of(types.STRING, list_of(types.STRING))
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+_ATTRIBUTE_FIELDS: Mapping[str, CelType] = MappingProxyType(
+    {
+        "method": types.STRING,
+        "header": _TEXTS,
+        "host": types.STRING,
+        "protocol": types.STRING,
+        "contentLength": types.INT,
+        "body": types.BYTES,
+        "scheme": types.STRING,
+        "path": types.STRING,
+        "query": _TEXTS,
+        "fragment": types.STRING,
+    }
+)
+HTTP_TYPES = MessageTypes(
+    MappingProxyType(
+        {
+            REQUEST.name: {"attributes": _ATTRIBUTES, "mcp": _MCP},
+            _ATTRIBUTES.name: _ATTRIBUTE_FIELDS,
+            _MCP.name: {"request": mcp.REQUEST},
+            RESPONSE.name: {"ok": _OK, "denied": _DENIED},
+            _OK.name: {},
+            _DENIED.name: {"reason": types.STRING},
+            **mcp.MCP_TYPES.fields,
+        }
+    ),
+    native=True,
+)
+
+
+def http_request(data: Json) -> Message:
+    """Return the value of `object` for the data of a payload file; raises MessageError."""
+    fields = _fields(data, ())
+    attributes = _fields(fields.get("attributes"), ("attributes",))
+    read = {
+        name: _READERS[kind.name](attributes[name.lower()], ("attributes", name))
+        for name, kind in _ATTRIBUTE_FIELDS.items()
+        if attributes.get(name.lower()) is not None
+    }
+    given = {"attributes": HTTP_TYPES.make(_ATTRIBUTES.name, read)}
+    inner = _fields(fields.get("mcp"), ("mcp",)).get("request")
+    if inner is not None:
+        try:
+            request = mcp.read_request(inner)
+        except CelError as error:
+            raise MessageError(("mcp", "request"), str(error)) from None
+        given["mcp"] = HTTP_TYPES.make(_MCP.name, {"request": request})
+    return HTTP_TYPES.make(REQUEST.name, given)
+
+
+class Fields(NamedTuple):
+    """The fields of one map in a request's data."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Those that requests have."""
+    known: tuple[str, ...]
+    """Those of them that the data has, as it spells them."""
+    unknown: tuple[str, ...]
+    """What the data has besides."""
+
+
+def fields_of_request(data: Mapping[str, Json]) -> Iterator[Fields]:
+    """Yield the fields of a request and of its attributes."""
+    yield _sorted_out((), data, ("attributes", "mcp"))
+    for key, inner in data.items():
+        if key.lower() == "attributes" and inner.__class__ is dict:
+            yield _sorted_out((key,), inner, tuple(_ATTRIBUTE_FIELDS))
+
+
+def _sorted_out(path: Path, data: Mapping[str, Json], names: tuple[str, ...]) -> Fields:
+    right = {name.lower() for name in names}
+    known = tuple(key for key in data if key.lower() in right)
+    return Fields(path, names, known, tuple(key for key in data if key not in known))
+
+
+def _fields(value: Json, path: Path) -> dict[str, Json]:
+    if value is None:
+        return {}
+    if value.__class__ is not dict:
+        raise MessageError(path, "this has to be a map")
+    return {key.lower(): one for key, one in value.items()}
+
+
+def _text(value: Json, path: Path) -> str:
+    if value.__class__ is not str:
+        raise MessageError(path, "this has to be a text")
+    return str(value)
+
+
+def _number(value: Json, path: Path) -> int:
+    if value.__class__ is not float or not value.is_integer():
+        raise MessageError(path, "this has to be a whole number")
+    return int(value)
+
+
+def _bytes(value: Json, path: Path) -> bytes:
+    try:
+        return base64.b64decode(_text(value, path), validate=True)
+    except binascii.Error:
+        raise MessageError(path, "this has to be base64") from None
+
+
+def _lists(value: Json, path: Path) -> dict[str, list[str]]:
+    if value.__class__ is not dict:
+        raise MessageError(path, "this has to be a map")
+    for key, values in value.items():
+        if values.__class__ is not list or any(one.__class__ is not str for one in values):
+            raise MessageError((*path, key), "this has to be a list of texts")
+    return dict(value)
+
+
+_READERS: Mapping[str, Callable[[Json, Path], Any]] = MappingProxyType(
+    {"string": _text, "int": _number, "bytes": _bytes, "map": _lists}
+)
+
+
+def _header(attributes: Message, name: str) -> list[str]:
+    canonical = "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
+    headers: Mapping[str, list[str]] = attributes["header"]
+    return headers.get(canonical if _TOKEN.fullmatch(name) else name, [])
+
+
+def _query(attributes: Message, name: str) -> list[str]:
+    values: Mapping[str, list[str]] = attributes["query"]
+    return values.get(name, [])
+
+
+def _allowed() -> Message:
+    return HTTP_TYPES.make(_OK.name, {})
+
+
+def _denied(reason: str) -> Message:
+    return HTTP_TYPES.make(_DENIED.name, {"reason": reason})
+
+
+def _response(field: str) -> Callable[[Message], Message]:
+    return lambda answer: HTTP_TYPES.make(RESPONSE.name, {field: answer})
+
+
+def _way(
+    arguments: tuple[CelType, ...], result: CelType, run: Callable[..., Any], *, member: bool = True
+) -> Overload:
+    return Overload(member, arguments, result, run)
+
+
+_TEXT = types.STRING
+HTTP_DECISIONS = Library(
+    "http authorization",
+    (
+        function("http.Allowed", _way((), _OK, _allowed, member=False)),
+        function("http.Denied", _way((_TEXT,), _DENIED, _denied, member=False)),
+        function("Header", _way((_ATTRIBUTES, _TEXT), list_of(_TEXT), _header)),
+        function("QueryParam", _way((_ATTRIBUTES, _TEXT), list_of(_TEXT), _query)),
+        function(
+            "Response",
+            _way((_OK,), RESPONSE, _response("ok")),
+            _way((_DENIED,), RESPONSE, _response("denied")),
+        ),
+    ),
+    types=HTTP_TYPES.classes,
+    struct_of=HTTP_TYPES.written,
+)

@@ -1,0 +1,281 @@
+"""Requests of the Model Context Protocol: `mcp.Parse`, and what it gives.
+
+upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go mcp/types.go
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.messages import MessageTypes
+from kyvsim.cel.kyverno.native import native_text
+from kyvsim.cel.signature import function
+from kyvsim.cel.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    STRING,
+    CelType,
+    list_of,
+    map_of,
+    opaque,
+    struct,
+)
+from kyvsim.cel.values import Message
+from kyvsim.go.json import JsonError, parse_json
+from kyvsim.kube.go_number import parse_float, parse_int
+from kyvsim.kube.objects import Json
+
+_TYPE = opaque("mcp.MCP")
+REQUEST = struct("mcp.MCPRequest")
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+class McpAccess(NamedTuple):
+    """The value of the variable `mcp`."""
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _TYPE
+
+
+_PARAMETERS: Mapping[str, Mapping[str, CelType]] = MappingProxyType(
+    {
+        "mcp.PaginatedParams": {"Cursor": STRING},
+        "mcp.CallToolParams": {"Name": STRING},
+        "mcp.ReadResourceParams": {"URI": STRING},
+        "mcp.SubscribeParams": {"URI": STRING},
+        "mcp.UnsubscribeParams": {"URI": STRING},
+        "mcp.GetPromptParams": {"Name": STRING, "Arguments": map_of(STRING, STRING)},
+        "mcp.InitializeParams": {
+            "ProtocolVersion": STRING,
+            "ClientInfo": struct("mcp.Implementation"),
+        },
+        "mcp.ElicitationParams": {"Mode": STRING, "Message": STRING},
+        "mcp.SetLevelParams": {"Level": STRING},
+        "mcp.Implementation": dict.fromkeys(
+            ("Name", "Version", "Title", "Description", "WebsiteURL"), STRING
+        ),
+        "mcp.RequestId": {},
+    }
+)
+"""What a request says besides its method; fields of any type are no fields for expressions."""
+_PLACES: Mapping[str, str] = MappingProxyType(
+    {
+        "Paginated": "mcp.PaginatedParams",
+        "ToolCall": "mcp.CallToolParams",
+        "ResourceRead": "mcp.ReadResourceParams",
+        "ResourceSubscribe": "mcp.SubscribeParams",
+        "ResourceUnsubscribe": "mcp.UnsubscribeParams",
+        "PromptGet": "mcp.GetPromptParams",
+        "Initialize": "mcp.InitializeParams",
+        "Elicitation": "mcp.ElicitationParams",
+        "SetLogLevel": "mcp.SetLevelParams",
+    }
+)
+_METHODS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "initialize": ("InitializeMethod", "Initialize"),
+        "ping": ("PingMethod", ""),
+        "resources/list": ("ResourcesListMethod", "Paginated"),
+        "resources/templates/list": ("ResourcesTemplatesListMethod", "Paginated"),
+        "resources/read": ("ResourcesReadMethod", "ResourceRead"),
+        "prompts/list": ("PromptsListMethod", "Paginated"),
+        "prompts/get": ("PromptsGetMethod", "PromptGet"),
+        "tools/list": ("ToolsListMethod", "Paginated"),
+        "tools/call": ("ToolsCallMethod", "ToolCall"),
+        "logging/setLevel": ("SetLogLevelMethod", "SetLogLevel"),
+        "elicitation/create": ("ElicitationCreateMethod", "Elicitation"),
+    }
+)
+"""By method: the constant that names it, and the field that holds what it says."""
+MCP_METHODS: Mapping[str, str] = MappingProxyType(
+    {f"mcp.{name}": method for method, (name, _) in _METHODS.items()}
+)
+MCP_TYPES = MessageTypes(
+    MappingProxyType(
+        {
+            REQUEST.name: {
+                "Method": STRING,
+                "ID": struct("mcp.RequestId"),
+                **{field: struct(name) for field, name in _PLACES.items()},
+            },
+            **_PARAMETERS,
+        }
+    ),
+)
+_WITH_ARGUMENTS = ("ToolCall", "ResourceRead", "PromptGet")
+"""The fields whose arguments functions ask for, the first one first."""
+
+
+def parse_request(text: str) -> Message:
+    """Return the request that a text holds; raises CelError."""
+    try:
+        data = parse_json(text)
+    except JsonError as error:
+        raise CelError(str(error)) from None
+    fields = _fields(data, "Go value", "mcp.JSONRPCRequest")
+    method = _text(fields.get("method"), "JSONRPCRequest.Request.method")
+    number = fields.get("id")
+    if number is not None and number.__class__ not in {str, float}:
+        raise CelError(f"invalid request id: {text.strip() if number == data else number}")
+    field = _METHODS.get(method, ("", ""))[1]
+    given = {"Method": method, "ID": MCP_TYPES.make("mcp.RequestId", {})}
+    if not field:
+        return _request(given, {})
+    said = _fields(fields.get("params"), "Go struct field .params", _PLACES[field])
+    return _request(given, {field: said})
+
+
+def read_request(data: Json) -> Message:
+    """Return the request that is written out as its fields; raises CelError."""
+    fields = _fields(data, "Go struct field MCPCheckData.mcp.request", REQUEST.name)
+    method = _text(fields.get("method"), "MCPRequest.mcp.request.Method")
+    said = {
+        field: _fields(fields[field.lower()], f"Go struct field .{field}", name)
+        for field, name in _PLACES.items()
+        if fields.get(field.lower()) is not None
+    }
+    return _request({"Method": method}, said)
+
+
+def _request(given: dict[str, Any], said: Mapping[str, Mapping[str, Json]]) -> Message:
+    parts = {field: _parameters(_PLACES[field], data) for field, data in said.items()}
+    found = MCP_TYPES.make(REQUEST.name, {**given, **parts})
+    arguments = (said[field].get("arguments") for field in _WITH_ARGUMENTS if field in said)
+    # Functions ask for arguments of any type, which are no fields for expressions.
+    found.hidden = next((one for one in arguments if one.__class__ is dict), {})
+    return found
+
+
+def _parameters(name: str, data: Mapping[str, Json]) -> Message:
+    given: dict[str, Any] = {}
+    for field, kind in _PARAMETERS[name].items():
+        value = data.get(field.lower())
+        place = f"{name.removeprefix('mcp.')}.params.{field[:1].lower()}{field[1:]}"
+        if value is None:
+            continue
+        if kind.kind == "string":
+            given[field] = _text(value, place)
+        elif kind.kind == "map":
+            named = _named(value, f"Go struct field {place}", "map[string]string")
+            given[field] = {key: _text(one, place) for key, one in named.items()}
+        else:
+            inner = _fields(value, f"Go struct field {place}", kind.name)
+            given[field] = _parameters(kind.name, inner)
+    return MCP_TYPES.make(name, given)
+
+
+def _fields(data: Json, place: str, name: str) -> dict[str, Json]:
+    """Return the fields of a map by their names in small letters, as Go finds them."""
+    return {key.lower(): value for key, value in _named(data, place, name).items()}
+
+
+def _named(data: Json, place: str, name: str) -> dict[str, Json]:
+    if data is None:
+        return {}
+    if data.__class__ is not dict:
+        raise CelError(f"json: cannot unmarshal {_kind(data)} into {place} of type {name}")
+    return dict(data)
+
+
+def _text(value: Json, place: str) -> str:
+    if value is None:
+        return ""
+    if value.__class__ is not str:
+        kind = _kind(value)
+        raise CelError(f"json: cannot unmarshal {kind} into Go struct field {place} of type string")
+    return str(value)
+
+
+def _kind(value: Json) -> str:
+    names = {str: "string", float: "number", bool: "bool", list: "array", dict: "object"}
+    return names[value.__class__]
+
+
+def _arguments_of(request: Message) -> Mapping[str, Json]:
+    return request.hidden or {}
+
+
+def _argument(of: Callable[[Json], Any]) -> Callable[[Message, str, Any], Any]:
+    """Return what gives an argument as one type, or a default."""
+
+    def get(request: Message, key: str, default: Any) -> Any:
+        found = of(_arguments_of(request).get(key))
+        return default if found is None else found
+
+    return get
+
+
+def _arguments(of: Callable[[Json], Any]) -> Callable[[Message, str, Any], Any]:
+    """Return what gives those parts of a list argument that are of one type."""
+
+    def get(request: Message, key: str, default: Any) -> Any:
+        values = _arguments_of(request).get(key)
+        if values.__class__ is not list:
+            return default
+        return [found for found in map(of, values) if found is not None]
+
+    return get
+
+
+def _as_text(value: Json) -> str | None:
+    return value if value.__class__ is str else None
+
+
+def _as_int(value: Json) -> int | None:
+    if value.__class__ is float:
+        return math.trunc(value)
+    return parse_int(value) if value.__class__ is str else None
+
+
+def _as_double(value: Json) -> float | None:
+    if value.__class__ is float:
+        return float(value)
+    return parse_float(value) if value.__class__ is str else None
+
+
+def _as_bool(value: Json) -> bool | None:
+    if value.__class__ is bool:
+        return bool(value)
+    if value.__class__ is float:
+        return bool(value)
+    if value.__class__ is str and value in _TRUE | _FALSE:
+        return value in _TRUE
+    return None
+
+
+def _getter(name: str, kind: CelType, run: Callable[..., Any]) -> tuple[str, Overload]:
+    return f"Get{name}Argument", Overload(True, (REQUEST, STRING, kind), kind, run)
+
+
+_GETTERS = tuple(
+    _getter(f"{name}{many}", list_of(kind) if many else kind, made(of))
+    for name, kind, of in (
+        ("String", STRING, _as_text),
+        ("Int", INT, _as_int),
+        ("Float", DOUBLE, _as_double),
+        ("Bool", BOOL, _as_bool),
+    )
+    for many, made in (("", _argument), ("Slice", _arguments))
+)
+
+MCP = Library(
+    "mcp",
+    (
+        function(
+            "Parse",
+            Overload(True, (_TYPE, DYN), REQUEST, lambda _, text: parse_request(native_text(text))),
+        ),
+        *(function(name, overload) for name, overload in _GETTERS),
+    ),
+    types=((McpAccess, _TYPE), *MCP_TYPES.classes),
+    variables=(("mcp", _TYPE), *((name, types.STRING) for name in MCP_METHODS)),
+)

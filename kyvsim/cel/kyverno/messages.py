@@ -1,0 +1,206 @@
+"""Types of values with declared fields, and such values made of fields and of JSON.
+
+A field that nobody set has its type's default, messages inside of messages too.
+
+upstream: cel-go common/types/pb, ext/native.go; google.golang.org/protobuf/encoding/protojson
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.conversion import text_to_timestamp
+from kyvsim.cel.environment import StructType
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.types import CelType, struct
+from kyvsim.cel.values import Message, Timestamp, UInt
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+
+_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "string": "",
+        "int": 0,
+        "uint": UInt(0),
+        "bool": False,
+        "double": 0.0,
+        "bytes": b"",
+        "timestamp": Timestamp(0),
+    }
+)
+
+
+class MessageError(ValueError):
+    """The data is no message of the type that is asked for."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+        self.reason = reason
+
+
+class MessageTypes(NamedTuple):
+    """Types that belong together, by their names."""
+
+    fields: Mapping[str, Mapping[str, CelType]]
+    native: bool = False
+    """Whether they are structures of Go."""
+    enums: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType({})
+    """The names that the numbers of a type's field have in JSON."""
+
+    def make(self, name: str, given: Mapping[str, Any]) -> Message:
+        """Return a value of the type `name` with some of its fields set."""
+        fields = {
+            field: given[field] if field in given else self._default(kind)
+            for field, kind in self.fields[name].items()
+        }
+        present = frozenset(
+            field for field, value in given.items() if isinstance(value, Message) or value
+        )
+        found = Message(struct(name), fields, present)
+        found.is_native = self.native
+        return found
+
+    def _default(self, kind: CelType) -> Any:
+        if kind.kind == "struct":
+            return self.make(kind.name, {})
+        if kind.kind == "list":
+            return []
+        return {} if kind.kind == "map" else _DEFAULTS.get(kind.kind)
+
+    @property
+    def classes(self) -> tuple[tuple[type, CelType], ...]:
+        """The class of their values, for each."""
+        return tuple((Message, struct(name)) for name in self.fields)
+
+    def written(self, name: str) -> StructType | None:
+        """Return how an expression writes a value of a type, or None where there is no such."""
+        fields = self.fields.get(name)
+        if fields is None:
+            return None
+        return StructType(
+            lambda field: fields.get(field, types.ERROR), lambda given: self._literal(name, given)
+        )
+
+    def _literal(self, name: str, given: Mapping[str, Any]) -> Message:
+        found = self.make(name, given)
+        found.is_literal = True
+        return found
+
+    def read(self, name: str, data: Json, path: Path = ()) -> Message:
+        """Return the value that JSON holds; raises MessageError.
+
+        Names are those of the fields, or the same in camelCase.
+        """
+        if data.__class__ is not dict:
+            raise MessageError(path, "this has to be a map")
+        fields = self.fields[name]
+        spelled = {_camel(field): field for field in fields}
+        given: dict[str, Any] = {}
+        for key, value in data.items():
+            field = key if key in fields else spelled.get(key)
+            if field is None:
+                raise MessageError((*path, key), f"unknown field `{key}`")
+            if value is not None:
+                names = self.enums.get((name, field), ())
+                given[field] = self._read(fields[field], value, (*path, key), names)
+        return self.make(name, given)
+
+    def _read(self, kind: CelType, value: Json, path: Path, names: tuple[str, ...] = ()) -> Any:
+        if names and value in names:
+            return names.index(value)
+        if kind.kind == "struct":
+            return self.read(kind.name, value, path)
+        if kind.kind == "list":
+            return self._list(kind, value, path)
+        if kind.kind == "map":
+            return self._map(kind, value, path)
+        reader = _READERS.get(kind.kind)
+        if reader is None:
+            raise MessageError(path, "kyvsim cannot read such values")
+        try:
+            return reader(value)
+        except (ValueError, TypeError, binascii.Error, CelError):
+            raise MessageError(path, f"this has to be {_SHOWN[kind.kind]}") from None
+
+    def _list(self, kind: CelType, value: Json, path: Path) -> list[Any]:
+        if value.__class__ is not list:
+            raise MessageError(path, "this has to be a list")
+        return [self._read(kind.parameters[0], one, (*path, at)) for at, one in enumerate(value)]
+
+    def _map(self, kind: CelType, value: Json, path: Path) -> dict[str, Any]:
+        if value.__class__ is not dict:
+            raise MessageError(path, "this has to be a map")
+        inner = kind.parameters[1]
+        if inner == types.DYN:
+            return dict(value)
+        return {key: self._read(inner, one, (*path, key)) for key, one in value.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _text(value: Json) -> str:
+    if value.__class__ is not str:
+        raise TypeError
+    return str(value)
+
+
+def _flag(value: Json) -> bool:
+    if value.__class__ is not bool:
+        raise TypeError
+    return bool(value)
+
+
+def _whole(value: Json) -> int:
+    if value.__class__ is str and re.fullmatch(r"-?\d{1,19}", value):
+        return _ranged(int(value), 64)
+    if value.__class__ is int or (value.__class__ is float and value.is_integer()):
+        return _ranged(int(value), 64)
+    raise TypeError
+
+
+def _unsigned(value: Json) -> UInt:
+    found = _whole(value)
+    if not 0 <= found < 1 << 32:
+        raise ValueError
+    return UInt(found)
+
+
+def _ranged(value: int, bits: int) -> int:
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError
+    return value
+
+
+def _octets(value: Json) -> bytes:
+    text = _text(value).replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+_READERS: Mapping[str, Callable[[Json], Any]] = MappingProxyType(
+    {
+        "string": _text,
+        "int": _whole,
+        "uint": _unsigned,
+        "bool": _flag,
+        "bytes": _octets,
+        "timestamp": lambda value: text_to_timestamp(_text(value)),
+    }
+)
+_SHOWN: Mapping[str, str] = MappingProxyType(
+    {
+        "string": "a text",
+        "int": "a whole number",
+        "uint": "a whole number from 0 to 4294967295",
+        "bool": "true or false",
+        "bytes": "base64",
+        "timestamp": "a time, as in 2026-01-31T12:00:00Z",
+    }
+)

@@ -1,0 +1,216 @@
+"""JSON Web Tokens: `jwt.Decode` and `jwks.Fetch`.
+
+Source of the rules and messages: upstream kyverno-authz pkg/cel/libs/jwt and libs/jwk, over
+lestrrat-go/jwx v3. Keys are never fetched.
+"""
+
+import hashlib
+import hmac
+import math
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kyvsim.cel.conversion import text_to_timestamp
+from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.messages import MessageTypes
+from kyvsim.cel.signature import function
+from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
+from kyvsim.cel.values import Message
+from kyvsim.go.base64 import Base64Error, decode_unpadded
+from kyvsim.go.json import JsonError, parse_json
+from kyvsim.kube.objects import Json
+from kyvsim.model.ports import Clock
+
+TOKEN = struct("jwt.Token")
+_SET = opaque("jwk.Set")
+_HASHES: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}
+)
+_OTHERS = frozenset(
+    f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in ("256", "384", "512")
+) | {"none", "EdDSA", "ES256K", "Ed25519", "Ed448"}
+_TIMES = frozenset({"exp", "nbf", "iat"})
+_TEXTS = frozenset({"iss", "sub", "jti"})
+_PARSE = "jwt.Parse: failed to parse token: "
+_VERIFY = f"{_PARSE}jws.Verify: "
+_UNREAD = f"{_VERIFY}failed to parse jws: jws.Parse: failed to parse compact format: "
+_UNVERIFIED = f"{_VERIFY}could not verify message using any of the signatures or keys: jws.Verify: "
+
+
+class KeySet(NamedTuple):
+    """A set of keys; nothing gives one, since keys are not fetched."""
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _SET
+
+
+TOKEN_TYPES = MessageTypes(
+    MappingProxyType({TOKEN.name: {"Claims": map_of(STRING, DYN), "Valid": BOOL}}),
+    native=True,
+)
+
+
+def token_library(clock: Clock) -> Library:
+    """Return the functions on tokens, which are valid or not at the time of `clock`."""
+
+    def decode(text: str, secret: str) -> Message:
+        claims = _claims(text, secret)
+        valid = _is_valid(claims, clock.now().timestamp())
+        return TOKEN_TYPES.make(TOKEN.name, {"Claims": claims, "Valid": valid})
+
+    return Library(
+        "tokens",
+        (
+            function(
+                "jwt.Decode",
+                Overload(False, (STRING, STRING), TOKEN, decode),
+                Overload(False, (STRING, _SET), TOKEN, _unknown_keys),
+            ),
+            function("jwks.Fetch", Overload(False, (STRING,), _SET, _not_fetched)),
+        ),
+        types=((KeySet, _SET), *TOKEN_TYPES.classes),
+        struct_of=TOKEN_TYPES.written,
+    )
+
+
+def _not_fetched(url: str) -> KeySet:
+    raise CelError(
+        f"jwk.Fetch: request failed: GET {url}: kyvsim calls no services, and no file gives keys: "
+        'test with a shared secret, as in jwt.Decode(token, "secret")'
+    )
+
+
+def _unknown_keys(_: str, keys: KeySet) -> Message:
+    raise CelError(f"{_PARSE}no keys are known of {keys}")
+
+
+def _claims(text: str, secret: str) -> dict[str, Json]:
+    """Return what a token claims that is signed with a secret; raises CelError."""
+    if not secret:
+        message = (
+            "failed to initialize *jwk.symmetricKey from []uint8: non-empty []byte key required"
+        )
+        raise CelError(message)
+    payload = _verified(text.strip(), secret.encode())
+    try:
+        claims = parse_json(payload.decode("utf-8", "replace"))
+    except JsonError:
+        claims = None
+    if claims.__class__ is not dict:
+        raise CelError(f"{_PARSE}unknown payload type (payload is not JWT?)")
+    return {key: _claim(key, value) for key, value in claims.items()}
+
+
+def _verified(text: str, secret: bytes) -> bytes:
+    """Return the payload of a token whose signature fits; raises CelError."""
+    parts = text.split(".")
+    if len(parts) != 3:
+        if len(parts) == 1:
+            reason = "jws.Parse: invalid compact serialization format: "
+            raise CelError(f"{_UNREAD}{reason}jwsbb: invalid number of segments")
+        raise CelError(f"{_PARSE}unknown payload type (payload is not JWT?)")
+    header = _header(parts[0])
+    payload = _decoded(parts[1], "payload")
+    signature = _decoded(parts[2], "signature")
+    signed = f"{parts[0]}.{parts[1]}".encode()
+    hashes = [_HASHES[name] for name in _algorithms(header)]
+    if any(hmac.compare_digest(hmac.digest(secret, signed, one), signature) for one in hashes):
+        return payload
+    reason = "failed to verify signature #1 with key *jwk.symmetricKey: invalid HMAC signature"
+    tried = "jws.Verify: signature #1: tried 1 key(s) but none verified successfully"
+    raise CelError(f"{_UNVERIFIED}{reason}\n{tried}")
+
+
+def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the names of the hashes that may have signed; raises CelError where none may."""
+    name, key = header.get("alg"), header.get("kid")
+    if name is not None and name not in _HASHES and name not in _OTHERS:
+        shown = f'unknown SignatureAlgorithm: "{name}"'
+        where = "failed to parse JOSE headers: failed to decode value for key alg: "
+        raise CelError(f"{_UNREAD}{where}{shown}")
+    reason = ""
+    if key:
+        reason = f'failed to find key with key ID "{key}" in key set'
+    elif name is not None and name not in _HASHES:
+        reason = "algorithm in the message does not match any of the inferred algorithms"
+    if reason:
+        number = "signature #1: "
+        none = f"jws.Verify: {number}no matching keys were provided by any key provider"
+        raise CelError(f"{_UNVERIFIED}{number}key provider 0 failed: {reason}\n{none}")
+    return (str(name),) if name is not None else tuple(_HASHES)
+
+
+def _header(part: str) -> dict[str, Json]:
+    text = _decoded(part, "protected headers").decode("utf-8", "replace")
+    reason = ""
+    try:
+        found = parse_json(text)
+    except JsonError as error:
+        found, reason = None, str(error)
+    if found.__class__ is dict:
+        return dict(found)
+    reason = reason or f"expected '{{' but got '{text.strip()[:1]}'"
+    raise CelError(f"{_UNREAD}failed to parse JOSE headers: {reason}")
+
+
+def _decoded(part: str, what: str) -> bytes:
+    """Return the bytes of a part, in either alphabet, with padding or without."""
+    text = part.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return decode_unpadded(text)
+    except Base64Error as error:
+        raise CelError(
+            f"{_UNREAD}failed to decode {what}: failed to decode source: {error}"
+        ) from None
+
+
+def _claim(key: str, value: Json) -> Json:
+    """Return the value of a claim as google.protobuf.Struct holds it; raises CelError."""
+    if value is None:
+        reason = "source value is invalid (<nil>): invalid value (probably an untyped nil)"
+        raise CelError(f"failed to assign value to dst: {reason}")
+    where = f"{_PARSE}failed to parse token: failed to decode value for key {key}: "
+    if key in _TIMES:
+        return _seconds(value, where)
+    if key in _TEXTS and value.__class__ is not str:
+        kind = {float: "number", bool: "bool", list: "array", dict: "object"}[value.__class__]
+        reason = f"json: cannot unmarshal {kind} into Go value of type string"
+        raise CelError(f"{where}error reading next value: {reason}")
+    if key == "aud":
+        raise CelError("proto:\N{NO-BREAK SPACE}invalid type: []string")
+    return value
+
+
+def _seconds(value: Json, where: str) -> float:
+    """Return a time claim in whole seconds since 1970."""
+    if value.__class__ is str:
+        if re.fullmatch(r"-?\d+(\.\d+)?", value):
+            return float(math.floor(float(value)))
+        try:
+            return float(text_to_timestamp(value).nanoseconds // 1_000_000_000)
+        except CelError:
+            reason = (
+                "value is not number of seconds since the epoch, and attempt to parse it as "
+                "RFC3339 timestamp failed"
+            )
+            shown = f'invalid value for NumericDate: failed to accept string "{value}": {reason}'
+            raise CelError(f"{where}{shown}") from None
+    if value.__class__ is not float:
+        raise CelError(f"{where}invalid value for NumericDate: unsupported type")
+    return float(math.floor(value))
+
+
+def _is_valid(claims: Mapping[str, Json], now: float) -> bool:
+    """Tell whether a token's time has come and is not over; its parts are whole seconds."""
+    second = math.floor(now)
+    until, since, issued = (claims.get(name) for name in ("exp", "nbf", "iat"))
+    return (
+        (until is None or second < until)
+        and (since is None or second >= since)
+        and (issued is None or second >= issued)
+    )

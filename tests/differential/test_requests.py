@@ -1,0 +1,44 @@
+"""Decisions on HTTP and Envoy requests, as the reference made them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+from kyvsim.load.files import Source
+from kyvsim.model.payload import PayloadMode
+
+ANSWERS = (Path(__file__).parent / "requests.jsonl").read_text().splitlines()
+
+
+@pytest.mark.parametrize("line", ANSWERS, ids=range(len(ANSWERS)))
+def test_a_request_is_decided_on_as_by_the_reference(line):
+    entry = json.loads(line)
+    policy = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "evaluation": {"mode": entry["mode"]},
+            "validations": [{"expression": entry["expression"]}],
+        },
+    }
+    payload = Source("payload.json", json.dumps(entry["payload"]))
+    run = open_application(
+        ApplyInputs(
+            (Source("policy.json", json.dumps(policy)),),
+            payloads=((PayloadMode(entry["mode"]), payload),),
+        )
+    )
+    rows = [
+        {"result": result.status.value, "message": result.message}
+        for response in run.responses
+        for answer in response.responses
+        for result in answer.results
+    ]
+    if "refused" in entry:
+        assert not rows
+        assert entry["refused"] in run.diagnostics[0].message
+    else:
+        assert rows == [{key: entry[key] for key in ("result", "message")}]
