@@ -48,7 +48,7 @@ _DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + 
 _SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'" + _END)
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _ODD_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|00[0-9])")
-_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _ODD_IN_BLOCK = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -82,7 +82,7 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
 
 
 def _line(text: str, *, floats: bool) -> Line:
-    if not (text.isascii() and text.isprintable()) and _ODD.search(text):
+    if not (text.isascii() and text.isprintable()) and ODD.search(text):
         raise Unusual
     bare = text.lstrip(" ")
     if not bare or bare[0] == "#":

@@ -28,7 +28,6 @@ from kyvsim.kube.yaml_line import (
 _LineReader: TypeAlias = Callable[[str], Line]
 
 _SHALLOW = 4
-_DEEP = "\n" + " " * (_SHALLOW + 1)
 _FOLD = "\x01"
 """Stands for the line end and the blanks before a line that is indented by more than four columns:
 such lines are taken together with the one before them, which is indented less."""
@@ -51,19 +50,22 @@ class _Readers(NamedTuple):
     single: _LineReader
     folded: _LineReader
     """Of a line that brings the deeper ones below it."""
+    deep: str
+    """What stands for a fold."""
 
 
-def read_plain(text: str, *, floats: bool = False) -> dict[str, Json] | None:
+def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
     """Return the map that a text is, as `load_one` does; None where that is not plain to see.
 
     If it is, nothing follows after it, no key is there twice, and none of MAP_FIELDS is null. The
     text ends with a line end. Parts that are written alike are one object: nobody changes them.
+    `column` is where the map is expected to begin, counted from 0.
     """
     if _FOLD in text:
         return None
-    readers = _FLOATS if floats else _AS_WRITTEN
+    readers = _readers(column, floats=floats)
     with suppress(Unusual):
-        return _map(_read(text.replace(_DEEP, _FOLD).split("\n"), readers.folded))
+        return _map(_read(text.replace(readers.deep, _FOLD).split("\n"), readers.folded))
     with suppress(Unusual):
         return _map(_read(text.split("\n"), readers.single))
     return None
@@ -73,8 +75,11 @@ def _map(found: Json) -> dict[str, Json] | None:
     return found if found.__class__ is dict else None
 
 
-def _readers(*, floats: bool) -> _Readers:
+@lru_cache(maxsize=8)
+def _readers(column: int, *, floats: bool) -> _Readers:
     read = line_reader(floats=floats)
+    shallow = column + _SHALLOW
+    deep = "\n" + " " * (shallow + 1)
 
     @lru_cache(maxsize=_KEPT)
     def single(text: str) -> Line:
@@ -82,12 +87,16 @@ def _readers(*, floats: bool) -> _Readers:
 
     @lru_cache(maxsize=_KEPT)
     def folded(text: str) -> Line:
-        line = _with_deeper(text, single) if _FOLD in text else read(text)
+        line = (
+            _with_deeper(text.replace(_FOLD, deep), single, shallow)
+            if _FOLD in text
+            else read(text)
+        )
         if line[0] == BLOCK:
             raise Unusual  # lines that are indented less may belong to it
         return _kept(text, line)
 
-    return _Readers(single, folded)
+    return _Readers(single, folded, deep)
 
 
 def _kept(text: str, line: Line) -> Line:
@@ -103,14 +112,14 @@ def _say(text: str, line_of: _LineReader) -> Line:
         return long.line
 
 
-def _with_deeper(text: str, single: _LineReader) -> Line:
+def _with_deeper(text: str, single: _LineReader, shallow: int) -> Line:
     """Return what a line says together with the deeper ones below it."""
-    lines = text.replace(_FOLD, _DEEP).split("\n")
+    lines = text.split("\n")
     _, level, key, _, inner = _say(lines[0], single)
-    if key is None or level > 2 * _SHALLOW + 1:
+    if key is None or level > 2 * shallow + 1:
         raise Unusual
     found = _read([*lines, ""], single)
-    if inner > 2 * _SHALLOW:
+    if inner > 2 * shallow:
         return NOTHING, level, None, found[0], inner  # the whole item: nothing adds to it
     return NOTHING, level, key, (found[0] if inner else found)[key], inner
 
@@ -166,7 +175,3 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
         if follows == MAP_PARTS and not has_deeper(lines, len(lines) - length_hint(rest), depth):
             raise Unusual
     return root.get("")
-
-
-_AS_WRITTEN = _readers(floats=False)
-_FLOATS = _readers(floats=True)

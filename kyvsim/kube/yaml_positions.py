@@ -96,8 +96,9 @@ def _advance(level: _Level, event: Event) -> bool:
     return is_key
 
 
-# What most documents begin with: comments, then a word. There is no need to parse for its place.
-_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z]")
+# What most documents begin with: comments, then a word or JSON. There is no need to parse for its
+# place.
+_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
 
 
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:

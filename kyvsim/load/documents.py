@@ -107,9 +107,11 @@ def parse_documents(
     name, folder = source.name, source.folder
     for chunk in split_chunks(source.text):
         plain = _plain(chunk, typing) if by_lines else None
-        if plain is not None and not _is_list(plain):
-            yield Document(plain, name, index, _Place(name, chunk), folder, has_no_null_maps=True)
-            index += 1
+        if plain is not None:
+            for data, own in plain:
+                locate = _Place(name, own)
+                yield Document(data, name, index, locate, folder, has_no_null_maps=True)
+                index += 1
             continue
         for found in _read_chunk(source, chunk, typing):
             if isinstance(found, Diagnostic):
@@ -119,11 +121,22 @@ def parse_documents(
             index += 1
 
 
-def _plain(chunk: Chunk, typing: Typing) -> Json:
-    """Return the data of a chunk if it can be read by lines, else None."""
-    from kyvsim.kube.yaml_lines import read_plain  # noqa: PLC0415 — pays where there is much
+def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk]] | None:
+    """Return the objects of a chunk, each with its text, where they are plain to see."""
+    from kyvsim.kube.list_items import cut_list, read_text  # noqa: PLC0415 — where there is much
 
-    return None if "{{" in chunk.text else read_plain(chunk.text, floats=typing.floats)
+    text = chunk.text
+    if not text or helm_template(text):
+        return None
+    cut = cut_list(text, floats=typing.floats)
+    if cut is not None and _is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
+        found = [
+            (_typed(one.data, cut.envelope), Chunk(one.text, one.line + chunk.line - 1))
+            for one in cut.items
+        ]
+        return None if any(_is_list(data) for data, _ in found) else found
+    data = read_text(text, floats=typing.floats)
+    return None if data is None or _is_list(data) else [(data, chunk)]
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:

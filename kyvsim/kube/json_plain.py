@@ -1,0 +1,67 @@
+"""JSON texts read by `json`, where that gives what libyaml gives: it is five times as quick."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NoReturn
+
+from kyvsim.kube.objects import MAP_FIELDS, Json
+from kyvsim.kube.yaml_line import ODD, Unusual
+from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
+
+_ODD_ESCAPE = re.compile(r"\\(?:/|u(?:[dD][89a-fA-F]|00[0-9]))")
+_BEFORE_COLON = (" :", "\n:")
+_MOST_KEYS = 1_000
+"""Characters in the keys of a map: libyaml takes no key of over 1,024."""
+
+
+def is_like_yaml(text: str) -> bool:
+    """Return whether the parts of a JSON text that `json` can read are to libyaml what they are."""
+    if "\t" in text or "\r" in text or "\x7f" in text or any(map(text.__contains__, _BEFORE_COLON)):
+        return False
+    if not text.isascii() and ODD.search(text.replace("\n", "")):
+        return False
+    return "\\" not in text or not _ODD_ESCAPE.search(text)
+
+
+@lru_cache(maxsize=2)
+def json_decoder(*, floats: bool) -> json.JSONDecoder:
+    """Return what decodes texts that are like YAML; it raises ValueError and Unusual.
+
+    `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
+    """
+    value_of: Callable[[str], Json] = plain_float_value if floats else plain_value
+    return json.JSONDecoder(
+        parse_int=value_of,
+        parse_float=value_of,
+        parse_constant=_refuse,
+        object_pairs_hook=_map,
+    )
+
+
+def _refuse(_constant: str) -> NoReturn:
+    raise Unusual
+
+
+def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs) or len("".join(found)) > _MOST_KEYS:
+        raise Unusual
+    if not MAP_FIELDS.isdisjoint(found) and any(found.get(one, 1) is None for one in MAP_FIELDS):
+        raise Unusual
+    return found
+
+
+def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
+    """Return the map that a JSON text is, as `load_one` does; None where that is not plain to see.
+
+    If it is, then it is as `read_plain` says.
+    """
+    if not is_like_yaml(text):
+        return None
+    try:
+        found = json_decoder(floats=floats).decode(text)
+    except (ValueError, RecursionError, Unusual):
+        return None
+    return found if found.__class__ is dict else None

@@ -1,0 +1,108 @@
+"""A list that is cut at its items is the list, and its items stand where they stand."""
+
+import json
+
+import pytest
+
+from kyvsim.kube.list_items import cut_list
+from kyvsim.kube.yaml_text import find_position, load_first
+
+ITEM = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  labels:
+    app: x
+  name: NAME
+spec:
+  containers:
+  - name: a
+    args: [-a, 1]
+    note: |
+      - not an item
+
+      - nor this
+"""
+
+
+def in_yaml(column, *names, head="apiVersion: v1\n", tail="kind: List\nmetadata:\n  a: 1\n"):
+    first, deep = " " * column + "- ", " " * (column + 2)
+    lines = [
+        f"{deep if number else first}{line}\n" if line else "\n"
+        for name in names
+        for number, line in enumerate(ITEM.replace("NAME", name).splitlines())
+    ]
+    return f"{head}items:\n{''.join(lines)}{tail}"
+
+
+def in_json(*names, **style):
+    items = [load_first(ITEM.replace("NAME", name)).data for name in names]
+    whole = {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"items": [{}]}}
+    return json.dumps(whole, **style) + "\n"
+
+
+LISTS = [
+    in_yaml(0, "a"),
+    in_yaml(0, "a", "b", "c"),
+    in_yaml(2, "a", "b"),
+    in_yaml(4, "a", "b", tail=""),
+    in_yaml(0, "a", "b", head="", tail="kind: List\n# the end\n"),
+    in_yaml(0, "a", "b", head="# a list\n\nkind: List\n", tail="\n# the end\n"),
+    in_json("a", "b", indent=4),
+    in_json("a", "b", "c"),
+    in_json("a", "b", separators=(",", ":")),
+]
+
+
+def paths(data, path=()):
+    yield path
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from paths(value, (*path, key))
+
+
+@pytest.mark.parametrize("floats", [True, False])
+@pytest.mark.parametrize("text", LISTS)
+def test_items_are_those_of_the_list_and_in_their_places(text, floats):
+    cut = cut_list(text, floats=floats)
+    whole = load_first(text, floats=floats).data
+    assert repr([one.data for one in cut.items]) == repr(whole["items"])
+    assert cut.envelope == {**whole, "items": []}
+    for number, item in enumerate(cut.items if floats else ()):
+        for path in (*paths(item.data), ("metadata", "namespace"), ("none",)):
+            line, column = find_position(item.text, path)
+            there = (line + item.line - 1, column)
+            assert there == find_position(text, ("items", number, *path)), path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        in_yaml(0, "a", "&b"),
+        in_yaml(0, "a", '"b'),
+        in_yaml(0, "a", "[b"),
+        in_yaml(0, "a: b"),
+        in_yaml(0, "a", tail="kind: [\n"),
+        in_yaml(0, "a", tail="items: []\n"),
+        in_yaml(0, "a", tail="- b\nkind: List\n"),
+        in_yaml(0, "a", tail="other:\n- b\n"),
+        in_yaml(0, "a", tail="...\nb: 1\n"),
+        in_yaml(2, "a", tail="- b: 1\n"),
+        "items: []\nkind: List\n",
+        "spec:\n  items:\n  - a: 1\n",
+        "spec: |\n  x\n items:\n - a: 1\n",
+        in_json("a").replace('"kind": "Pod"', '"kind": "Pod", "kind": "Pod"'),
+        in_json("a").replace('"kind": "List"', '"kind": "List", "items": []'),
+        in_json("a").replace('{"app": "x"}', "null"),
+        in_json("a").replace('"x"', "NaN"),
+        in_json("a").replace('"x"', '"\\ud83d\\ude00"'),
+        in_json("a").replace('"x"', '"\\/"'),
+        in_json("a").replace('"labels":', '"labels" :'),
+        in_json("a") + "{}",
+        '{"spec": {"items": [{"a": 1}]}}',
+        '{"items": [{"a": 1}, 2], "kind": "List"}',
+        '{"items": [{"a": 1}',
+    ],
+)
+def test_what_is_not_plain_is_not_cut(text):
+    assert cut_list(text) is None
