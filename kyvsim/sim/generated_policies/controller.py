@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
 from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.generated_policies.building import built
@@ -106,7 +106,8 @@ class _Generator:
         if before is None:
             self._client.create(made)
         else:
-            meta = {**metadata(before), **metadata(made)}
+            kept = {**labels(before), **labels(made)}
+            meta = {**metadata(before), **metadata(made), "labels": kept}
             self._client.update({**before, "metadata": meta, "spec": made["spec"]})
 
 

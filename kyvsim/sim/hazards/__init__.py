@@ -26,6 +26,7 @@ from kyvsim.sim.hazards import (
     nameless_mutation,
     refused_policy,
     repeated_mutation,
+    underived_twin,
     unenforced_kinds,
     unevaluated_rule,
     unmet_reference,
@@ -60,6 +61,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     unevaluated_rule.find,
     idle_mutation.find,
     repeated_mutation.find,
+    underived_twin.find,
 )
 """All that is looked for, in the order of their codes."""
 

@@ -311,6 +311,20 @@ def test_a_changed_policy_changes_what_is_made(put, admin, cluster, policy, stor
     assert stored()["spec"]["validations"] == [{"expression": "true"}]
 
 
+def test_a_label_that_somebody_adds_stays_and_lets_scans_tell(
+    put, admin, cluster, policy, deployment, stored
+):
+    put(policy(validate={"failureAction": "Audit"}), deployment())
+    label = {"reports.kyverno.io/enabled": "true"}
+    key = ObjectKey(NATIVE, "ValidatingAdmissionPolicy", "", "cpol-team")
+    assert admin.merge(key, {"metadata": {"labels": label}}).ok
+    admin.update(policy(validate={"failureAction": "Audit"}, cel={"expressions": [TEAM, TEAM]}))
+    cluster.parts.scheduler.advance(120)
+    assert len(stored()["spec"]["validations"]) == 2
+    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    assert [one["policy"] for one in report["results"]] == ["cpol-team"]
+
+
 def test_the_webhook_decides_again_where_it_is_not_wanted_any_more(
     put, admin, cluster, policy, stored, said, webhooks, deployment
 ):
