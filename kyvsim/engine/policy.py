@@ -167,7 +167,9 @@ def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -
         return None
     if keeps_old_violation(rule, given, outcome) and _failed_before(rule, given, world, policy):
         outcome = _TOLERATED
-    return outcome._replace(hints=tuple(dict.fromkeys(hints))) if hints else outcome
+    if not hints:
+        return outcome
+    return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))
 
 
 def _failed_before(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> bool:

@@ -45,7 +45,7 @@ def verdict_block(
         if found is None:
             where = paint("dim", f"({_place(row.policy.document, rule.path)})")
             word = paint(row.status, f"{row.status:<5}")
-            name = safe_line(f"{row.policy.key} / {rule.name}")
+            name = safe_line(" / ".join(filter(None, (row.policy.key, rule.name))))
             found = headings[key] = f"  {word}  {name} {where}\n"
         return found
 

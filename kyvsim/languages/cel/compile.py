@@ -1,7 +1,7 @@
 """A policy of a CEL kind → CompiledPolicy, and what is wrong with its expressions.
 
 Codes: KV150 an expression that cannot be compiled, KV159 a policy or an entry of it that does
-nothing.
+nothing, KV160 a policy that changes nothing in a cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +23,7 @@ from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
+from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.image_pinning import PINNING
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.constraints import Constraints, compile_constraints
@@ -190,7 +191,16 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
 
 
 def idle_parts(policy: Policy) -> Iterator[Diagnostic]:
-    """KV159: a part of a policy that does nothing here."""
+    """KV159: a part of a policy that does nothing here; KV160: one that no cluster heeds."""
+    targets = mutating_facts(policy) if mutates(policy.kind) else None
+    if targets is not None and targets.keeps_triggers and not targets.changes_existing:
+        text = (
+            f"`{policy.key}` changes nothing in a cluster: it has `targetMatchConstraints`, so "
+            "what requests bring stays as it is, and without `evaluation.mutateExisting.enabled` "
+            "nobody looks for its targets"
+        )
+        place = policy.document.locate(("spec", "targetMatchConstraints"))
+        yield Diagnostic("KV160", Severity.WARNING, text, place)
     for path, reason in _BY_NAME[policy.kind].idle(policy.spec):
         text = f"`{policy.key}` does nothing here: {reason}"
         yield Diagnostic("KV159", Severity.WARNING, text, policy.document.locate(path))

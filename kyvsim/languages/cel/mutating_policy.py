@@ -29,6 +29,7 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
+from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, idle_without
 from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
 from kyvsim.languages.cel.mutation_variants import variants
@@ -41,6 +42,7 @@ from kyvsim.patch.schema_types import type_finder
 
 _SPEC = ("spec",)
 _CONDITIONS = (*_SPEC, "matchConditions")
+_KEPT = ("a cluster leaves this object as it is: the policy has targets of its own",)
 _NO_VARIABLES = (
     "variables cannot be referenced in matchConditions when "
     "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
@@ -62,6 +64,8 @@ class MutatingPolicy(NamedTuple):
     """Whether an expression looks at the object after a mutation."""
     targets: Targets | None
     """What finds the existing objects that it changes, too; None where there are none."""
+    keeps_triggers: bool
+    """Whether a cluster leaves the objects of requests as they are."""
 
 
 def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
@@ -89,6 +93,7 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
         exceptions=compile_exceptions(part, ignorable=False),
         looks_again=len(mutations) > 1 or bool(annotations),
         targets=targets,
+        keeps_triggers=mutating_facts(part.policy).keeps_triggers,
     )
 
 
@@ -190,7 +195,9 @@ def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Ou
     except (EvaluationError, MutationError) as error:
         return KIND.unevaluated(error)
     done = passed("success")._replace(properties=properties)
-    return done if same(after, obj) else done._replace(object=after)
+    if same(after, obj):
+        return done
+    return done._replace(object=after, hints=_KEPT if policy.keeps_triggers else ())
 
 
 def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kyvsim.kube.discovery import is_builtin, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, labels, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.match import MatchFacts, match_facts
 from kyvsim.model.outside import Outside
@@ -43,6 +43,18 @@ class Invocation(NamedTuple):
     def fails_closed(self) -> bool:
         """Whether what cannot be evaluated refuses a request."""
         return bool(self.policy["spec"].get("failurePolicy") != "Ignore")
+
+    @property
+    def wants_again(self) -> bool:
+        """Whether a policy that mutates is asked again after others have changed the object."""
+        return bool(self.policy["spec"].get("reinvocationPolicy") == "IfNeeded")
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Names of policy, binding and parameter, by which a second round finds it again."""
+        names = (object_key(one) if one else ObjectKey("", "", "", "") for one in self[1:3])
+        binding, param = names
+        return object_key(self.policy).name, binding.name, param.namespace, param.name
 
     @property
     def named(self) -> str:

@@ -1,7 +1,6 @@
 """MutatingAdmissionPolicy: the object as it leaves it.
 
-Merged objects have the types of their kind, as an API server knows them. A policy is evaluated
-once: it is not asked again after others have changed the object.
+Merged objects have the types of their kind, as an API server knows them.
 
 Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (dispatcher.go, patch).
 """
@@ -44,14 +43,17 @@ class _Policy(NamedTuple):
     problems: tuple[ExpressionProblem, ...]
 
 
-def mutated(invocation: Invocation, asked: Asked, obj: Json) -> Json:
-    """Return an object as a policy leaves it; raises Failure."""
+def mutated(invocation: Invocation, asked: Asked, obj: Json) -> Json | None:
+    """Return an object as a policy leaves it, None where its conditions do not hold.
+
+    Raises Failure.
+    """
     if invocation.fault:
         raise Failure(invocation.fault)
     policy = _compiled(invocation.policy, asked.store.defined)
     try:
         if not all_hold(policy.conditions, for_conditions(_values(policy, invocation, asked, obj))):
-            return obj
+            return None
         for mutation in policy.mutations:
             obj = mutation(_values(policy, invocation, asked, obj), obj)
     except (EvaluationError, MutationError) as error:

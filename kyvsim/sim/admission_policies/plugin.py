@@ -35,6 +35,7 @@ from kyvsim.sim.server.request import ALLOWED, written
 _VALIDATING, _MUTATING = POLICIES
 _GROUP = split_api_version(API_VERSION)[0]
 _OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
+_Place = tuple[str, str, str, str]
 _CODES = MappingProxyType(
     {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
 )
@@ -54,19 +55,34 @@ class AdmissionPolicies:
         """Return the object as the policies leave it, or the refusal where one cannot be done."""
         if not self._is_concerned(review, _MUTATING) or review.object is None:
             return ALLOWED
+        return self._mutated(review, None)
+
+    def _mutated(self, review: Review, again: frozenset[_Place] | None) -> Verdict:
+        """Return what the policies say; in a second round those that wanted one, named `again`."""
         asked = self._asked(review)
         obj, refused = review.object, ""
+        wanting: set[_Place] = set()
         for one in invocations(_MUTATING, asked):
+            if again is not None and one.place not in again:
+                continue
             try:
-                obj = mutated(one, asked._replace(request=asked.request._replace(object=obj)), obj)
+                seen = asked._replace(request=asked.request._replace(object=obj))
+                after = mutated(one, seen, obj)
             except Failure as failure:
                 self._note_error(review, one, str(failure))
                 if one.fails_closed and not refused:
                     refused = f"policy {one.named} denied request: {failure}"
                     self._note(review.request, Note(denied_by=(_name(one),)))
+                continue
+            if after is not None:
+                obj = after
+                wanting |= {one.place} if one.wants_again else set()
         if refused:
             return Verdict(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
-        return Verdict(obj if obj is not review.object else None)
+        changed = obj if obj is not review.object else None
+        if again is not None or not wanting:
+            return Verdict(changed)
+        return Verdict(changed, again=lambda later: self._mutated(later, frozenset(wanting)))
 
     def validate(self, review: Review) -> Verdict:
         """Return whether the policies let a request pass, and what they warn of."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.admission_policies.unreported import is_unreported
@@ -49,12 +49,8 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _of_admission_policies(obj: Json) -> Iterator[str]:
-    kind = object_key(obj).kind
     if is_unreported(obj):
         yield "what Kyverno's scans report"
-    spec = obj.get("spec") or {}
-    if kind == "MutatingAdmissionPolicy" and spec.get("reinvocationPolicy") == "IfNeeded":
-        yield "a second run after other changes (`reinvocationPolicy`)"
 
 
 def _in_part(facts: Facts) -> Iterator[Hazard]:

@@ -85,7 +85,9 @@ class AdmissionController:
         self.tell(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
         changed = request.object is not given.object
         warnings = tuple(warnings_of(told, mutating=True))
-        return Verdict(request.object if changed else None, warnings)
+        # Its webhooks are registered with `reinvocationPolicy: IfNeeded`.
+        again = self.mutate if told else None
+        return Verdict(request.object if changed else None, warnings, again=again)
 
     def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Turn]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""

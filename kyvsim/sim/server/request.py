@@ -1,7 +1,7 @@
 """What clients send to the API server, what it asks webhooks, and what both answer."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.obstacle import Reason
@@ -86,8 +86,12 @@ class Verdict(NamedTuple):
     """The object as a mutating webhook leaves it; None where it is left alone."""
     warnings: tuple[str, ...] = ()
     denied: ApiError | None = None
+    again: "Mutate | None" = None
+    """Answers once more where others may have changed the object since; None for nobody."""
 
 
+Mutate: TypeAlias = Callable[[Review], Verdict]
+"""Answers a question about a request that may still be changed."""
 ALLOWED = Verdict()
 
 

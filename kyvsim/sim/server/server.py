@@ -5,7 +5,7 @@ there already is found only at the end. Source of the rules: k8s.io/apiserver pk
 and pkg/registry/generic/registry/store.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_whole_numbers
@@ -26,7 +26,14 @@ from kyvsim.sim.server.metadata import (
 )
 from kyvsim.sim.server.places import place_problem, placed
 from kyvsim.sim.server.preparation import prepared
-from kyvsim.sim.server.request import ApiError, ApiRequest, ApiResponse, Review, Webhook
+from kyvsim.sim.server.request import (
+    ApiError,
+    ApiRequest,
+    ApiResponse,
+    Mutate,
+    Review,
+    Webhook,
+)
 from kyvsim.sim.server.status import has_status
 from kyvsim.sim.server.store import Store
 from kyvsim.sim.server.subresources import as_sent, as_shown, as_stored
@@ -102,15 +109,50 @@ class ApiServer:
             if isinstance(changed, ApiError):
                 return self._refuse(request, changed, (), old)
             review = review._replace(object=changed)
-        for webhook in (*self.policies, *self.webhooks):
-            verdict = webhook.mutate(review)
-            warnings += verdict.warnings
-            if verdict.denied is not None:
-                return self._refuse(request, verdict.denied, tuple(warnings), old)
-            if verdict.object is not None:
-                review = review._replace(object=self._complete(verdict.object))
+        refused, review = self._mutated(review, warnings)
+        if refused is not None:
+            return self._refuse(request, refused, tuple(warnings), old)
         review = review._replace(object=self._completed(review))
         return self._validated(review, warnings, old)
+
+    def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
+        """Return why a request is refused, or its review as those leave it who may change it.
+
+        Policies that want it are asked a second time, and the webhooks that want it where that
+        made a difference.
+        """
+        rounds: list[list[Mutate]] = [
+            [one.mutate for one in some] for some in (self.policies, self.webhooks)
+        ]
+        seconds: list[list[Mutate]] = []
+        for asked in rounds:
+            refused, review, again = self._asked(asked, review, warnings)
+            if refused is not None:
+                return refused, review
+            seconds.append(again)
+        settled = review.object
+        for asked in seconds if seconds[0] else ():
+            if asked is seconds[1] and review.object == settled:
+                break
+            refused, review, _ = self._asked(asked, review, warnings)
+            if refused is not None:
+                return refused, review
+        return None, review
+
+    def _asked(
+        self, asked: Iterable[Mutate], review: Review, warnings: list[str]
+    ) -> tuple[ApiError | None, Review, list[Mutate]]:
+        """Return a refusal, or the review as it is left, and who is to be asked again."""
+        again: list[Mutate] = []
+        for mutate in asked:
+            verdict = mutate(review)
+            warnings += verdict.warnings
+            if verdict.denied is not None:
+                return verdict.denied, review, again
+            if verdict.object is not None:
+                review = review._replace(object=self._complete(verdict.object))
+            again += [verdict.again] if verdict.again else []
+        return None, review, again
 
     def _validated(
         self, review: Review, warnings: list[str], old: Json | None

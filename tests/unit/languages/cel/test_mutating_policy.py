@@ -367,6 +367,29 @@ def test_a_later_policy_changes_existing_objects_as_the_earlier_one_left_them(on
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "codes", "note"),
+    [
+        (SECRETS, ["KV160"], True),
+        (EXISTING + SECRETS, [], True),
+        (EXISTING + BY_EXPRESSION.replace('"a"', '"c"').replace("secrets", "configmaps"), [], True),
+        (EXISTING, [], False),
+        ("", [], False),
+    ],
+)
+def test_a_policy_with_targets_of_its_own_changes_no_trigger_in_a_cluster(
+    tmp_path, more, codes, note
+):
+    (tmp_path / "policy.yaml").write_text(policy(merge(LABEL), more=more))
+    (tmp_path / "resource.yaml").write_text(CONFIG)
+    paths = (str(tmp_path / "policy.yaml"),), (str(tmp_path / "resource.yaml"),)
+    found = open_application(ApplyInputs(*paths))
+    (response,) = found.responses
+    result, *_ = (result for one in response.responses for result in one.results)
+    assert ("a cluster leaves this object as it is" in result.note) is note
+    assert [one.code for one in found.diagnostics] == codes
+
+
 def test_an_expression_that_names_nothing_is_an_error(on_targets):
     more = EXISTING + BY_EXPRESSION.replace('"a"', '"nobody"')
     rows, found = on_targets(policy(merge(LABEL), more=more))

@@ -94,32 +94,3 @@ def test_workloads_that_get_their_pods_or_are_denied_themselves_are_none(run, ob
     ):
         simulation = run(NO_LATEST % (controllers, action), _deployment(obj, image))
         assert not [one for one in simulation.hazards if one.code == "KH017"]
-
-
-ADD = '[JSONPatch{op: "add", path: "/data/a", value: "b"}]'
-
-
-def test_a_second_run_that_is_not_simulated_is_told(run, obj):
-    def told(policy):
-        spec = {
-            "reinvocationPolicy": policy,
-            "failurePolicy": "Fail",
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE"],
-                        "resources": ["configmaps"],
-                    }
-                ]
-            },
-            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": ADD}}],
-        }
-        made = obj("MutatingAdmissionPolicy", "m", spec=spec)
-        made["apiVersion"] = "admissionregistration.k8s.io/v1beta1"
-        found = [one.message for one in run([], made).hazards if one.code == "KH016"]
-        return [one for one in found if "reinvocationPolicy" in one]
-
-    assert len(told("IfNeeded")) == 1
-    assert told("Never") == []
