@@ -91,12 +91,20 @@ def nothing_matched(given: Given, paths: Iterable[str]) -> Iterator[Diagnostic]:
         yield Diagnostic("KV070", Severity.WARNING, text, Location(place) if place else None)
         return
     policy, rule = rules[0]
-    wanted = _kinds(rules)
-    there = listed(text_field(one, "kind") for one in given.resources)
+    there = {text_field(one, "kind") for one in given.resources}
     text = f"no {one} matched any of the {len(given.resources)} resources"
     if len(given.resources) == 1:
         text = f"no {one} matched the resource"
-    text = f"{text}: the {all_of_them} are for {wanted}, and what is given is {there}"
+    if any(_meets(policy, rule, there) for policy, rule in rules):
+        text = (
+            f"{text}: there are {all_of_them} for its kind, but names, namespaces, labels, "
+            "operations, users or a `foreach` without elements leave nothing to check"
+        )
+    else:
+        text = (
+            f"{text}: the {all_of_them} are for {_kinds(rules)}, and what is given is "
+            f"{listed(there)}"
+        )
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
 
 
@@ -110,6 +118,12 @@ def without_payloads(given: Given) -> Iterator[Diagnostic]:
                 f"`{policy.key}` judges requests of mode {mode} only, and none is given ({option})"
             )
             yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
+
+
+def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
+    """Return whether a rule is for an object of one of some kinds."""
+    wanted = rule.facts.kinds
+    return policy.facts.judges is None and (wanted is None or bool(wanted & kinds))
 
 
 def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:

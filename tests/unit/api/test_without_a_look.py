@@ -129,3 +129,18 @@ def test_a_selector_that_chooses_nothing(tmp_path):
     ((code, message),) = asked("policy=gard")
     assert code == "KV074"
     assert message.endswith("there are rows for `guard`")
+
+
+@pytest.mark.parametrize(
+    ("match", "check"),
+    [
+        ("{kinds: [Pod], names: [other]}", "deny: {}"),
+        ("{kinds: [Pod]}", "foreach: [{list: request.object.spec.no, deny: {}}]"),
+    ],
+)
+def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(match, check):
+    policy = POLICY.replace("{kinds: [Pod]}", match).replace("deny: {}", check)
+    found = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    assert not any(one.results for answer in found.responses for one in answer.responses)
+    (remark,) = (one for one in found.afterthoughts(0) if one.code == "KV070")
+    assert remark.message.startswith("no rule matched the resource: there are rules for its kind")
