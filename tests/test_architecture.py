@@ -225,7 +225,7 @@ def test_apply_loads_nothing_that_it_does_not_need():
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-MOST_POSITIONAL = 8
+MOST_POSITIONAL = 5
 
 
 def record_names():

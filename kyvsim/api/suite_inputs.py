@@ -120,6 +120,7 @@ def read_test(
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
     resources = _read_resources(manifest, definitions, reader)
+    objects = objects_of(resources)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
     options = CompileOptions(
@@ -127,7 +128,7 @@ def read_test(
         exceptions.rules,
         listener=listener,
         cel_exceptions=exceptions.policies,
-        kinds=crd_kinds((*definitions, *objects_of(resources))),
+        kinds=crd_kinds((*definitions, *objects)),
         bindings=bindings,
         parameters=tuple(params),
     )
@@ -145,10 +146,9 @@ def read_test(
         context=context,
         payloads=_read_payloads(manifest, reader),
     )
-    others = (*targets, *params, *cluster, *definitions)
-    given = Given(policies, objects_of(resources), derived_rules, others, exceptions.rules, values)
-    beside = (exceptions, bindings)
-    reader.said += _idle(given._replace(sound=not _has_error(reader)), beside, manifest)
+    given = Given(policies, objects, derived_rules, (*targets, *params, *cluster, *definitions))
+    given = given._replace(exceptions=exceptions.rules, values=values, sound=not _has_error(reader))
+    reader.said += _idle(given, (exceptions, bindings), manifest)
     reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
     files = _read_files(rows, reader)
     said, left_out = without_left_out(reader.said)

@@ -5,6 +5,8 @@ from kyvsim.report.style import safe_line
 from kyvsim.report.suite_run import Sight
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
+RESULT = _COLUMNS.index("RESULT")
+"""The place of the cell that tells how a row ended."""
 
 
 def columns(sight: Sight) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import painter
-from kyvsim.report.suite_rows import cells, columns
+from kyvsim.report.suite_rows import RESULT, cells, columns
 from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
@@ -22,7 +22,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     paints = dict(_PAINTS)
     for row in rows:
         padded = [f"{text:<{width}}" for text, width in zip(row, widths, strict=True)]
-        padded[4] = paint(paints[row[4]], padded[4])
+        padded[RESULT] = paint(paints[row[RESULT]], padded[RESULT])
         yield f"{'  '.join(padded).rstrip()}\n"
     yield f"\n{summary_line(outcome)}\n"
 

@@ -9,6 +9,7 @@ from kyvsim.report.subject import title
 from kyvsim.report.summary import compile_rows, silent_rows
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
+_RESULT = _COLUMNS.index("RESULT")
 
 
 def render(run: Run, look: Look) -> Iterator[str]:
@@ -27,13 +28,14 @@ def render(run: Run, look: Look) -> Iterator[str]:
     paint = painter(colours=look.colours)
     yield paint("title", _line(columns, widths)) + "\n"
     yield "  ".join("-" * width for width in widths) + "\n"
-    form = "  ".join(f"{{:<{width}}}" for width in widths[:4])
-    width = widths[4]
+    form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
+    width = widths[_RESULT]
     for row in rows:
-        status = row[4].lower()
-        result = f"{row[4]:<{width}}" if look.detailed else row[4]
+        said = row[_RESULT]
+        status = said.lower()
+        result = f"{said:<{width}}" if look.detailed else said
         result = paint(status, result) if status in CODES else result
-        yield "  ".join((form.format(*row[:4]), result, *row[5:])).rstrip() + "\n"
+        yield "  ".join((form.format(*row[:_RESULT]), result, *row[_RESULT + 1 :])).rstrip() + "\n"
     if notes:
         yield f"\n{paint('title', 'Notes')}\n"
         yield from notes

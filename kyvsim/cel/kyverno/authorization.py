@@ -92,21 +92,21 @@ def _envoy_decision(response: Message) -> Decision:
 MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(
     {
         PayloadMode.HTTP: AuthorizationMode(
-            http_requests.HTTP_DECISIONS,
-            http_requests.HTTP_TYPES,
-            http_requests.REQUEST,
-            http_requests.RESPONSE,
-            http_requests.http_request,
-            _http_decision,
+            library=http_requests.HTTP_DECISIONS,
+            messages=http_requests.HTTP_TYPES,
+            request=http_requests.REQUEST,
+            response=http_requests.RESPONSE,
+            read=http_requests.http_request,
+            decide=_http_decision,
         ),
         PayloadMode.ENVOY: AuthorizationMode(
-            envoy.ENVOY,
-            envoy.ENVOY_TYPES,
-            envoy.REQUEST,
-            envoy.RESPONSE,
-            lambda data: envoy.ENVOY_TYPES.read(envoy.REQUEST.name, data),
-            _envoy_decision,
-            envoy.STATUS_CODES,
+            library=envoy.ENVOY,
+            messages=envoy.ENVOY_TYPES,
+            request=envoy.REQUEST,
+            response=envoy.RESPONSE,
+            read=lambda data: envoy.ENVOY_TYPES.read(envoy.REQUEST.name, data),
+            decide=_envoy_decision,
+            constants=envoy.STATUS_CODES,
         ),
     }
 )

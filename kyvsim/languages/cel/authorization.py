@@ -59,12 +59,12 @@ def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBod
         for index, entry in enumerate(spec.get("validations") or ())
     ]
     policy = _Policy(
-        mode,
-        conditions,
-        variables,
-        tuple(one for one in validations if one is not None),
-        spec.get("failurePolicy") == "Ignore",
-        compiler.env,
+        mode=mode,
+        conditions=conditions,
+        variables=variables,
+        validations=tuple(one for one in validations if one is not None),
+        ignores_faults=spec.get("failurePolicy") == "Ignore",
+        env=compiler.env,
     )
 
     def run(evaluation: Evaluation) -> Outcome:
