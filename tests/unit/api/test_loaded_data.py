@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cli.main import run
-from kyvsim.kube import yaml_lines
+from kyvsim.kube import list_items
 from kyvsim.load import documents
 
 ROOT = Path(__file__).parents[3]
@@ -16,16 +16,16 @@ MENAGERIE = "fixtures/menagerie/resources.yaml"
 def read(monkeypatch):
     """Have everything read by lines; return what was read, with how it looked then."""
     found = []
-    read_plain = yaml_lines.read_plain
+    read_plain = list_items.read_plain
 
-    def remembering(text, *, floats=False):
-        data = read_plain(text, floats=floats)
+    def remembering(text, **how):
+        data = read_plain(text, **how)
         found.append((data, repr(data)))
         return data
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(documents, "_MUCH", 0)
-    monkeypatch.setattr(yaml_lines, "read_plain", remembering)
+    monkeypatch.setattr(list_items, "read_plain", remembering)
     return found
 
 
