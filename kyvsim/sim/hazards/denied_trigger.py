@@ -3,19 +3,21 @@
 from collections.abc import Iterator, Mapping
 
 from kyvsim.kube.objects import Json
+from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts, rules_of
 
 _OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
+_TARGETS = ("change existing objects for an object", "no trigger", "not found")
 _DELETION = ("act on a deletion", "the trigger still there", "still exists in the cluster")
 
 
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield triggers that were denied, with the match that would keep the generate rule out."""
     rules = {
-        f"{policy.key}/{rule.name}": (policy, rule)
+        "/".join(filter(None, (policy.key, rule.name))): (policy, rule)
         for policy in facts.policies()
         for rule in policy.rules
     }
@@ -33,7 +35,10 @@ def _hazard(
     named = dict.fromkeys(rule for one in denial.obstacles for rule in one.rules)
     deniers = [one for one in named if one in rules]
     by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
+    policy = rules[name][0] if name in rules else None
     subject, finds, log = _DELETION if denial.action == "delete" else _OBJECT
+    if policy is not None and mutates(policy.kind):
+        subject, finds, log = _TARGETS
     message = (
         f"`{name}` was to {subject} that {by} denied: the UpdateRequest is written before the "
         f"verdict, finds {finds} in five attempts, and is dropped; nothing is lost, and the "
@@ -42,7 +47,7 @@ def _hazard(
     hints = [hint for one in deniers for hint in _hints(rules[one][1])]
     if hints:
         message = f"{message}. The generate rule would keep out of it with {' and '.join(hints)}"
-    place = facts.place(*rules[name]) if name in rules else None
+    place = facts.place_of(name)
     return Hazard(
         "KH002",
         HazardLevel.INFO,

@@ -48,8 +48,10 @@ def find(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _of_admission_policies(obj: Json) -> Iterator[str]:
-    if is_unreported(obj):
+def _of_admission_policies(obj: Json, facts: Facts) -> Iterator[str]:
+    installation = facts.parts.settings.installation
+    wanted = installation.value("features", "mutatingAdmissionPolicyReports", "enabled") is True
+    if wanted and is_unreported(obj):
         yield "what Kyverno's scans report"
 
 
@@ -59,7 +61,7 @@ def _in_part(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         if event.outcome != "done" or event.after is None:
             continue
-        for what in (*not_done(event.after), *_of_admission_policies(event.after)):
+        for what in (*not_done(event.after), *_of_admission_policies(event.after, facts)):
             if (event.object, what) not in told:
                 told.add((event.object, what))
                 yield Hazard(

@@ -132,3 +132,26 @@ def test_a_policy_whose_targets_are_its_triggers(hazards, mutating, obj, there, 
         max_events=300,
     )
     assert [one[:3] for one in only(found, "KH022")] == [("KH022", "error", ("mut",))] * loops
+
+
+@pytest.mark.parametrize("by_expression", [False, True])
+def test_a_trigger_that_is_denied(run, mutating, obj, there, by_expression):
+    spec = {
+        "matchConstraints": {"resourceRules": [{**MAPS, "resources": ["secrets"]}]},
+        "validations": [{"expression": "false"}],
+    }
+    denies = obj("ValidatingPolicy", "no", api_version=f"{GROUP}/v1", spec=spec)
+    named = {"expression": "resource.Get('v1', 'configmaps', 'shop', 'there')"}
+    policy = mutating(
+        resource="secrets",
+        targetMatchConstraints=named if by_expression else {"resourceRules": [MAPS]},
+        targetMatchConditions=[{"name": "asked", "expression": "request.name == 'secret'"}],
+    )
+    simulation = run([policy, denies], obj("Secret", "secret", "shop"), objects=[there])
+    found = [one for one in simulation.hazards if one.code == "KH002"]
+    (after,) = (one for one in simulation.objects if one["metadata"]["name"] == "there")
+    assert labels(after) == ({} if by_expression else {"seen": "yes"})
+    assert [one.policies for one in found] == ([("mut", "no")] if by_expression else [])
+    for one in found:
+        assert "`mut` was to change existing objects for an object that `no` denied" in one.message
+        assert one.location is not None
