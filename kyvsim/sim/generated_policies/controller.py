@@ -71,9 +71,10 @@ class _Generator:
         if plan.why_not:
             for key in plan.keys:
                 self._remove(key)
+        elif not all(map(self._write, built(plan, stored, self._exceptions(policy.name)))):
+            # The API server refused one of them: the policy stays with whoever evaluates it now.
+            return
         else:
-            for made in built(plan, stored, self._exceptions(policy.name)):
-                self._write(made)
             told = left_to_the_server(self._parts, policy, plan.keys)
             self._kyverno.events.record(*told)
         self._state(stored, plan)
@@ -101,14 +102,14 @@ class _Generator:
         if self._client.get(*key) is not None:
             self._client.delete(key)
 
-    def _write(self, made: Json) -> None:
+    def _write(self, made: Json) -> bool:
+        """Store an admission policy or a binding; return whether the API server took it."""
         before = self._client.get(*object_key(made))
         if before is None:
-            self._client.create(made)
-        else:
-            kept = {**labels(before), **labels(made)}
-            meta = {**metadata(before), **metadata(made), "labels": kept}
-            self._client.update({**before, "metadata": meta, "spec": made["spec"]})
+            return self._client.create(made).ok
+        kept = {**labels(before), **labels(made)}
+        meta = {**metadata(before), **metadata(made), "labels": kept}
+        return self._client.update({**before, "metadata": meta, "spec": made["spec"]}).ok
 
 
 def _concerned(subject: Json) -> Iterator[tuple[str, str]]:

@@ -8,18 +8,22 @@ generate-vap.go, generate-map.go).
 
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import preferred_version
+from kyvsim.context.access_review import allows
+from kyvsim.kube.discovery import plural, preferred_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.native_rules import UnclearKindError, match_resources
+from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
 
 _NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 _SWITCHES = (f"generate{_VALIDATING}", f"generate{_MUTATING}")
+_VERBS = ("create", "update", "list", "delete")
+"""What Kyverno must be allowed to do with what it makes."""
 _CLASSIC = "validatingadmissionpolicy"
 """The field of the status of a ClusterPolicy."""
 _SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
@@ -48,6 +52,24 @@ class Plan(NamedTuple):
 
 def plan_of(policy: Policy, parts: Parts) -> Plan | None:
     """Return what is made of a policy, None where whatever there is stays as it is."""
+    plan = _wanted(policy, parts)
+    lacking = _lacking(plan, parts) if plan is not None else ""
+    return plan._replace(why_not=lacking) if plan is not None and lacking else plan
+
+
+def _lacking(plan: Plan, parts: Parts) -> str:
+    """Return what Kyverno may not make, as statuses say it; "" where it may."""
+    for key in plan.keys:
+        resource = plural(_NATIVE, key.kind)
+        for verb in _VERBS:
+            asked = {"verb": verb, "group": _NATIVE, "resource": resource}
+            if not allows(asked, ADMISSION, parts.store):
+                named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
+                return f"insufficient permissions to generate {named}"
+    return ""
+
+
+def _wanted(policy: Policy, parts: Parts) -> Plan | None:
     if policy.kind not in _SOURCES:
         return None
     validates, mutates = (
@@ -97,6 +119,23 @@ def with_plan(status: Json, plan: Plan | None) -> Json:
         return {**status, _CLASSIC: said}
     conditions = {**status["conditionStatus"], "message": plan.why_not}
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
+
+
+def with_why_not(status: Json, plan: Plan | None) -> Json:
+    """Return the status of a policy with why nothing is made of it, as it is where something is.
+
+    That there is something is said when it is there.
+    """
+    return with_plan(status, plan) if plan is not None and plan.why_not else status
+
+
+def with_twin_of(status: Json, before: Json) -> Json:
+    """Return the status of a policy in CEL with what the one before says is made of it."""
+    if "generated" not in status or not before:
+        return status
+    told = (before.get("conditionStatus") or {}).get("message") or ""
+    conditions = {**status["conditionStatus"], "message": told}
+    return {**status, "conditionStatus": conditions, "generated": before.get("generated") is True}
 
 
 def may_be_left(policy: Policy) -> bool:

@@ -10,7 +10,7 @@ from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.languages.classic.status import derived_rules
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_status import cel_status
-from kyvsim.sim.kyverno.generated import plan_of, with_plan
+from kyvsim.sim.kyverno.generated import plan_of, with_twin_of, with_why_not
 from kyvsim.sim.kyverno.policy_cache import (
     POLICY_KINDS,
     PolicyCache,
@@ -73,11 +73,12 @@ class PolicyStatusController:
             self._cache.put(policy)
         if policy is not None and is_asked_policy(key):
             status = cel_status(policy, self._parts.store, now, obj.get("status"))
-            self._tell(obj, with_plan(status, plan_of(policy, self._parts)))
+            status = with_twin_of(status, obj.get("status"))
+            self._tell(obj, with_why_not(status, plan_of(policy, self._parts)))
         else:
             sound = policy if compiled is not None else None
             plan = plan_of(sound, self._parts) if sound is not None else None
-            self._write(obj, with_plan(_status(sound, obj.get("status"), now), plan))
+            self._write(obj, with_why_not(_status(sound, obj.get("status"), now), plan))
         if policy is None or compiled is None:
             return
         for listener in self.changed:

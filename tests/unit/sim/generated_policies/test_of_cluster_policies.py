@@ -304,6 +304,24 @@ def test_a_policy_that_cannot_be_made_anew_stays_as_it_was(
     assert said() == (True, "")
 
 
+def test_the_webhook_decides_where_the_api_server_refuses_what_is_made(
+    put, admin, policy, stored, said, webhooks, deployment
+):
+    put(policy(cel={"expressions": [{"expression": "object.spec.replicas < variables.none"}]}))
+    assert stored() is None
+    assert said() == (False, "")
+    assert webhooks() == ["validate.kyverno.svc-fail"]
+    assert not admin.create(deployment()).ok
+
+
+def test_what_cannot_be_changed_stays_as_it_was(put, admin, cluster, policy, stored, said):
+    put(policy())
+    admin.update(policy(cel={"expressions": [{"expression": "variables.none == 1"}]}))
+    cluster.parts.scheduler.settle(30)
+    assert stored()["spec"]["validations"] == [TEAM]
+    assert said() == (True, "")
+
+
 def test_a_changed_policy_changes_what_is_made(put, admin, cluster, policy, stored):
     put(policy())
     admin.update(policy(cel={"expressions": [{"expression": "true"}]}))
@@ -395,6 +413,30 @@ def test_an_exception_from_several_rules_is_heeded_when_the_policy_changes(
     cluster.parts.scheduler.settle(30)
     why = ": multiple ruleNames in PolicyException is not applicable."
     assert said() == (False, f"{SKIPPED}{why}")
+
+
+@pytest.mark.parametrize(
+    ("resource", "named"),
+    [
+        ("validatingadmissionpolicies", "ValidatingAdmissionPolicies"),
+        ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBindings"),
+    ],
+)
+def test_the_status_says_what_kyverno_may_not_make(
+    put, admin, cluster, policy, said, stored, resource, named
+):
+    for role in cluster.parts.store.list("rbac.authorization.k8s.io/v1", "ClusterRole", ""):
+        rules = [
+            {**one, "resources": [name for name in one["resources"] if name != resource]}
+            if resource in (one.get("resources") or ())
+            else one
+            for one in role.get("rules") or ()
+        ]
+        if rules != (role.get("rules") or []):
+            admin.update({**role, "rules": rules})
+    put(policy())
+    assert said() == (False, f"insufficient permissions to generate {named}")
+    assert stored() is None
 
 
 def test_nothing_is_made_where_the_installation_says_so(make_cluster, policy):
