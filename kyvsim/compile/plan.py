@@ -8,7 +8,7 @@ makes no verdict of its own.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
 from kyvsim.compile.turn import Turn
 from kyvsim.context import JSONContext
@@ -32,9 +32,14 @@ class _Chance(NamedTuple):
 class TurnPlan(NamedTuple):
     """How the rules of one policy may be shown to end."""
 
-    rules: tuple[tuple[_Chance, ...], ...]
+    turn: Turn
+    """The rules that can match such objects."""
+    settled: bool
+    """Whether they all apply to every such object, and nothing but their bodies is to be asked."""
+    chances: tuple[tuple[_Chance, ...], ...]
+    """Those of each rule."""
     mask: int
-    """All bits of the rules."""
+    """All their bits."""
     known: dict[int, Passes | None]
     """Results by the bits that are not shown; None where the rules have to be evaluated."""
 
@@ -43,7 +48,7 @@ class TurnPlan(NamedTuple):
         key = missing & self.mask
         if key in self.known:
             return self.known[key]
-        ends = [_end(chances, key) for chances in self.rules]
+        ends = [_end(chances, key) for chances in self.chances]
         shown = [one for one in ends if one is not None]
         found = Passes(shown) if len(shown) == len(ends) else None
         if len(self.known) < _REMEMBERED:
@@ -63,12 +68,15 @@ def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
 class Plan:
     """What is known of the turns of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_walk", "turns")
+    __slots__ = ("_walk", "plans", "turns")
 
     def __init__(self, turns: Sequence[Turn], facts: MatchFacts, scope: JSONContext) -> None:
         proofs: list[Proof] = []
-        self.turns = tuple(_plan_turn(turn, facts, scope, proofs) for turn in turns)
-        """How each may be shown to end; None where its rules have to be evaluated."""
+        plans = [_plan_turn(turn, facts, scope, proofs) for turn in turns]
+        self.plans = tuple(plan for plan in plans if plan.turn.rules)
+        """Of the turns that concern such objects."""
+        self.turns = tuple((plan.turn, plan.settled) for plan in self.plans)
+        """The same turns, each with whether it is settled that its rules apply."""
         self._walk: Walk | None = None
         if proofs:
             self._walk = compile_walk([proof.shape for proof in proofs])
@@ -76,33 +84,28 @@ class Plan:
     def results(self, obj: Json) -> list[Passes | None]:
         """Return the results of each turn; None where its rules have to be evaluated."""
         if self._walk is None:
-            return [None] * len(self.turns)
+            return [None] * len(self.plans)
         missing = self._walk(obj)
-        return [None if turn is None else turn.results(missing) for turn in self.turns]
+        return [plan.results(missing) for plan in self.plans]
 
 
-def _plan_turn(
-    turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[Proof]
-) -> TurnPlan | None:
-    """Return the plan of a turn, with its proofs added; None where it has to be evaluated."""
-    rules: list[tuple[_Chance, ...]] = []
-    added: list[Proof] = []
-    for rule in turn.rules:
-        found = _proofs_of(rule, facts, scope)
-        if found is None:
-            continue
-        if not found:
-            return None
-        first = len(proofs) + len(added)
-        rules.append(
-            tuple(_chance(rule, proof, first + place) for place, proof in enumerate(found))
-        )
-        added += found
-    if not rules or (turn.policy.policy.applies_one_rule and len(rules) > 1):
-        return None
-    proofs += added
-    mask = sum(chance.bit for chances in rules for chance in chances)
-    return TurnPlan(tuple(rules), mask, {})
+def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[Proof]) -> TurnPlan:
+    """Return the plan of a turn, with its proofs added where they are of use."""
+    rules = tuple(rule for rule in turn.rules if not _is_simple(rule) or rule.matches(facts))
+    turn = turn._replace(rules=rules)
+    found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
+    settled = all(one is not None and one.applies for one in found)
+    every = [one.proofs for one in found if one is not None and one.proofs]
+    is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
+    if len(every) < len(rules) or is_first_last:
+        return TurnPlan(turn, settled, (), 0, {0: None})
+    chances: list[tuple[_Chance, ...]] = []
+    for rule, of_rule in zip(rules, every, strict=True):
+        first = len(proofs)
+        chances.append(tuple(_chance(rule, one, first + n) for n, one in enumerate(of_rule)))
+        proofs += of_rule
+    mask = sum(chance.bit for of_rule in chances for chance in of_rule)
+    return TurnPlan(turn, settled, tuple(chances), mask, {})
 
 
 def _chance(rule: CompiledRule, proof: Proof, place: int) -> _Chance:
@@ -111,15 +114,26 @@ def _chance(rule: CompiledRule, proof: Proof, place: int) -> _Chance:
     return _Chance(1 << place, result, proof.exact)
 
 
-def _proofs_of(
-    rule: CompiledRule, facts: MatchFacts, scope: JSONContext
-) -> tuple[Proof, ...] | None:
-    """Return the proofs that count for a rule; None where it says nothing of such objects."""
-    if rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched:
-        return ()
-    if not rule.matches(facts):
-        return None
-    proofs, after_preconditions = rule.proofs()
+class _Known(NamedTuple):
+    """What is known of a rule that matches such objects."""
+
+    applies: bool
+    """Whether it applies to each of them."""
+    proofs: tuple[Proof, ...]
+
+
+def _is_simple(rule: CompiledRule) -> bool:
+    """Return whether nothing but kind, preconditions and body make a difference."""
+    return not (rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched)
+
+
+def _known_of(rule: CompiledRule, scope: JSONContext) -> _Known:
+    proofs, after_preconditions = rule.proofs() if rule.proofs else Proofs((), False)
     if after_preconditions and not (rule.preconditions and rule.preconditions(scope).met):
-        return ()
-    return proofs if all(one.outcome.status is RuleStatus.PASS for one in proofs) else ()
+        return _Known(False, ())
+    applies = after_preconditions or rule.preconditions is None
+    return _Known(applies, proofs if all(map(_is_pass, proofs)) else ())
+
+
+def _is_pass(proof: Proof) -> bool:
+    return proof.outcome.status is RuleStatus.PASS

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from kyvsim.compile import PolicySet, Turn
 from kyvsim.engine.phases import STAGES
-from kyvsim.engine.planned import shown_results
+from kyvsim.engine.planned import prospects
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
@@ -28,12 +28,11 @@ def evaluate(
     current, given = request, None
     of_kind = policies.of_kind(kind)
     for stage in stages:
-        turns = of_kind.stages.get(stage)
-        if turns is None:
+        if stage not in of_kind.stages:
             continue
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
-        for turn, shown in zip(turns, shown_results(of_kind, stage, source, world), strict=True):
+        for (turn, settled), shown in prospects(of_kind, stage, source, world):
             if shown is not None:
                 responses.append(
                     PolicyResponse(turn.policy.policy, stage.phase, source.object, shown)
@@ -44,7 +43,7 @@ def evaluate(
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
                 given = _within(given, begun)
-            response = run_turn(turn, stage.phase, given, world)
+            response = run_turn(turn, stage.phase, given, world, settled=settled)
             if response.results or response.silent:
                 responses.append(response)
             if response.changed:

@@ -4,10 +4,9 @@ Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable
-from itertools import repeat
-from typing import Final
+from typing import Final, TypeAlias
 
-from kyvsim.compile import KindTurns, Plan
+from kyvsim.compile import KindTurns, Plan, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import text_field
@@ -17,14 +16,17 @@ from kyvsim.model.result import Passes, Phase, Stage
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
 
+Prospect: TypeAlias = tuple[tuple[Turn, bool], Passes | None]
+"""A turn and whether it is settled that its rules apply; the results if they are shown."""
 
-def shown_results(
+
+def prospects(
     of_kind: KindTurns, stage: Stage, request: AdmissionRequest, world: World
-) -> Iterable[Passes | None]:
-    """Return the results of each turn that are shown; None where its rules have to be evaluated."""
+) -> Iterable[Prospect]:
+    """Return the turns of a stage that concern a request, with what is known of each before."""
     turns = of_kind.stages[stage]
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
-        return repeat(None, len(turns))
+        return _unknown(turns)
 
     def make() -> Plan | None:
         given = open_request(request, world, "")
@@ -33,7 +35,11 @@ def shown_results(
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
     plan = of_kind.plan(stage, kind, make)
-    return repeat(None, len(turns)) if plan is None else plan.results(obj)
+    return _unknown(turns) if plan is None else zip(plan.turns, plan.results(obj), strict=True)
+
+
+def _unknown(turns: tuple[Turn, ...]) -> Iterable[Prospect]:
+    return (((turn, False), None) for turn in turns)
 
 
 def _is_plain(request: AdmissionRequest) -> bool:

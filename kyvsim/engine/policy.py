@@ -27,8 +27,13 @@ _NOBODY = UserInfo(
 )
 
 
-def run_turn(turn: Turn, phase: Phase, given: RuleInput, world: World) -> PolicyResponse:
-    """Return what a policy's rules of one phase say, and the object as they leave it."""
+def run_turn(
+    turn: Turn, phase: Phase, given: RuleInput, world: World, *, settled: bool = False
+) -> PolicyResponse:
+    """Return what a policy's rules of one phase say, and the object as they leave it.
+
+    `settled` says that all of them are known to apply, so that only their bodies are asked.
+    """
     policy = turn.policy.policy
     subject = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
@@ -36,7 +41,7 @@ def run_turn(turn: Turn, phase: Phase, given: RuleInput, world: World) -> Policy
     if policy.kind == "Policy":
         given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
     for rule in turn.rules:
-        outcome = _run_rule(rule, given, world, policy.name)
+        outcome = _run_rule(rule, given, world, policy.name, settled=settled)
         if outcome is None:
             continue
         if outcome.silent:
@@ -153,7 +158,9 @@ def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
     return world.cluster.namespace_labels(namespace)
 
 
-def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -> Outcome | None:
+def _run_rule(
+    rule: CompiledRule, given: RuleInput, world: World, policy: str, *, settled: bool
+) -> Outcome | None:
     hints = given.scope.hints
     hints.clear()
     if world.values:
@@ -162,7 +169,7 @@ def _run_rule(rule: CompiledRule, given: RuleInput, world: World, policy: str) -
             given = given._replace(scope=given.scope.layer({}, variables=variables))
     if rule.later and world.arriving is not None:
         given = given._replace(scope=given.scope.asking(world.outside))
-    outcome = evaluate_rule(rule, given)
+    outcome = evaluate_rule(rule, given, settled=settled)
     if outcome is None:
         return None
     if keeps_old_violation(rule, given, outcome) and _failed_before(rule, given, world, policy):

@@ -32,11 +32,16 @@ class RuleInput(NamedTuple):
     """
 
 
-def evaluate_rule(rule: CompiledRule, given: RuleInput) -> Outcome | None:
-    """Return how the rule ended, or None where it does not apply or has nothing to say."""
-    if not rule.matches(given.facts):
+def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
+    """Return how the rule ended, or None where it does not apply or has nothing to say.
+
+    `settled` says that it is known to apply, and that nothing stands between it and its body.
+    """
+    if not (settled or rule.matches(given.facts)):
         return rule.unmatched
     try:
+        if settled:
+            return rule.body(Evaluation(given.scope, given.request, given.object))
         if rule.concerns is not None and not rule.concerns(given.object):
             return None
         if rule.phase is Phase.GENERATE:

@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    Passes,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
 
 
 class Change(NamedTuple):
@@ -60,6 +67,6 @@ def patched_targets(response: EngineResponse) -> Iterator[Change]:
 
 def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
     for answer in response.responses:
-        for result in answer.results:
+        for result in () if answer.results.__class__ is Passes else answer.results:
             if result.generated or result.targets:
                 yield answer.policy, result

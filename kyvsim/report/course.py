@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse, PolicyResponse, RuleStatus
+from kyvsim.model.result import EngineResponse, Passes, PolicyResponse, RuleStatus
 from kyvsim.report.summary import Summary, only_warns
 
 
@@ -27,7 +27,10 @@ class Course:
         for response in responses:
             matched = False
             for answer in response.responses:
-                if answer.results or answer.silent:
+                if answer.results.__class__ is Passes:
+                    matched = True
+                    self._counts["pass"] += len(answer.results)
+                elif answer.results or answer.silent:
                     matched = True
                     self._count(answer, response.namespace_labels or {})
             self.unmatched += not matched

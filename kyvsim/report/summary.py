@@ -9,7 +9,14 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.facts import Override, RuleFacts
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    Passes,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
 
 NO_RESULT = "none"
 """What stands for a status where a rule has no result."""
@@ -57,11 +64,14 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
 
     Results whose status is in `untold` are left out, unless they have a note.
     """
+    passes_untold = RuleStatus.PASS.value in untold
 
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = response.trigger
         labels = response.namespace_labels or {}
         for answer in response.responses:
+            if passes_untold and answer.results.__class__ is Passes:
+                continue
             resource = before if answer.phase is Phase.MUTATE else answer.object
             policy = answer.policy
             for result in answer.results:

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import EngineResponse, Passes, Phase, PolicyResponse, RuleStatus
 from kyvsim.report.course import Course
 from kyvsim.report.summary import Summary, compile_rows, is_audit, summary_of
 
@@ -120,6 +120,17 @@ def test_a_mutate_row_names_the_object_as_it_was_before(make):
 def test_untold_results_are_left_out(make):
     rows_of = compile_rows(audit_warn=False, untold=frozenset({"fail"}))
     assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
+
+
+@pytest.mark.parametrize(("untold", "shown"), [(frozenset(), 2), (frozenset({"pass"}), 0)])
+def test_passes_that_objects_share_count_and_show_as_others_do(make, untold, shown):
+    policy = make.policy("p", "r")
+    passes = Passes([make.result(policy, Phase.VALIDATE, RuleStatus.PASS)] * 2)
+    response = EngineResponse(POD, POD, (PolicyResponse(policy, Phase.VALIDATE, POD, passes),))
+    course = Course()
+    assert list(course.watching([response])) == [response]
+    assert (course.summary(), course.unmatched) == (Summary(2, 0, 0, 0, 0), 0)
+    assert len(list(compile_rows(audit_warn=True, untold=untold)(response))) == shown
 
 
 @pytest.mark.parametrize("audit_warn", [True, False])
