@@ -111,6 +111,14 @@ class Validator(NamedTuple):
     conditions: tuple[Expression, ...]
     validations: tuple[Validation, ...]
 
+    def reads(self) -> frozenset[str]:
+        """Return the names of the environment that some expression reads."""
+        shown = (one.message_expression for one in self.validations)
+        expressions = (*self.variables.values(), *self.conditions, *shown)
+        tests = (one.test for one in self.validations)
+        programs = (one.program for one in (*expressions, *tests) if one is not None)
+        return frozenset().union(*(one.reads for one in programs if one is not None))
+
     def unmet(self, values: Sequence[Any]) -> str | None:
         """Return None where all conditions hold, "" where one is false, or else their faults."""
         without_namespace = [*values[:2], None, *values[3:]]

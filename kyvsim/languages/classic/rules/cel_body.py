@@ -35,6 +35,7 @@ from kyvsim.model.source import Path
 
 _EXPRESSIONS: Path = ("validate", "cel", "expressions")
 _UNMET = skipped("cel preconditions not met")
+_AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
 _PLACE_OF_VARIABLES = 4
 """Where `variables` stands among the values of an environment."""
 
@@ -44,17 +45,18 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     data = context.rule.data
     cel = data["validate"]["cel"]
     rule = _probed(_compile_rule(data, cel), context.probe)
+    reads = rule.reads()
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = compile_params(cel) if _has_params(cel) else None
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         if find_params is None:
-            return _evaluate(rule, _values(rule, evaluation)) or pass_outcome
+            return _evaluate(rule, _values(rule, reads, evaluation)) or pass_outcome
         try:
             params = find_params(evaluation)
         except ParamsError as error:
             return errored("error in parameterized resource", error)
-        outcomes = (_evaluate(rule, _values(rule, evaluation, one)) for one in params)
+        outcomes = (_evaluate(rule, _values(rule, reads, evaluation, one)) for one in params)
         return next((outcome for outcome in outcomes if outcome), pass_outcome)
 
     return evaluate
@@ -126,17 +128,19 @@ def _told(expression: Expression, probe: Probe) -> Expression:
     return expression._replace(program=program._replace(run=told))
 
 
-def _values(rule: Validator, evaluation: Evaluation, *params: Json) -> list[Any]:
-    """Return the values of the environment's variables, in their order."""
+def _values(
+    rule: Validator, reads: frozenset[str], evaluation: Evaluation, *params: Json
+) -> list[Any]:
+    """Return the values of the environment, in its order; None for what no expression reads."""
     request, outside = evaluation.request, evaluation.scope.outside
     values: list[Any] = [
         evaluation.object,
         request.old_object,
-        namespace_object(request, outside),
-        request_value(request),
+        namespace_object(request, outside) if "namespaceObject" in reads else None,
+        request_value(request) if "request" in reads else None,
         None,
         *params,
-        *authorizer_of(request, outside),
+        *(authorizer_of(request, outside) if _AUTHORIZER & reads else (None, None)),
     ]
     values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values, variable_value)
     return values
