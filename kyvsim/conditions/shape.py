@@ -176,13 +176,14 @@ def _led(way: Way, shape: Shape, *, absent: bool, counted: bool = False) -> Shap
     element at its end.
     """
     follows: Spread | None = None
-    for step in reversed(way.steps):
+    for before, step in reversed(tuple(zip((None, *way.steps), way.steps, strict=False))):
         if step is Spread.KEYS:
             if not isinstance(shape, Value):
                 return None
             shape = Keys(shape.fits)
         elif step is Spread.ELEMENTS:
-            if Spread.KEYS not in way.steps:
+            # The keys of a map are its elements already.
+            if before is not Spread.KEYS:
                 shape, counted = Each(shape, counted=counted), False
         elif isinstance(step, Lists):
             if follows is not Spread.ELEMENTS:

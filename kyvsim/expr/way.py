@@ -91,12 +91,23 @@ def _way(tree: Tree) -> Way:
             raise _NoWayError
         default = (other["value"],)
     if tree["type"] != "filter_projection":
-        return Way(tuple(_steps(tree)), default)
+        return Way(_told_apart(tuple(_steps(tree))), default)
     listed, right, condition = tree["children"]
-    steps = tuple(_steps(listed))
+    steps = _told_apart(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
         raise _NoWayError
     return Way(steps, default, _unlike(condition))
+
+
+def _told_apart(steps: tuple[Leg, ...]) -> tuple[Leg, ...]:
+    """Return the steps; keys have to be the end, and those of many maps one list."""
+    if Spread.KEYS in steps:
+        place = steps.index(Spread.KEYS)
+        before, after = steps[:place], steps[place + 1 :]
+        joined = after == (Spread.ELEMENTS,)
+        if not joined and (after or Spread.ELEMENTS in before):
+            raise _NoWayError
+    return steps
 
 
 def _unlike(condition: Tree) -> str:
@@ -137,9 +148,9 @@ def _steps(tree: Tree) -> Iterator[Leg]:
 
 
 def _fields(tree: Tree) -> Iterator[Leg]:
-    """Yield the steps of a part that may lead through fields only."""
+    """Yield the steps of a part that may lead through fields, and to keys."""
     for step in () if tree["type"] == "identity" else _steps(tree):
-        if not isinstance(step, Field):
+        if not isinstance(step, Field) and step is not Spread.KEYS:
             raise _NoWayError
         yield step
 

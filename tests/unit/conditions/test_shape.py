@@ -42,6 +42,10 @@ WAYS = (
     "[k, l][].n[] || `[]`",
     "k[] || 'b'",
     "k.keys(@)",
+    "k.keys(@)[]",
+    "k[].keys(@)[]",
+    "k[].n.keys(@)[] || 'b'",
+    "[k, l][].keys(@)[]",
     "k.keys(@)[?@ != 'name']",
 )
 CONDITIONS = st.builds(
