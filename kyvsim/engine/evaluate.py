@@ -8,9 +8,9 @@ from kyvsim.engine.planned import prospects
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import object_key, text_field
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, Stage
+from kyvsim.model.result import EngineResponse, Passes, Phase, PolicyResponse, Stage
 
 
 def evaluate(
@@ -34,9 +34,7 @@ def evaluate(
         begun = source
         for (turn, settled), shown in prospects(of_kind, stage, source, world):
             if shown is not None:
-                responses.append(
-                    PolicyResponse(turn.policy.policy, stage.phase, source.object, shown)
-                )
+                responses.append(_passing(turn, stage.phase, source.object, shown))
                 continue
             given = _opened(given, source, world, turn)
             if given is None:
@@ -63,6 +61,11 @@ def _with_targets_after(world: World, response: PolicyResponse) -> World:
         if one.changed
     }
     return world._replace(targets=[after.get(object_key(one), one) for one in world.targets])
+
+
+def _passing(turn: Turn, phase: Phase, obj: Json, results: Passes) -> PolicyResponse:
+    """Return the answer of a policy all of whose rules pass; made often, so from all its fields."""
+    return PolicyResponse._make((turn.policy.policy, phase, obj, results, False, ()))
 
 
 def _opened(

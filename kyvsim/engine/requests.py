@@ -13,8 +13,9 @@ def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> Admi
     """
     key = object_key(obj)
     request = AdmissionRequest(Operation.CREATE, obj, namespace=key.namespace, user=user)
-    kind = KindKey(*split_api_version(key.api_version), key.kind)
-    found = values.subresource_of(kind) if values else None
+    if values is None:
+        return request
+    found = values.subresource_of(KindKey(*split_api_version(key.api_version), key.kind))
     if found is None:
         return request
     return request._replace(subresource=found.name, parent_kind=found.parent)
