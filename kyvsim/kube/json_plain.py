@@ -10,7 +10,7 @@ from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_line import ODD, Unusual
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 
-_ODD_ESCAPE = re.compile(r"\\(?:/|u(?:[dD][89a-fA-F]|00[0-9]))")
+_ODD_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
 _BEFORE_COLON = (" :", "\n:")
 _MOST_KEYS = 1_000
 """Characters in the keys of a map: libyaml takes no key of over 1,024."""

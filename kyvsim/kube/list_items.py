@@ -3,20 +3,26 @@
 It is cut where its items are plain to see, in YAML and in JSON; else it is read as one.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_document import Keys
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
+from kyvsim.kube.yaml_text import load_first
 
 _ITEMS = "items:\n"
 _FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
 _AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
 _JSON_ITEMS = re.compile(r'"items": ?\[[ \n]*(?=\{)')
 _JSON_NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
+_ANY_JSON = json.JSONDecoder()
+_DEEPER = ("\n", "- ", "[", "{")
+_DEEPEST = 9_000
 
 
 class Item(NamedTuple):
@@ -27,10 +33,12 @@ class Item(NamedTuple):
     """What it is written as, in the columns in which it stands."""
     line: int
     """The line of the list at which the text begins, counted from 1."""
+    is_plain: bool
+    """Whether it is as `read_plain` says."""
 
 
 class CutList(NamedTuple):
-    """A list and its items, which are maps and as `read_plain` says."""
+    """A list and its items, which are maps."""
 
     envelope: dict[str, Json]
     """The list, its `items` empty."""
@@ -39,11 +47,10 @@ class CutList(NamedTuple):
 
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:
     """Return a text of one document cut at the items of the list that it is, or None."""
+    cut = _cut_json if text.lstrip(" \n").startswith("{") else _cut_yaml
     try:
-        if text.lstrip(" \n").startswith("{"):
-            return _cut_json(text, floats=floats) if is_like_yaml(text) else None
-        return _cut_yaml(text, floats=floats)
-    except (ValueError, RecursionError, Unusual):
+        return cut(text, floats=floats)
+    except (ValueError, RecursionError, Unusual):  # YamlError is a ValueError
         return None
 
 
@@ -70,9 +77,9 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     for piece in _pieces(text, start, end, sign):
         own = f"{first[1]}  {piece[column + 2 :]}"
         data = read_plain(own, floats=floats, column=column + 2)
-        if data is None:
-            return None
-        items.append(Item(data, own, line))
+        items.append(
+            _odd(own, line, floats=floats) if data is None else Item(data, own, line, is_plain=True)
+        )
         line += own.count("\n")
     return CutList(envelope, items)
 
@@ -85,21 +92,31 @@ def _pieces(text: str, start: int, end: int, sign: str) -> Iterator[str]:
         start = following
 
 
+def _odd(text: str, line: int, *, floats: bool) -> Item:
+    """Return an item as libyaml reads it for itself; raises ValueError.
+
+    Whatever is open at its end, or known from elsewhere, is an error then. What counts in the whole
+    document is left to who reads it as one: depth, and how much aliases bring.
+    """
+    if "&" in text or "*" in text or sum(map(text.count, _DEEPER)) > _DEEPEST:
+        raise Unusual
+    found = load_first(text, floats=floats, keys=Keys.ONCE)
+    if found.ignored_line or found.data.__class__ is not dict:
+        raise Unusual
+    return Item(found.data, text, line, is_plain=False)
+
+
 def _cut_json(text: str, *, floats: bool) -> CutList | None:
     first = _JSON_ITEMS.search(text)
     if first is None:
         return None
-    decode = json_decoder(floats=floats).raw_decode
     items, at, counted, line = [], first.end(), 0, 1
     while True:
-        data, end = decode(text, at)
-        if data.__class__ is not dict:
-            return None
         line += text.count("\n", counted, at)
         counted = at
-        column = at - text.rfind("\n", 0, at) - 1
-        items.append(Item(data, f"{' ' * column}{text[at:end]}", line))
-        between = _JSON_NEXT.match(text, end)
+        item, at = _json_item(text, at, line, floats=floats)
+        items.append(item)
+        between = _JSON_NEXT.match(text, at)
         if between is None:
             return None
         at = between.end()
@@ -107,3 +124,16 @@ def _cut_json(text: str, *, floats: bool) -> CutList | None:
             break
     envelope = read_json(f'{text[: first.start()]}"items": []{text[at:]}', floats=floats)
     return CutList(envelope, items) if envelope and envelope.get("items") == [] else None
+
+
+def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item, int]:
+    """Return the item that begins at `start`, and where it ends; raises ValueError and Unusual."""
+    margin = " " * (start - text.rfind("\n", 0, start) - 1)
+    try:
+        data, end = json_decoder(floats=floats).raw_decode(text, start)
+    except Unusual:
+        data, end = None, _ANY_JSON.raw_decode(text, start)[1]
+    own = f"{margin}{text[start:end]}"
+    if data.__class__ is dict and is_like_yaml(own):
+        return Item(data, own, line, is_plain=True), end
+    return _odd(own, line, floats=floats), end

@@ -47,7 +47,7 @@ _END = r"(?: +#.*)? *\Z"
 _DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
 _SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'" + _END)
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
-_ODD_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|00[0-9])")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _ODD_IN_BLOCK = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -136,7 +136,7 @@ def _quoted(text: str) -> str:
             raise Unusual
         return single[1].replace("''", "'")
     found = _DOUBLE_QUOTED.match(text)
-    if found is None or _ODD_ESCAPE.search(found[1]):
+    if found is None or _SURROGATE.search(found[1]):
         raise Unusual
     return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
 

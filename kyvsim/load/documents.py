@@ -108,9 +108,9 @@ def parse_documents(
     for chunk in split_chunks(source.text):
         plain = _plain(chunk, typing) if by_lines else None
         if plain is not None:
-            for data, own in plain:
+            for data, own, is_plain in plain:
                 locate = _Place(name, own)
-                yield Document(data, name, index, locate, folder, has_no_null_maps=True)
+                yield Document(data, name, index, locate, folder, has_no_null_maps=is_plain)
                 index += 1
             continue
         for found in _read_chunk(source, chunk, typing):
@@ -121,8 +121,11 @@ def parse_documents(
             index += 1
 
 
-def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk]] | None:
-    """Return the objects of a chunk, each with its text, where they are plain to see."""
+def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk, bool]] | None:
+    """Return the objects of a chunk where they are plain to see.
+
+    Each has its text, and whether it is known to have no null maps.
+    """
     from kyvsim.kube.list_items import cut_list, read_text  # noqa: PLC0415 — where there is much
 
     text = chunk.text
@@ -131,12 +134,16 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk]] | None:
     cut = cut_list(text, floats=typing.floats)
     if cut is not None and _is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
         found = [
-            (_typed(one.data, cut.envelope), Chunk(one.text, one.line + chunk.line - 1))
+            (
+                _typed(one.data, cut.envelope),
+                Chunk(one.text, one.line + chunk.line - 1),
+                one.is_plain,
+            )
             for one in cut.items
         ]
-        return None if any(_is_list(data) for data, _ in found) else found
+        return None if any(_is_list(data) for data, _, _ in found) else found
     data = read_text(text, floats=typing.floats)
-    return None if data is None or _is_list(data) else [(data, chunk)]
+    return None if data is None or _is_list(data) else [(data, chunk, True)]
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
