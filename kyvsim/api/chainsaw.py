@@ -10,6 +10,7 @@ from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Files
+from kyvsim.kube.objects import Json
 from kyvsim.load.chainsaw import (
     find_tests,
     parse_objects,
@@ -19,6 +20,7 @@ from kyvsim.load.chainsaw import (
     read_tests,
 )
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.load.installation import load_installation
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
@@ -28,7 +30,9 @@ from kyvsim.model.chainsaw import (
     ChainsawTest,
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
+from kyvsim.model.installation import BY_NAME, CI, Installation
 from kyvsim.sim.cluster import open_cluster
+from kyvsim.sim.parts import Settings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
@@ -51,6 +55,8 @@ class ChainsawRun(NamedTuple):
     """The file of the configuration; "" for the one that is found for each path."""
     walking: Walking = USUAL
     """How folders are walked."""
+    install: str = CI.name
+    """How Kyverno is installed: `helm`, `ci`, or a file of values."""
 
 
 class _Job(NamedTuple):
@@ -58,12 +64,19 @@ class _Job(NamedTuple):
 
     file: str
     configuration: ChainsawConfiguration
+    install: str
+    values: dict[str, Json]
+    """The values of an installation that has no name; plain, since other processes get it."""
 
 
 def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
     """Return what came of the tests, and what could not be read."""
     jobs: dict[str, _Job] = {}
-    remarks: list[Diagnostic] = []
+    installation, unusable = load_installation(run.install)
+    if installation is None:
+        return ChainsawReport((), unusable, ())
+    remarks: list[Diagnostic] = [*unusable]
+    values = {} if installation.name in BY_NAME else dict(installation.values)
     read: dict[str, ChainsawConfiguration | None] = {"": WITHOUT_CONFIGURATION}
     for path in run.paths:
         name = run.configuration or find_configuration(path)
@@ -76,7 +89,7 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         found, problems = _find(path, run, configuration)
         remarks += problems
         for file in found:
-            jobs.setdefault(file, _Job(file, configuration))
+            jobs.setdefault(file, _Job(file, configuration, installation.name, values))
     outcomes: list[ChainsawOutcome] = []
     for found_outcomes, problems in _run_all(tuple(jobs.values()), run):
         outcomes += found_outcomes
@@ -120,10 +133,13 @@ def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:
 def run_file(job: _Job, *, timeline: bool) -> _OfFile:
     """Return what came of the tests in a file, and what could not be read of it."""
     tests, problems = read_tests(job.file, job.configuration)
-    return tuple(run_one(test, timeline=timeline) for test in tests), problems
+    installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
+    return tuple(run_one(test, installation, timeline=timeline) for test in tests), problems
 
 
-def run_one(test: ChainsawTest, *, timeline: bool) -> ChainsawOutcome:
+def run_one(
+    test: ChainsawTest, installation: Installation = CI, *, timeline: bool
+) -> ChainsawOutcome:
     """Return what came of one test, with the wall time that it took."""
     start = time.perf_counter()
     folder = test.folder
@@ -132,6 +148,7 @@ def run_one(test: ChainsawTest, *, timeline: bool) -> ChainsawOutcome:
         lambda name: read_script(place_of(folder, name)),
         parse_objects,
     )
-    outcome = run_test(test, open_cluster(readers()), files)
+    cluster = open_cluster(readers(), Settings(installation=installation))
+    outcome = run_test(test, cluster, files)
     spent = round((time.perf_counter() - start) * 1000)
     return outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())

@@ -49,6 +49,14 @@ What cannot be simulated is told as unsupported and never counts as passed.
     help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
     "else the nearest one in or above each DIR.",
 )
+@click.option(
+    "--install",
+    metavar="helm|ci|FILE",
+    default="ci",
+    show_default=True,
+    help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
+    "end-to-end tests (ci), or with the values in FILE.",
+)
 @formats_option(FORMATS)
 @click.option("--fail-only", is_flag=True, help="Show failed tests only.")
 @click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
@@ -72,6 +80,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         timeline=options["timeline"],
         configuration=options["configuration"],
         walking=walking_of(options, ctx),
+        install=options["install"],
     )
     report = run_chainsaw(run)
     for one in report.diagnostics:

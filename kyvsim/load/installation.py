@@ -19,6 +19,8 @@ _CONTROLLERS = tuple(
 )
 _FEATURES = frozenset({"policyExceptions", "omitEvents", "logging", "controllerRuntimeMetrics"})
 """Features that count, and those that change nothing of what is simulated."""
+_REPORTING = "reporting"
+"""Of this feature it counts which results are reported; all parts of it are switched on."""
 _CONFIG = frozenset(
     {
         *("create", "preserve", "annotations", "webhookAnnotations", "webhookLabels"),
@@ -75,11 +77,14 @@ def _misshapen(document: Document) -> Iterator[Diagnostic]:
                 yield _misfit(document, path, _WORDS[wanted])
 
 
-_WORDS: Mapping[type, str] = MappingProxyType({list: "a list", bool: "true or false", str: "text"})
+_WORDS: Mapping[type, str] = MappingProxyType(
+    {list: "a list", bool: "true or false", str: "text", dict: "a map"}
+)
 _SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
     (("features", "policyExceptions", "enabled"), bool),
     (("features", "policyExceptions", "namespace"), str),
     (("features", "omitEvents", "eventTypes"), list),
+    (("features", "reporting", "allowedResults"), dict),
     *(
         ((controller, "rbac", role, "extraResources"), list)
         for controller in _CONTROLLERS
@@ -106,7 +111,10 @@ def _unsimulated(document: Document) -> Iterator[Diagnostic]:
         if values.get(name):
             yield _left_out(document, (name,))
     for name, feature in (values.get("features") or {}).items():
-        if name not in _FEATURES and feature:
+        if name == _REPORTING:
+            switched = (one for one, value in (feature or {}).items() if value is False)
+            yield from (_left_out(document, ("features", name, one)) for one in switched)
+        elif name not in _FEATURES and feature:
             yield _left_out(document, ("features", name))
     for name in values.get("config") or {}:
         if name not in _CONFIG:

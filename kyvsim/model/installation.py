@@ -39,6 +39,14 @@ class Installation(NamedTuple):
         given = self.value("features", "omitEvents", "eventTypes")
         return ("PolicyApplied", "PolicySkipped") if given is None else tuple(map(str, given))
 
+    @property
+    def reported(self) -> frozenset[str] | None:
+        """The statuses of results that reports tell of, None for all of them."""
+        given = self.value("features", "reporting", "allowedResults")
+        if not given:
+            return None
+        return frozenset(name for name, wanted in given.items() if wanted)
+
 
 HELM = Installation("helm")
 """The chart with its own values, which is what people have."""

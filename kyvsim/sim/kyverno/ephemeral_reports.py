@@ -34,7 +34,7 @@ def write_report(
 
     Its name begins with `base`, the uid of the request.
     """
-    results = entries(responses, int(parts.clock.now().timestamp()))
+    results = entries(responses, parts)
     if results:
         report = _report(parts, subject, base, results)
         labels = {**metadata(report)["labels"], **_policy_labels(parts, responses)}

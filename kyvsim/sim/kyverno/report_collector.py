@@ -66,7 +66,7 @@ class ReportCollector:
         found = tuple(responses)
         for listener in self.listeners:
             listener(found)
-        results = entries(found, int(self._parts.clock.now().timestamp()))
+        results = entries(found, self._parts)
         owner = owner_reference(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]

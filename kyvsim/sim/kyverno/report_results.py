@@ -11,6 +11,7 @@ from kyvsim.languages.cel.facts import generates
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.report_source import report_source
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.sim.parts import Parts
 
 _STATUSES = tuple(status.value for status in RuleStatus)
 _EXCLUDED = "reports.kyverno.io/disabled"
@@ -22,14 +23,18 @@ def is_reported(policy: Policy) -> bool:
     return _EXCLUDED not in (meta.get("labels") or {})
 
 
-def entries(responses: Iterable[PolicyResponse], seconds: int) -> list[Json]:
-    """Return the entries of all results, in the order in which reports have them.
+def entries(responses: Iterable[PolicyResponse], parts: Parts) -> list[Json]:
+    """Return the entries of the results that are reported, in the order of reports.
 
-    `seconds` is the time of the evaluation, since 1970.
+    They have been evaluated now; the installation says which statuses are told.
     """
-    reported = (one for one in responses if is_reported(one.policy))
+    told, seconds = parts.settings.installation.reported, int(parts.clock.now().timestamp())
     return in_order(
-        _entry(one.policy, result, seconds) for one in reported for result in one.results
+        _entry(one.policy, result, seconds)
+        for one in responses
+        if is_reported(one.policy)
+        for result in one.results
+        if told is None or result.status.value in told
     )
 
 

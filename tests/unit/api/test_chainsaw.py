@@ -47,3 +47,42 @@ def test_configuration_says_what_test_files_are_called(run):
 
 def test_configuration_that_cannot_be_used_lets_nothing_run(run):
     assert run("discovery: {testfile: story}", a="chainsaw-test.yaml") == ([], ["KV012"])
+
+
+SECRETS = """
+apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: roles}
+spec:
+  steps:
+  - try:
+    - assert:
+        resource:
+          apiVersion: rbac.authorization.k8s.io/v1
+          kind: ClusterRole
+          metadata: {name: "kyverno:background-controller:additional"}
+"""
+VALUES = """
+backgroundController: {rbac: {clusterRole: {extraResources: [
+  {apiGroups: [""], resources: [secrets], verbs: [get]}]}}}
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("install", "result"), [("ci", "pass"), ("helm", "fail"), ("values.yaml", "pass")]
+)
+def test_clusters_are_installed_as_is_said(tmp_path, monkeypatch, install, result, jobs):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "values.yaml").write_text(VALUES)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "chainsaw-test.yaml").write_text(SECRETS)
+    report = run_chainsaw(ChainsawRun(("a", "b"), jobs=jobs, install=install))
+    assert [one.result for one in report.outcomes] == [result, result]
+
+
+def test_without_an_installation_nothing_runs(tmp_path):
+    (tmp_path / "chainsaw-test.yaml").write_text(SECRETS)
+    report = run_chainsaw(ChainsawRun((str(tmp_path),), jobs=1, install="nowhere"))
+    assert (report.outcomes, [one.code for one in report.diagnostics]) == ((), ["KV053"])

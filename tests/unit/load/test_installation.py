@@ -70,6 +70,7 @@ def test_a_name_that_is_neither_is_told_with_the_likely_one():
     [
         "features.backgroundScan.enabled",
         "config.matchConditions.a",
+        "features.reporting.validate",
         "nameOverride",
         "admissionController.container.extraArgs.maxQueuedEvents",
         "backgroundController.rbac.create",

@@ -3,6 +3,8 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.installation import Installation
+from kyvsim.sim.server.client import ADMIN
 
 AUDIT = {"validate": {"failureAction": "Audit", "message": "no", "deny": {}}}
 LABELS = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}}
@@ -156,3 +158,22 @@ def test_object_that_is_gone_is_not_reported(admin, put, cluster_policy, pod, re
     assert reports(35) == []
     admin.delete(ObjectKey("v1", "Pod", "default", "p"))
     assert reports(60) == []
+
+
+def test_reports_tell_of_the_results_that_the_installation_lets_them(
+    make_cluster, cluster_policy, pod
+):
+    named = {"metadata": {"name": "?*"}}
+    passing = {"validate": {"failureAction": "Audit", "message": "no", "pattern": named}}
+    told = {}
+    for wanted in (None, {"fail": True}, {"pass": True, "fail": False}, {"error": True}):
+        values = {"features": {"reporting": {"allowedResults": wanted}}}
+        cluster = make_cluster(installation=Installation("values", values))
+        client = cluster.parts.client(ADMIN)
+        for one in (cluster_policy("p", AUDIT, passing, background=True), pod()):
+            assert client.create(one).ok
+            cluster.parts.scheduler.advance(30)
+        cluster.parts.scheduler.advance(60)
+        reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+        told[str(wanted)] = [entry["result"] for one in reports for entry in one["results"]]
+    assert list(told.values()) == [["fail", "pass"], ["fail"], ["pass"], []]
