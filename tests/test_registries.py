@@ -367,3 +367,15 @@ def test_every_code_of_a_check_is_asked_for_by_a_test():
     texts = [*(UNIT / "languages").rglob("*.py"), *(ROOT / "tests/golden").rglob("stderr")]
     told = "".join(path.read_text(encoding="utf-8") for path in texts)
     assert not {code for code in codes if code not in told}
+
+
+def test_every_function_of_cel_is_called_by_a_test():
+    """Libraries of Kyverno's have some in two spellings: one of them is enough."""
+    texts = "".join(
+        path.read_text(encoding="utf-8").lower()
+        for folder in ("unit/cel", "unit/languages", "differential")
+        for path in (ROOT / "tests" / folder).rglob("*")
+        if path.suffix in {".py", ".jsonl"}
+    )
+    names = [name for name in names_in_cel() if name.replace(".", "_").isidentifier()]
+    assert not [name for name in sorted(names) if f"{name}(".lower() not in texts]

@@ -54,6 +54,8 @@ TABLES = {
     "hash": [
         ("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),
         ("hash.md5('abc') == md5('abc')", True),
+        ("hash.sha1('abc') == sha1('abc')", True),
+        ("hash.sha256('abc') == sha256('abc')", True),
         ("sha256('abc').size()", 64),
         ("sha1(1)", "refused: found no matching overload for 'sha1' applied to '(int)'"),
     ],
