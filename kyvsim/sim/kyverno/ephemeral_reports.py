@@ -17,6 +17,19 @@ from kyvsim.sim.server.metadata import with_metadata
 
 API_VERSION = "reports.kyverno.io/v1"
 UID_LABEL = "audit.kyverno.io/resource.uid"
+_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "ClusterPolicy": "cpol.kyverno.io",
+        "Policy": "pol.kyverno.io",
+        "GeneratingPolicy": "gpol.kyverno.io",
+        "ImageValidatingPolicy": "ivpol.kyverno.io",
+        "MutatingPolicy": "mpol.kyverno.io",
+        "NamespacedMutatingPolicy": "mpol.kyverno.io",
+        "ValidatingPolicy": "vpol.kyverno.io",
+    }
+)
+_OTHERS = "validatingadmissionpolicy.apiserver.io"
+"""How labels begin that name policies; upstream knows no other namespaced kind in CEL."""
 OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
 OWNED_NAME = "audit.kyverno.io/resource.name"
 MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
@@ -93,9 +106,7 @@ def _policy_labels(parts: Parts, responses: Iterable[PolicyResponse]) -> dict[st
     """Return a label for each policy told of, with its version."""
     found = {}
     for policy in (one.policy for one in responses if is_reported(one.policy)):
-        stored = parts.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
-        prefix = "pol" if policy.namespace else "cpol"
-        found[f"{prefix}.kyverno.io/{policy.name}"] = text_field(
-            metadata(stored), "resourceVersion"
-        )
+        key = policy.facts.api_version, policy.kind, policy.namespace, policy.name
+        version = text_field(metadata(parts.store.get(*key)), "resourceVersion")
+        found[f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"] = version
     return found

@@ -177,3 +177,31 @@ def test_reports_tell_of_the_results_that_the_installation_lets_them(
         reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
         told[str(wanted)] = [entry["result"] for one in reports for entry in one["results"]]
     assert list(told.values()) == [["fail", "pass"], ["fail"], ["pass"], []]
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"),
+    [
+        ("ClusterPolicy", "cpol.kyverno.io/p"),
+        ("ValidatingPolicy", "vpol.kyverno.io/p"),
+        ("NamespacedValidatingPolicy", "validatingadmissionpolicy.apiserver.io/p"),
+    ],
+)
+def test_ephemeral_reports_name_policies_and_their_versions(
+    put, obj, cluster, cluster_policy, pod, kind, label
+):
+    group = "policies.kyverno.io/v1"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE"]}]},
+        "validationActions": ["Audit"],
+        "validations": [{"expression": "false"}],
+    }
+    place = "default" if kind.startswith("Namespaced") else ""
+    written = cluster_policy("p", AUDIT) if kind == "ClusterPolicy" else None
+    policy = put(written or obj(kind, "p", place, api_version=group, spec=spec))
+    put(pod())
+    made = [one.new for one in cluster.parts.store.changes if one.new and one.old is None]
+    (report,) = [one for one in made if one["kind"] == "EphemeralReport"]
+    stored = cluster.parts.store.get(policy["apiVersion"], kind, place, "p")
+    assert report["metadata"]["labels"][label] == stored["metadata"]["resourceVersion"]
