@@ -50,6 +50,7 @@ class Session:
         self.files = files
         self.client: Client = self.parts.client(ADMIN)
         self.ask: Ask = asker(System(self.parts.clock, self.parts.identities))
+        self.kyverno = cluster.kyverno
         self.namespace = test.namespace
         self.finished = 0.0
         """When the last step had ended, and clean-up began."""

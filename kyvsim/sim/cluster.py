@@ -106,6 +106,7 @@ def open_cluster(
         generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
         mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
         downstreams=DownstreamWatch(parts),
+        cleaning=[],
     )
     _start(parts, kyverno)
     return Cluster(parts, kyverno)

@@ -12,11 +12,11 @@ from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected, ScenarioSetting
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.sim.background.restart import restart_background_controller
 from kyvsim.sim.expectations import Expectations, Settled, told
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.latency import WEBHOOK
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.restarts import RESTARTS
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
 from kyvsim.sim.server.client import ADMIN
 from kyvsim.sim.server.errors import invalid
@@ -62,7 +62,7 @@ class UserSteps:
             later(seconds, _ACTOR, lambda: self._begin(waiting), timer=True, fresh=True)
         elif step.verb is None or step.verb is Verb.RESTART:
             if step.verb is Verb.RESTART:
-                restart_background_controller(self._kyverno)
+                RESTARTS[step.controller](self._kyverno)
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:

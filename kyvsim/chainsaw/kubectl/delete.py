@@ -4,6 +4,7 @@ from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
+from kyvsim.chainsaw.kubectl.own_pods import restarted
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import ObjectKey, metadata, object_key
@@ -15,6 +16,9 @@ _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
 
 def run(call: Call) -> Result:
     """Delete what is named; wait for it unless told otherwise."""
+    own = restarted(call)
+    if own is not None:
+        return own
     given = call.invocation
     if "filename" in given.flags:
         keys = [object_key(obj) for _, obj in from_files(call)]

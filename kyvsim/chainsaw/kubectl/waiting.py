@@ -7,6 +7,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects
 from kyvsim.chainsaw.kubectl.jsonpath import find
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
+from kyvsim.chainsaw.kubectl.own_pods import awaited
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import Json, ObjectKey, object_key
@@ -17,6 +18,9 @@ _DEFAULT = "30s"
 
 def run(call: Call) -> Result:
     """Wait for every object that is named."""
+    own = awaited(call)
+    if own is not None:
+        return own
     given = call.invocation
     keys: list[ObjectKey] = []
     for kind, name in named_objects(call, given.words):

@@ -37,7 +37,9 @@ _NOT_FOUND = 404
 
 def start_cleanup(kyverno: Kyverno) -> None:
     """Let cleanup policies act by their schedules."""
-    kyverno.parts.store.watch(_CleanupController(kyverno).observe)
+    controller = _CleanupController(kyverno)
+    kyverno.parts.store.watch(controller.observe)
+    kyverno.cleaning.append(controller.relist)
 
 
 class _CleanupController:
@@ -54,6 +56,13 @@ class _CleanupController:
             return
         if change.old is None or change.old.get("spec") != change.new.get("spec"):
             self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._plan(key))
+
+    def relist(self) -> None:
+        """Plan the next time of every policy that is stored: what is overdue is done at once."""
+        for obj in self._parts.store.every():
+            key = object_key(obj)
+            if _is_scheduled(key):
+                self._plan(key)
 
     def _plan(self, key: ObjectKey) -> None:
         obj = self._parts.store.get(*key)

@@ -24,7 +24,9 @@ _POLICIES = frozenset({"Foreground", "Background", "Orphan"})
 
 def start_ttl(kyverno: Kyverno) -> None:
     """Let objects be deleted when their label says so."""
-    kyverno.parts.store.watch(_TtlController(kyverno.parts).observe)
+    controller = _TtlController(kyverno.parts)
+    kyverno.parts.store.watch(controller.observe)
+    kyverno.cleaning.append(controller.relist)
 
 
 class _TtlController:
@@ -38,8 +40,11 @@ class _TtlController:
 
     def observe(self, change: Change) -> None:
         """Follow an object that has the label."""
-        obj = change.new
-        if obj is None or TTL_LABEL not in labels(obj) or is_terminating(obj):
+        if change.new is not None:
+            self._take(change.new)
+
+    def _take(self, obj: Json) -> None:
+        if TTL_LABEL not in labels(obj) or is_terminating(obj):
             return
         key = object_key(obj)
         if self._follows(key):
@@ -47,6 +52,11 @@ class _TtlController:
         else:
             self._left[key] = None
             self._look_later()
+
+    def relist(self) -> None:
+        """Look at every object anew."""
+        for obj in tuple(self._parts.store.every()):
+            self._take(obj)
 
     def _follows(self, key: ObjectKey) -> bool:
         """Return whether the manager has seen that it may follow a kind."""

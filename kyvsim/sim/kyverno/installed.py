@@ -1,5 +1,6 @@
 """What Kyverno's controllers have of each other."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.sim.kyverno.admission import AdmissionController
@@ -30,3 +31,5 @@ class Kyverno(NamedTuple):
     """Those that mutate."""
     downstreams: DownstreamWatch
     """What those generated that keep it as they want it."""
+    cleaning: list[Callable[[], None]]
+    """What lists everything anew where the cleanup controller is started again."""

@@ -290,3 +290,24 @@ def test_wait_sees_deletion_and_fields(k, out):
 def test_what_is_not_understood_is_not_simulated(line, k):
     with pytest.raises(UnsupportedError):
         k(line)
+
+
+def test_deleted_pods_of_a_controller_mean_that_it_is_started_anew(out, situation):
+    pods = "pod -n kyverno -l app.kubernetes.io/component=cleanup-controller"
+    assert out(f"delete {pods}") == (
+        'pod "kyverno-cleanup-controller" deleted from kyverno namespace\n'
+    )
+    assert out(f"wait --for=condition=ready {pods} --timeout=9s") == (
+        'pod "kyverno-cleanup-controller" condition met\n'
+    )
+    events = situation.session.parts.timeline.events
+    assert [one.action for one in events if one.actor in {"user", "cleanup"}][-2:] == [
+        "restart",
+        "begin",
+    ]
+
+
+@pytest.mark.parametrize("chosen", ["-l app.kubernetes.io/component=reports-controller", "--all"])
+def test_what_else_is_installed_is_not_there(k, chosen):
+    with pytest.raises(UnsupportedError):
+        k(f"delete pod -n kyverno {chosen}")

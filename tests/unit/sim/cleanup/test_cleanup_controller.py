@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.kube.objects import object_key
+from kyvsim.sim.cleanup.restart import restart_cleanup_controller
 from kyvsim.sim.cleanup.time_to_live import TtlError, end_of_life
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -58,6 +59,23 @@ def test_cleanup_waits_for_its_time_and_comes_again(allow, put, pod, cleanup_pol
     assert pods(130) == []
     put(pod("b"))
     assert pods(300) == []
+
+
+def test_a_restart_loses_no_schedule_and_no_lifetime(
+    cluster, allow, put, pod, cleanup_policy, pods, admin
+):
+    allow("list", "delete", "watch")
+    put(pod("a"), cleanup_policy(), pod("b", labels={"cleanup.kyverno.io/ttl": "20m"}))
+    restart_cleanup_controller(cluster.kyverno)
+    # What comes while it is away is seen when it is back.
+    only = {"any": [{"resources": {"kinds": ["Pod"], "names": ["c"]}}]}
+    assert admin.create(cleanup_policy("later", "*/1 * * * *", match=only)).ok
+    assert admin.create(pod("c")).ok
+    assert pods(100) == ["a", "b"]
+    assert pods(230) == []
+    assert [one.object.name for one in cluster.parts.timeline.events if one.action == "begin"] == [
+        "kyverno-cleanup-controller"
+    ]
 
 
 def test_cleanup_heeds_its_conditions(cluster, allow, put, pod, cleanup_policy, pods):
