@@ -46,7 +46,7 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     policies, refused = compile_policies(read.policies, options)
     sound = tuple(one.policy for one in policies.policies)
     given = _given(read, (*read.diagnostics, *refused), frozenset(dict(inputs.payloads)))
-    idle = [*unknown_resources(given.policies, (*given.resources, *given.others))]
+    idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
         idle += idle_bindings(read.bindings, read.policies)

@@ -15,7 +15,7 @@ from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import is_exception, load_policies
+from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
@@ -56,7 +56,7 @@ def lint(
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     idle = (
         *of_policies(policies, objects, exceptions.rules),
-        *unknown_resources(policies, objects),
+        *unknown_resources(policies, objects, load_bindings(documents)[0]),
     )
     found += [one for one in idle if one.location not in wrong]
     return Findings(_in_order(found), len(known), left_out)

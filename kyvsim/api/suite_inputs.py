@@ -204,9 +204,9 @@ def _idle(
 ) -> Iterator[Diagnostic]:
     """Yield what of a test has no effect, or is not what its rows say."""
     yield from of_run(given)
-    yield from unknown_resources(given.policies, (*given.resources, *given.others))
+    exceptions, bindings = beside
+    yield from unknown_resources(given.policies, (*given.resources, *given.others), bindings)
     if given.sound:
-        exceptions, bindings = beside
         yield from idle_exceptions(exceptions.policies, given.policies)
         yield from idle_bindings(bindings, given.policies)
     yield from _wrong_flags(manifest, given.policies)

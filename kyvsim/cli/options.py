@@ -42,7 +42,7 @@ _LATER = (
 
 _NEEDLESS = (
     (("--continue-on-fail",), True, "kyvsim always goes on after an error: leave it out"),
-    (("-v", "--v"), False, "kyvsim has no log to make longer: leave it out"),
+    (("--v", "-v"), False, "kyvsim has no log to make longer: leave it out"),
 )
 """Flags of the reference that would change nothing here."""
 

@@ -30,6 +30,10 @@ class Image(NamedTuple):
     tag: str = ""
     digest: str = ""
 
+    def __str__(self) -> str:
+        """Return the reference as it was given."""
+        return self.text
+
     @property
     def hides_type(self) -> bool:
         """Whether `type()` fails for it, as upstream."""

@@ -28,6 +28,7 @@ from kyvsim.cel.values import (
     Timestamp,
     UInt,
     plain,
+    type_name,
 )
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.go_text import to_json
@@ -166,7 +167,11 @@ class _InOrder(NamedTuple):
 
 
 def _own(value: Any) -> Any:
-    return _InOrder(value.parts.as_json()) if value.__class__ is Url else str(value)
+    if value.__class__ is Url:
+        return _InOrder(value.parts.as_json())
+    if isinstance(value, tuple) and value.__class__.__str__ is object.__str__:
+        return f"({type_name(value)})"  # what only functions look into
+    return str(value)
 
 
 JSON = Library(

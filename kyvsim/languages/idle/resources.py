@@ -1,4 +1,4 @@
-"""Resource names in `matchConstraints` that nothing knows: the policy never runs, and all is green.
+"""Resource names that nothing knows, in constraints and bindings: nothing runs, and all is green.
 
 A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or an
 object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
@@ -11,6 +11,7 @@ from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.idle.kinds import known_kinds
+from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
@@ -32,12 +33,21 @@ class _Use(NamedTuple):
     groups: tuple[str, ...]
 
 
-def unknown_resources(policies: Iterable[Policy], objects: Iterable[Json]) -> Iterator[Diagnostic]:
+def unknown_resources(
+    policies: Iterable[Policy], objects: Iterable[Json], bindings: Iterable[Binding] = ()
+) -> Iterator[Diagnostic]:
     """KV163: a resource that is a slip of another, KV164: a resource that nothing knows, told once.
 
     `objects` are all that is given, definitions too.
     """
-    uses = [use for policy in policies for field in _FIELDS for use in _uses(policy, field)]
+    uses = [
+        use
+        for policy in policies
+        for field in _FIELDS
+        for use in _uses(policy.document, policy.spec.get(field), field)
+    ]
+    for binding in bindings:
+        uses += _uses(binding.document, binding.match, "matchResources")
     if not uses:
         return
     known = _known_resources(objects)
@@ -61,8 +71,8 @@ def unknown_resources(policies: Iterable[Policy], objects: Iterable[Json]) -> It
         yield warn(same[0].document, "KV164", message, same[0].path)
 
 
-def _uses(policy: Policy, field: str) -> Iterator[_Use]:
-    constraints = policy.spec.get(field)
+def _uses(document: Document, constraints: Json, field: str) -> Iterator[_Use]:
+    """Yield the resource names in constraints that stand in a field of a specification."""
     if constraints.__class__ is not dict:
         return
     rules = [
@@ -75,7 +85,7 @@ def _uses(policy: Policy, field: str) -> Iterator[_Use]:
         for index, text in enumerate(rule.get("resources") or ()):
             name = text.partition("/")[0]
             if name != "*" and groups:
-                yield _Use(policy.document, (*path, "resources", index), name, groups)
+                yield _Use(document, (*path, "resources", index), name, groups)
 
 
 def _known_resources(objects: Iterable[Json]) -> Mapping[tuple[str, str], str]:

@@ -74,7 +74,7 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
         ),
         (["apply", "p", "--generate-exceptions"], "--generate-exceptions is not supported by"),
         (["apply", "p", "-r", "r", "--continue-on-fail"], "always goes on after an error"),
-        (["apply", "p", "-r", "r", "-v", "4"], "kyvsim has no log to make longer"),
+        (["apply", "p", "-r", "r", "-v", "4"], "-v: kyvsim has no log to make longer"),
         (["apply", "p", "-r", "r", "--warn-no-pass"], "give --warn-exit-code N too"),
         (["apply", "p", "-r", "r", "-t", "-p"], "--policy-report and --table are formats of"),
         (["apply", "p", "-r", "r", "-t", "-i"], "--table and --stdin are formats of their own"),

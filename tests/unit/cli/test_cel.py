@@ -142,3 +142,15 @@ def test_kinds_of_kubernetes_know_nothing_of_kyverno(kyvsim, text):
     status, _, err = kyvsim("cel", "check", "--kind", "ValidatingAdmissionPolicy", text)
     assert status == 2
     assert "undeclared reference" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http.client('')", 'http.Context "(http.Context)"'),
+        ("[json]", 'list ["(json.Json)"]'),
+        ("image('a/b:1')", 'kyverno.image "a/b:1"'),
+    ],
+)
+def test_what_only_functions_look_into_is_shown_by_its_type(kyvsim, text, shown):
+    assert kyvsim("cel", "eval", text)[1] == f"# {text}\n{shown}\n"

@@ -18,6 +18,8 @@ from kyvsim.model.source import Document
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}
 
+ODD = {("x.io", "Ox"): KindFacts("oxen", True)}
+
 
 class Asked:
     """A cluster that has one Namespace, and remembers what it was asked for."""
@@ -34,14 +36,14 @@ class Asked:
 
 @pytest.fixture
 def value_of(system):
-    def call(text, variables=(), kinds=NO_KINDS, **own):
+    def call(text, variables=(), kinds=NO_KINDS, obj=POD, **own):
         env = kyverno_environment("ValidatingPolicy", system.clock, system.entropy)
         compiler = Compiler(env)
         programs = compiler.variables(variables, ("spec", "variables"))
         program = compiler.program(text)
         cluster = Asked()
         scope = JSONContext({}, Outside(cluster), deleting=False)
-        evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, POD), POD)
+        evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, obj), obj)
         document, facts = Document({}, "", 0, None), PolicyFacts("policies.kyverno.io/v1")
         policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), document, facts)
         part = PolicyPart(policy, {}, compiler, CompileOptions(system, kinds=kinds))
@@ -71,6 +73,8 @@ def test_what_a_kind_knows_itself_comes_before_what_all_know(value_of):
     assert value_of("exceptions.allowedImages")[0] == []
 
 
-def test_the_resource_of_a_request_is_what_its_definition_says(value_of):
-    odd = {("", "Pod"): KindFacts("pods", True), ("x.io", "Ox"): KindFacts("oxen", True)}
-    assert value_of("request.resource.resource", kinds=odd)[0] == "pods"
+@pytest.mark.parametrize(("kinds", "resource"), [(ODD, "oxen"), (NO_KINDS, "oxs")])
+def test_the_resource_of_a_request_is_what_its_definition_says(value_of, kinds, resource):
+    ox = {"apiVersion": "x.io/v1", "kind": "Ox", "metadata": {"name": "a", "namespace": "shop"}}
+    for text in ("request.resource.resource", "request.requestResource.resource"):
+        assert value_of(text, kinds=kinds, obj=ox)[0] == resource

@@ -3,6 +3,7 @@
 import pytest
 
 from kyvsim.languages import unknown_resources
+from kyvsim.model.binding import Binding
 from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Location
@@ -61,3 +62,14 @@ def test_definitions_and_objects_make_resources_known(resource, objects):
 def test_kyvernos_own_kinds_are_known():
     assert told("policies.kyverno.io", "validatingpolicies") == []
     assert told("kyverno.io", "clusterpolicies", "policies") == []
+
+
+def test_names_in_bindings_are_looked_at_too():
+    document = Document({}, "b.yaml", 0, lambda path: Location("/".join(map(str, path))))
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["Pod"]}
+    kind = "ValidatingAdmissionPolicyBinding"
+    match = {"resourceRules": [rule]}
+    found = list(unknown_resources((), (), [Binding(kind, "b", "p", match, None, document)]))
+    assert [one.code for one in found] == ["KV163"]
+    assert found[0].location.file == "spec/matchResources/resourceRules/0/resources/0"
+    assert not list(unknown_resources((), (), [Binding(kind, "b", "p", None, None, document)]))
