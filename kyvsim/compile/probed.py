@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule
-from kyvsim.compile.outcome import Evaluation, Outcome
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
@@ -48,13 +48,16 @@ def compile_tell(ends: Ends, probe: Probe, number: int, forms: tuple[str, ...]) 
 
 
 def told_by(compiled: CompiledRule, tell: Tell) -> CompiledRule:
-    """Return a rule that tells every outcome of its body."""
-    body = compiled.body
+    """Return a rule that tells every outcome of its body, on objects and on payloads."""
 
-    def told(evaluation: Evaluation) -> Outcome | None:
-        outcome = body(evaluation)
-        for one in (outcome, *outcome.further) if outcome else ():
-            tell(one)
-        return outcome
+    def told(body: CompiledBody) -> CompiledBody:
+        def run(evaluation: Evaluation) -> Outcome | None:
+            outcome = body(evaluation)
+            for one in (outcome, *outcome.further) if outcome else ():
+                tell(one)
+            return outcome
 
-    return compiled._replace(body=told)
+        return run
+
+    payloads = {mode: told(body) for mode, body in compiled.payloads.items()}
+    return compiled._replace(body=told(compiled.body), payloads=payloads)

@@ -23,6 +23,8 @@ class PointKind(StrEnum):
     """A pattern of an `anyPattern`: chosen."""
     FOREACH = "foreach"
     """A loop: over no element, over one, over several."""
+    EXPRESSION = "expression"
+    """An expression of a policy in CEL that decides nothing by itself: evaluated."""
     EXCEPTION = "exception"
     """An entry of a policy exception: applied."""
 

@@ -29,7 +29,7 @@ def _records(file: FileCoverage) -> Iterator[str]:
 def _functions(rules: Sequence[Point]) -> Iterator[str]:
     named: dict[str, Point] = {}
     for rule in rules:
-        name = safe_line(f"{rule.policy}/{rule.rule}")
+        name = safe_line(f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy)
         # Readers of the format know a function by its name alone.
         named[f"{name}:{rule.location.line}" if name in named else name] = rule
     for name, rule in named.items():

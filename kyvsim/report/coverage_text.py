@@ -35,9 +35,10 @@ def _unreached(file: FileCoverage) -> Iterator[str]:
 def _subject(point: Point) -> str:
     if point.kind is PointKind.EXCEPTION:
         return f"exception for `{point.rule}` of policy `{point.policy}`"
+    whole = f"rule `{point.rule}`" if point.rule else f"policy `{point.policy}`"
     if point.kind in {PointKind.RULE, PointKind.VARIANT}:
-        return f"rule `{point.rule}`"
-    return f"rule `{point.rule}`: `{path_text(point.inside)}`"
+        return whole
+    return f"{whole}: `{path_text(point.inside)}`"
 
 
 def path_text(path: Path) -> str:
@@ -47,7 +48,8 @@ def path_text(path: Path) -> str:
 
 
 def _of_variant(point: Point, missing: list[str]) -> str:
-    forms = [name if name == "as written" else f"as `{name}-{point.rule}`" for name in missing]
+    suffix = f"-{point.rule}" if point.rule else ""
+    forms = [name if name == "as written" else f"as `{name}{suffix}`" for name in missing]
     return f"never applied {' or '.join(forms)}"
 
 
@@ -68,6 +70,7 @@ _WORDS: Mapping[PointKind, Callable[[Point, list[str]], str]] = MappingProxyType
         PointKind.CONDITION: _of_condition,
         PointKind.ALTERNATIVE: lambda *_: "was never chosen",
         PointKind.FOREACH: _of_loop,
+        PointKind.EXPRESSION: lambda *_: "was never evaluated",
         PointKind.EXCEPTION: lambda *_: "was never applied",
     }
 )

@@ -29,6 +29,7 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import Clock
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
 
 _SPEC = ("spec",)
@@ -44,9 +45,9 @@ class _Policy(NamedTuple):
     env: Environment
 
 
-def authorization_compiler(mode: PayloadMode, clock: Clock) -> Compiler:
+def authorization_compiler(mode: PayloadMode, clock: Clock, probe: Probe) -> Compiler:
     """Return what compiles the expressions of a policy of a mode."""
-    return Compiler(authorization_environment(MODES[mode], clock))
+    return Compiler(authorization_environment(MODES[mode], clock), probe)
 
 
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:

@@ -11,6 +11,7 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed
+from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import (
     deleting_policy,
@@ -108,7 +109,21 @@ def _lower(
         rules.append(derived)
         # What is wrong as it is written is not told again for what is derived from it.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
-    return CompiledPolicy(policy, tuple(rules), {}, ()), tuple(found)
+    return CompiledPolicy(policy, _told(kind, policy, rules, options), {}, ()), tuple(found)
+
+
+def _told(
+    kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
+) -> tuple[CompiledRule, ...]:
+    """Return rules that tell how they ended, and which variant did, if anybody listens."""
+    if options.listener is None:
+        return tuple(rules)
+    probe = options.probe_of(policy, policy.rules[0])
+    forms = tuple(one.rule.variant or "as written" for one in rules)
+    return tuple(
+        told_by(one, compile_tell(kind.ends, probe, number, forms))
+        for number, one in enumerate(rules)
+    )
 
 
 def _lower_authorization(
@@ -121,7 +136,8 @@ def _lower_authorization(
     )
 
     kind = _BY_NAME[policy.kind]
-    compiler = authorization_compiler(mode, options.system.clock)
+    probe = options.probe_of(policy, policy.rules[0])
+    compiler = authorization_compiler(mode, options.system.clock, probe)
     body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
         rule=policy.rules[0]._replace(name=policy.name),
@@ -137,7 +153,8 @@ def _lower_authorization(
         tolerates_violations=False,
         payloads={mode: body},
     )
-    return CompiledPolicy(policy, (rule,), {}, ()), tuple(compiler.problems)
+    rules = _told(kind, policy, [rule], options)
+    return CompiledPolicy(policy, rules, {}, ()), tuple(compiler.problems)
 
 
 def _lower_part(
@@ -187,7 +204,7 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     """Return what compiles the expressions of one variant of a policy."""
     system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
-    return Compiler(env)
+    return Compiler(env, options.probe_of(policy, policy.rules[0]))
 
 
 def idle_parts(policy: Policy) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kyvsim.cel import Program
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Evaluation, MatchedException, Outcome
-from kyvsim.languages.cel.expressions import EvaluationError, all_hold
+from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.model.coverage import PointKind
@@ -135,10 +135,12 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
 
 
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
-    problems = part.compiler.problems
-    before = len(problems)
-    conditions = part.compiler.conditions(exception.conditions, ("spec", "matchConditions"))
-    problems[before:] = [one._replace(document=exception.document) for one in problems[before:]]
+    compiler = Compiler(part.compiler.env)  # nobody counts what exceptions evaluate
+    conditions = compiler.conditions(exception.conditions, ("spec", "matchConditions"))
+    part.compiler.reads |= compiler.reads
+    part.compiler.problems += [
+        one._replace(document=exception.document) for one in compiler.problems
+    ]
     return conditions
 
 

@@ -10,6 +10,8 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program
 from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
+from kyvsim.languages.probed_expressions import told_program
+from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path
 
 
@@ -36,8 +38,10 @@ class EvaluationError(Exception):
 class Compiler:
     """Compiles the expressions of one policy, and keeps what is wrong with them."""
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, probe: Probe = NO_PROBE) -> None:
+        """Take who is told of the expressions, by their way from the specification."""
         self.env = env
+        self.probe = probe
         self.problems: list[ExpressionProblem] = []
         self.reads: set[str] = set()
         """The variables of the environment that the expressions so far look at."""
@@ -49,10 +53,17 @@ class Compiler:
         path: Path,
         wanted: CelType = DYN,
         shown: tuple[Path, str] | None = None,
+        *,
+        decides: bool | None = None,
     ) -> Program | None:
-        """Return a program, or None with a problem noted."""
+        """Return a program, or None with a problem noted.
+
+        What gives true or false decides something, unless `decides` says otherwise.
+        """
         try:
-            return self.program(text, wanted)
+            program = self.program(text, wanted)
+            decides = wanted == BOOL if decides is None else decides
+            return told_program(program, self.probe.at(*path[1:]), decides=decides)
         except CompileError as error:
             message = error.listing or f"output is expected to be of type {wanted.name}"
             self.problems.append(ExpressionProblem(path, text, message, shown))

@@ -26,6 +26,7 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
 
@@ -116,7 +117,7 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
         compiler.problems.append(ExpressionProblem(path, "", text))
         return None
     if template is None:
-        program = compiler.compile(expression, (*path, "expression"), BOOL)
+        program = compiler.compile(expression, (*path, "expression"), BOOL, decides=False)
         return (lambda values, _: evaluate(program, values)) if program else None
     text, place = template["value"], (*path, "template", "value")
     try:
@@ -126,7 +127,14 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
     except TemplateError as error:
         compiler.problems.append(ExpressionProblem(place, text, str(error)))
         return None
-    return lambda values, generated: _apply(compiled, values, generated, namespace)
+    seen = compiler.probe.at(*place[1:]).point(PointKind.EXPRESSION, "evaluated")
+
+    def run(values: Sequence[Any], generated: Generated) -> None:
+        _apply(compiled, values, generated, namespace)
+        if seen:
+            seen(0)
+
+    return run
 
 
 def _apply(template: Template, values: Sequence[Any], generated: Generated, namespace: str) -> None:

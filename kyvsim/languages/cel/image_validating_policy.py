@@ -18,6 +18,7 @@ from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification
 from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.kyverno.native import native_texts
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.compile.probed import CHECKED
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
@@ -290,6 +291,7 @@ KIND = CelKind(
     "ImageValidatingPolicy",
     Stage.CEL_VERIFY_IMAGES,
     _compile,
+    ends=CHECKED,
     variants=variants,
     without_constraints=True,
     weighs_exceptions=True,

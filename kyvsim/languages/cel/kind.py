@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Outcome
+from kyvsim.compile.probed import APPLIED, Ends
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
@@ -60,6 +61,8 @@ class CelKind(NamedTuple):
     compile: Callable[[PolicyPart], CompiledBody]
     variants: Callable[[Mapping[str, Json]], Iterable[Variant]] = lambda _: ()
     """What a specification becomes for the controllers of Pods, besides itself."""
+    ends: Ends = APPLIED
+    """What can come of a policy, as coverage counts it."""
     names_rules: bool = True
     """Whether results name the policy as their rule, too; otherwise their rule has no name."""
     without_constraints: bool = False

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, passed, skipped
+from kyvsim.compile.probed import CHECKED
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
@@ -93,6 +94,7 @@ KIND = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,
     _compile,
+    ends=CHECKED,
     idle=idle_without("validations"),
     variants=variants,
     names_rules=False,

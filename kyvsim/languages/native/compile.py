@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
@@ -26,6 +27,7 @@ from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import NO_PROBE
 
 KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
@@ -57,7 +59,11 @@ def compile_native_policy(
         _all_of([one.constraints.kinds for one in bound]),
     )
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
-    return _compiled(kind, policy, _Bound(constraints, body)), tuple(told)
+    compiled = _compiled(kind, policy, _Bound(constraints, body))
+    if options.listener:
+        tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
+        compiled = compiled._replace(rules=tuple(told_by(one, tell) for one in compiled.rules))
+    return compiled, tuple(told)
 
 
 def compile_invocation(
@@ -68,7 +74,7 @@ def compile_invocation(
     `params` holds the value of that variable, or nothing; `binding` is "" for none.
     """
     kind = _BY_NAME[policy.kind]
-    body, _ = kind.compile(policy, kinds, params)
+    body, _ = kind.compile(policy, kinds, params, NO_PROBE)
     if binding:
         body = _naming({kind.binding_property: binding}, body)
     return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
@@ -105,9 +111,10 @@ def _bind(
 ) -> tuple[_Bound, Told]:
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
+    probe = options.probe_of(policy, policy.rules[0])
     if reference:
         params = (chosen_parameters(reference, options.parameters),)
-    body, problems = kind.compile(policy, options.kinds, params)
+    body, problems = kind.compile(policy, options.kinds, params, probe)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
         binding.match if binding else own, "", options.kinds, everything=True

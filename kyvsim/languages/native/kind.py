@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody
+from kyvsim.compile.probed import Ends
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import Stage
 
 Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
@@ -18,9 +20,11 @@ class NativeKind(NamedTuple):
 
     name: str
     stage: Stage
-    compile: Callable[[Policy, KindTable, Sequence[Json]], Compiled]
-    """Returns what judges or changes an object; the last argument holds the value of `params`, or
+    compile: Callable[[Policy, KindTable, Sequence[Json], Probe], Compiled]
+    """Returns what judges or changes an object; the third argument holds the value of `params`, or
     nothing."""
+    ends: Ends
+    """What can come of a policy, as coverage counts it."""
     binding_property: str
     """Under which name reports tell the binding."""
     tells_faults: bool = False

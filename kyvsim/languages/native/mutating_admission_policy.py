@@ -13,6 +13,7 @@ from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped, unheard
+from kyvsim.compile.probed import APPLIED
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json
@@ -28,6 +29,7 @@ from kyvsim.languages.native.expressions import (
 )
 from kyvsim.languages.native.kind import Compiled, NativeKind
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
@@ -50,8 +52,8 @@ class _Policy(NamedTuple):
     """The value of `params`, where the policy has parameters."""
 
 
-def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compiled:
-    spec, compiler = policy.spec, Compiler(params=bool(params))
+def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json], probe: Probe) -> Compiled:
+    spec, compiler = policy.spec, Compiler(params=bool(params), probe=probe)
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     mutations = [
@@ -123,5 +125,9 @@ def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
 
 
 KIND = NativeKind(
-    "MutatingAdmissionPolicy", Stage.NATIVE_MUTATE, _compile, binding_property="mapBinding"
+    "MutatingAdmissionPolicy",
+    Stage.NATIVE_MUTATE,
+    _compile,
+    APPLIED,
+    binding_property="mapBinding",
 )

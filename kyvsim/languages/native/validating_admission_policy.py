@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
+from kyvsim.compile.probed import CHECKED
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
@@ -21,7 +22,9 @@ from kyvsim.languages.cel_validator import (
 )
 from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
 from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
 
@@ -30,7 +33,7 @@ _UNMET = skipped("match conditions aren't met")
 _VARIABLES = 4
 
 
-def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compiled:
+def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json], probe: Probe) -> Compiled:
     spec = policy.spec
     validator = compile_validator(
         spec.get("variables") or (),
@@ -38,6 +41,7 @@ def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compil
         spec.get("validations") or (),
         Declared(bool(params), authorizer=False),
     )
+    validator = _probed(validator, probe)
     ignores_faults = spec.get("failurePolicy") == "Ignore"
 
     def run(evaluation: Evaluation) -> Outcome:
@@ -55,6 +59,29 @@ def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json]) -> Compil
         return Outcome(RuleStatus.FAIL, refusal.message)
 
     return run, tuple(_problems(validator))
+
+
+def _probed(validator: Validator, probe: Probe) -> Validator:
+    """Return the validator with expressions that tell their outcomes."""
+
+    def told(one: Expression, *way: str | int, decides: bool = True) -> Expression:
+        if one.program is None:
+            return one
+        program = told_program(one.program, probe.at(*way, "expression"), decides=decides)
+        return one._replace(program=program)
+
+    variables = {
+        name: told(one, "variables", index, decides=False)
+        for index, (name, one) in enumerate(validator.variables.items())
+    }
+    conditions = (
+        told(one, "matchConditions", index) for index, one in enumerate(validator.conditions)
+    )
+    validations = (
+        one._replace(test=told(one.test, "validations", index))
+        for index, one in enumerate(validator.validations)
+    )
+    return Validator(variables, tuple(conditions), tuple(validations))
 
 
 def _faulty(message: str) -> Outcome:
@@ -85,6 +112,7 @@ KIND = NativeKind(
     "ValidatingAdmissionPolicy",
     Stage.NATIVE_VALIDATE,
     _compile,
+    CHECKED,
     binding_property="binding",
     tells_faults=True,
     answers_always=True,

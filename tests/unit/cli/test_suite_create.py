@@ -92,3 +92,21 @@ def test_what_makes_no_sense_writes_nothing(copied, capfdbinary, arguments):
     assert run(["test", *arguments]) == 2
     assert b"error" in capfdbinary.readouterr().err
     assert sorted(copied.rglob("*")) == before
+
+
+def test_policies_in_cel_have_rows_and_expected_files(copied, capfdbinary):
+    golden = Path(__file__).parents[2] / "golden/test/coverage-cel"
+    for file in ("policies.yaml", "resources.yaml"):
+        shutil.copy(golden / file, copied / file)
+    text = (copied / "policies.yaml").read_text().replace("== 'cooks'", "== 'bakers'")
+    (copied / "policies.yaml").write_text(text)
+    assert run(["test", "--create", "policies.yaml", "-r", "resources.yaml", "-o", "new"]) == 0
+    written = (copied / "new/kyverno-test.yaml").read_text()
+    assert all(f"policy: {name}" in written for name in ("owners", "kitchen", "menus", "names"))
+    assert run(["test", "new", "--require-tests"]) == 0
+    assert run(["test", "new", "--lenient", "--require-tests"]) == 0
+    (copied / "policies.yaml").write_text(text.replace("'kitchen'", "'cellar'"))
+    assert run(["test", "new"]) == 1
+    assert run(["test", "new", "--update"]) == 1
+    assert run(["test", "new"]) == 0
+    capfdbinary.readouterr()

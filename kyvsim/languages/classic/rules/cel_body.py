@@ -29,7 +29,7 @@ from kyvsim.languages.cel_validator import (
 )
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.cel_params import ParamsError, compile_params
-from kyvsim.model.coverage import PointKind
+from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
 
@@ -115,17 +115,7 @@ def _probed(rule: Validator, probe: Probe) -> Validator:
 
 def _told(expression: Expression, probe: Probe) -> Expression:
     program = expression.program
-    seen = probe.point(PointKind.CONDITION, "true", "false") if program else None
-    if program is None or seen is None:
-        return expression
-    run = program.run
-
-    def told(frame: list[Any]) -> Any:
-        found = run(frame)
-        seen(0 if found is True else 1)
-        return found
-
-    return expression._replace(program=program._replace(run=told))
+    return expression._replace(program=told_program(program, probe)) if program else expression
 
 
 def _values(
