@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_document import Keys
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
@@ -29,10 +30,8 @@ class Item(NamedTuple):
     """One item of a list."""
 
     data: Json
-    text: str
+    place: Excerpt
     """What it is written as, in the columns in which it stands."""
-    line: int
-    """The line of the list at which the text begins, counted from 1."""
     is_plain: bool
     """Whether it is as `read_plain` says."""
 
@@ -61,8 +60,8 @@ def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 
 
 def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
-    place = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
-    first = _FIRST_ITEM.match(text, place)
+    field = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
+    first = _FIRST_ITEM.match(text, field)
     if first is None:
         return None
     column, start = len(first[1]), first.start(1)
@@ -74,25 +73,25 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     if envelope is None or envelope.get("items") != []:
         return None
     items, line = [], text.count("\n", 0, start) + 1
-    for piece in _pieces(text, start, end, sign):
-        own = f"{first[1]}  {piece[column + 2 :]}"
+    for begin, stop in _pieces(text, start, end, sign):
+        place = Excerpt(text, begin, stop, line, column + 2)
+        own = place.text
         data = read_plain(own, floats=floats, column=column + 2)
-        items.append(
-            _odd(own, line, floats=floats) if data is None else Item(data, own, line, is_plain=True)
-        )
+        is_plain = data is not None
+        items.append(Item(data if is_plain else _odd(own, floats=floats), place, is_plain))
         line += own.count("\n")
     return CutList(envelope, items)
 
 
-def _pieces(text: str, start: int, end: int, sign: str) -> Iterator[str]:
+def _pieces(text: str, start: int, end: int, sign: str) -> Iterator[tuple[int, int]]:
     while start < end:
         following = text.find(sign, start, end)
         following = end if following < 0 else following + 1
-        yield text[start:following]
+        yield start, following
         start = following
 
 
-def _odd(text: str, line: int, *, floats: bool) -> Item:
+def _odd(text: str, *, floats: bool) -> Json:
     """Return an item as libyaml reads it for itself; raises ValueError.
 
     Whatever is open at its end, or known from elsewhere, is an error then. What counts in the whole
@@ -103,7 +102,7 @@ def _odd(text: str, line: int, *, floats: bool) -> Item:
     found = load_first(text, floats=floats, keys=Keys.ONCE)
     if found.ignored_line or found.data.__class__ is not dict:
         raise Unusual
-    return Item(found.data, text, line, is_plain=False)
+    return found.data
 
 
 def _cut_json(text: str, *, floats: bool) -> CutList | None:
@@ -128,12 +127,12 @@ def _cut_json(text: str, *, floats: bool) -> CutList | None:
 
 def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item, int]:
     """Return the item that begins at `start`, and where it ends; raises ValueError and Unusual."""
-    margin = " " * (start - text.rfind("\n", 0, start) - 1)
+    margin = start - text.rfind("\n", 0, start) - 1
     try:
         data, end = json_decoder(floats=floats).raw_decode(text, start)
     except Unusual:
         data, end = None, _ANY_JSON.raw_decode(text, start)[1]
-    own = f"{margin}{text[start:end]}"
-    if data.__class__ is dict and is_like_yaml(own):
-        return Item(data, own, line, is_plain=True), end
-    return _odd(own, line, floats=floats), end
+    place = Excerpt(text, start - margin, end, line, margin)
+    own = place.text
+    is_plain = data.__class__ is dict and is_like_yaml(own)
+    return Item(data if is_plain else _odd(own, floats=floats), place, is_plain), end

@@ -9,6 +9,23 @@ _ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")
 """Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 
+class Excerpt(NamedTuple):
+    """A part of a text that is written out when it is asked for: many of them take little room."""
+
+    whole: str
+    start: int
+    end: int
+    line: int
+    """Line at which it begins, counted from 1."""
+    margin: int = 0
+    """So many of its first characters count as blanks."""
+
+    @property
+    def text(self) -> str:
+        """The part, in the columns in which it stands."""
+        return " " * self.margin + self.whole[self.start + self.margin : self.end]
+
+
 class Chunk(NamedTuple):
     """The text of one document inside a stream."""
 
@@ -19,6 +36,14 @@ class Chunk(NamedTuple):
     """The line that ended the stream early: `---` followed by something that is no comment."""
     hidden: bool = False
     """Whether a comment hides a document, because it ends in a line end that only YAML knows."""
+    stream: str = ""
+    """The stream as it is cut, of which the text is a part."""
+    start: int = 0
+    """Where in it the text begins."""
+
+    def excerpt(self) -> Excerpt:
+        """Return what to keep for finding places in the text."""
+        return Excerpt(self.stream, self.start, self.start + len(self.text), self.line)
 
 
 def _is_separator(line: str) -> bool:
@@ -42,7 +67,7 @@ def split_chunks(text: str) -> Iterator[Chunk]:
         end = _next_separator(text, start)
         body = text[start:end]
         if _CONTENT.search(body):
-            yield Chunk(body, line)
+            yield Chunk(body, line, stream=text, start=start)
         elif _ODD_BREAK.search(body):
             yield Chunk("", line, hidden=True)
         if end == size:

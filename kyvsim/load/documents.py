@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.yaml_chunks import Chunk, split_chunks
+from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
 from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import helm_template, wrong_text
@@ -79,17 +79,17 @@ def _empty(place: str, is_folder: bool) -> Diagnostic:
 
 
 class _Place:
-    """Finds positions in a chunk: what `Document.locate` is. There is one for each document."""
+    """Finds positions in a part of a text: what `Document.locate` is, one for each document."""
 
-    __slots__ = ("_chunk", "_name")
+    __slots__ = ("_name", "_of")
 
-    def __init__(self, name: str, chunk: Chunk) -> None:
+    def __init__(self, name: str, of: Excerpt) -> None:
         self._name = name
-        self._chunk = chunk
+        self._of = of
 
     def __call__(self, path: Path) -> Location:
-        line, column = find_position(self._chunk.text, path)
-        return Location(self._name, line + self._chunk.line - 1, column)
+        line, column = find_position(self._of.text, path)
+        return Location(self._name, line + self._of.line - 1, column)
 
 
 def parse_documents(
@@ -121,7 +121,7 @@ def parse_documents(
             index += 1
 
 
-def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk, bool]] | None:
+def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | None:
     """Return the objects of a chunk where they are plain to see.
 
     Each has its text, and whether it is known to have no null maps.
@@ -136,14 +136,14 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Chunk, bool]] | Non
         found = [
             (
                 _typed(one.data, cut.envelope),
-                Chunk(one.text, one.line + chunk.line - 1),
+                one.place._replace(line=one.place.line + chunk.line - 1),
                 one.is_plain,
             )
             for one in cut.items
         ]
         return None if any(_is_list(data) for data, _, _ in found) else found
     data = read_text(text, floats=typing.floats)
-    return None if data is None or _is_list(data) else [(data, chunk, True)]
+    return None if data is None or _is_list(data) else [(data, chunk.excerpt(), True)]
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
@@ -184,7 +184,9 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         place = Location(source.name, line + chunk.line - 1, 1)
         yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
-        yield Document(first.data, source.name, 0, _Place(source.name, chunk), source.folder)
+        yield Document(
+            first.data, source.name, 0, _Place(source.name, chunk.excerpt()), source.folder
+        )
 
 
 def _lost(name: str, chunk: Chunk) -> Diagnostic | None:

@@ -77,8 +77,8 @@ def test_items_are_those_of_the_list_and_in_their_places(text, floats):
     assert cut.envelope == {**whole, "items": []}
     for number, item in enumerate(cut.items if floats else ()):
         for path in (*paths(item.data), ("metadata", "namespace"), ("none",)):
-            line, column = find_position(item.text, path)
-            there = (line + item.line - 1, column)
+            line, column = find_position(item.place.text, path)
+            there = (line + item.place.line - 1, column)
             assert there == find_position(text, ("items", number, *path)), path
 
 
