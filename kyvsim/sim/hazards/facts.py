@@ -51,14 +51,17 @@ class Facts(NamedTuple):
         return document.locate(("metadata", "name") if rule is None else rule.path)
 
     def place_of(self, name: str) -> Location | None:
-        """Return where a `policy/rule` stands, or a `policy`."""
+        """Return where a `policy/rule` stands, or a `policy`; of a derived rule its policy."""
+        derived: Policy | None = None
         for policy in self.policies():
             if name == policy.key:
                 return self.place(policy)
             for rule in policy.rules:
                 if name == f"{policy.key}/{rule.name}":
                     return self.place(policy, rule)
-        return None
+            if name.startswith(f"{policy.key}/"):
+                derived = policy
+        return self.place(derived) if derived else None
 
     def hindered(self, *reasons: Reason) -> Iterator[tuple[TimelineEvent, Obstacle]]:
         """Yield what stood in the way of the last attempt at each UpdateRequest, for some reasons.

@@ -282,3 +282,16 @@ def test_an_error_of_a_scan_is_told_once_for_each_object(run, cluster_policy, po
     (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
     assert (hazard.level.value, hazard.events) == ("warning", (scans[0].number,))
     assert "reports have an error" in hazard.message
+
+
+def test_an_error_of_a_derived_rule_is_told_with_the_place_of_its_policy(
+    run, cluster_policy, pod, obj
+):
+    policy = cluster_policy("look", checking("Audit"))
+    labels = {"app": "w"}
+    template = {"metadata": {"labels": labels}, "spec": pod()["spec"]}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    simulation = run([policy], obj("Deployment", "w", "default", api_version="apps/v1", spec=spec))
+    places = {one.policies: str(one.location) for one in simulation.hazards if one.code == "KH027"}
+    assert places.keys() == {("look/rule-0",), ("look/autogen-rule-0",)}
+    assert set(places.values()) == {"0.yaml:1:1"}
