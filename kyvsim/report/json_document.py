@@ -6,9 +6,10 @@ text, until the last result is out.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse, Phase
+from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
@@ -21,6 +22,9 @@ from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, compile_rows, silent_rows
+
+_REMEMBERED: Final = 4096
+"""How many passes are remembered as text."""
 
 
 def render(run: Run) -> Iterator[str]:
@@ -78,8 +82,10 @@ def _compile_row_text() -> Callable[[Row], str]:
     heads: dict[tuple[int, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
     last: list[Json] = [None, ""]
+    shared: dict[tuple[int, int], tuple[RuleResult, str, str]] = {}
 
-    def text(row: Row) -> str:
+    def around(row: Row) -> tuple[RuleResult, str, str]:
+        """Return the result of a row, with what stands before and behind its resource."""
         result = row.result
         key = (id(row.policy), result.rule.name, result.phase)
         head = heads.get(key)
@@ -88,12 +94,23 @@ def _compile_row_text() -> Callable[[Row], str]:
                 f'{{"policy": {quote(row.policy.key)}, "rule": {quote(result.rule.name)}, '
                 f'"type": {quote(result.phase.value)}, "resource": '
             )
+        note = f', "note": {quote(result.note)}' if result.note else ""
+        said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
+        return result, head, f", {said}}}"
+
+    def text(row: Row) -> str:
+        place = id(row.policy), id(row.result)
+        found = shared.get(place)
+        if found is None:
+            found = around(row)
+            # Objects share passes; what is kept here keeps its id.
+            if row.result.status is RuleStatus.PASS:
+                if len(shared) >= _REMEMBERED:
+                    shared.clear()
+                shared[place] = found
         if last[0] is not row.resource:
             last[:] = row.resource, json.dumps(identity(row.resource))
-        note = f', "note": {quote(result.note)}' if result.note else ""
-        return (
-            f'{head}{last[1]}, "result": "{row.status}", "message": {quote(result.message)}{note}}}'
-        )
+        return f"{found[1]}{last[1]}{found[2]}"
 
     return text
 
