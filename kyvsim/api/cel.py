@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kyvsim.api.inputs import objects_of
+from kyvsim.api.inputs import objects_of, payloads_of
 from kyvsim.api.system import own_system
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
@@ -27,9 +28,11 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
+from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.outside import Outside
+from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import System
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
@@ -38,9 +41,12 @@ from kyvsim.model.wording import listed
 _MUTATES = "MutatingAdmissionPolicy"
 _NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)
 """Kubernetes' own kinds, whose expressions know nothing of Kyverno."""
+REQUEST_KINDS = (PayloadMode.HTTP, PayloadMode.ENVOY)
+"""The modes of ValidatingPolicies that decide on requests: environments of their own."""
 EXPRESSION_KINDS = (
     *(name for kind in KINDS for name in (kind, f"Namespaced{kind}")),
     *_NATIVE,
+    *(one.value for one in REQUEST_KINDS),
 )
 
 
@@ -78,6 +84,8 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     """Return the environment of a policy kind with the values that the inputs give."""
     system = own_system(inputs.now)
     env = _environment(inputs.kind, system)
+    if inputs.kind in REQUEST_KINDS:
+        return _about_request(inputs, env, stdin)
     documents, remarks = load_resources((inputs.resource,) if inputs.resource else (), stdin)
     chosen, choice = _chosen(documents, inputs.name)
     context, further = read_context_file(inputs.context_file)
@@ -105,7 +113,28 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
 
 
+def _about_request(inputs: CelInputs, env: Environment, stdin: bytes | None) -> CelSession:
+    """Return the environment of a mode with a request as its object."""
+    mode = PayloadMode(inputs.kind)
+    path: str | Source = inputs.resource
+    if stdin is not None:
+        path = Source("-.json", stdin.decode("utf-8", "replace"))
+    given, remarks = payloads_of([(mode, path)] if path else ())
+    context, further = read_context_file(inputs.context_file)
+    cluster = GivenObjects(context.resources)
+    values = {
+        **MODES[mode].values,
+        "object": MODES[mode].read(given[0].data if given else {}),
+        "variables": {},
+        "resource": resource_access((cluster,), "", []),
+        "http": http_access(Outside(cluster), ""),
+    }
+    return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
+
+
 def _environment(kind: str, system: System) -> Environment:
+    if kind in REQUEST_KINDS:
+        return authorization_environment(MODES[PayloadMode(kind)], system.clock)
     if kind in _NATIVE:
         return kubernetes_environment(params=True, mutates=kind == _MUTATES)
     return kyverno_environment(kind, system.clock, system.entropy)

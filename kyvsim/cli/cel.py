@@ -8,6 +8,7 @@ import click
 
 from kyvsim.api.cel import (
     EXPRESSION_KINDS,
+    REQUEST_KINDS,
     CelInputs,
     CelSession,
     compile_cel,
@@ -42,7 +43,7 @@ _kind = click.option(
     metavar="KIND",
     help="The policy kind whose names the expression may use: Validating-, Mutating-, Generating-, "
     "Deleting- or ImageValidatingPolicy, one of these with Namespaced before it, Validating- or "
-    "MutatingAdmissionPolicy.",
+    "MutatingAdmissionPolicy; HTTP or Envoy for a ValidatingPolicy of that mode.",
 )
 _expressions = list_option("-e", "--expression", help="An expression.", split=False)
 _arguments = click.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
@@ -68,7 +69,12 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @cel.command(name="eval", short_help="Evaluate expressions on an object.")
 @_expressions
 @_kind
-@click.option("-r", "--resource", default="", help="The file of `object`; - for standard input.")
+@click.option(
+    "-r",
+    "--resource",
+    default="",
+    help="The file of `object`, or a request; - for standard input.",
+)
 @click.option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
 @click.option("--context-file", default="", help="Objects and image data to read.")
 @click.option("--namespace", default="default", show_default=True, help="Namespace of the policy.")
@@ -96,6 +102,8 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     texts = () if batch else _texts(arguments, expression)
     if inputs.name and not inputs.resource:
         raise click.UsageError("--name chooses an object of --resource: give that too")
+    if inputs.name and inputs.kind in REQUEST_KINDS:
+        raise click.UsageError(f"--name chooses an object, and {inputs.kind} is about one request")
     if batch == "-" and inputs.resource == "-":
         raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)

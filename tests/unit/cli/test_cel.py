@@ -154,3 +154,51 @@ def test_kinds_of_kubernetes_know_nothing_of_kyverno(kyvsim, text):
 )
 def test_what_only_functions_look_into_is_shown_by_its_type(kyvsim, text, shown):
     assert kyvsim("cel", "eval", text)[1] == f"# {text}\n{shown}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "request_text", "text", "shown"),
+    [
+        ("HTTP", '{"attributes": {"path": "/a"}}', "object.attributes.path", 'string "/a"'),
+        ("HTTP", '{"attributes": {"path": "/a"}}', "mcp.ToolsCallMethod", 'string "tools/call"'),
+        (
+            "Envoy",
+            '{"attributes": {"request": {"http": {"method": "GET"}}}}',
+            "object.attributes.request.http.?method.orValue('')",
+            'string "GET"',
+        ),
+        (
+            "Envoy",
+            '{"attributes": {"request": {}}}',
+            "envoy.Denied(envoy.type.v3.StatusCode.Forbidden).status",
+            'envoy.type.v3.HttpStatus {"code":403}',
+        ),
+    ],
+)
+def test_modes_that_decide_on_requests_have_their_own_names(
+    kyvsim, tmp_path, kind, request_text, text, shown
+):
+    (tmp_path / "r.json").write_text(request_text)
+    found = kyvsim("cel", "eval", "--kind", kind, "-r", str(tmp_path / "r.json"), text)
+    assert found == (0, f"# {text}\n{shown}\n", "")
+
+
+def test_the_functions_of_modes_are_listed(kyvsim):
+    _, shown, _ = kyvsim("cel", "functions", "--kind", "Envoy", "jwt.Decode", "reverse")
+    assert "jwt.Decode(string, jwk.Set) -> jwt.Token" in shown
+    assert "string.reverse() -> string" in shown
+
+
+def test_what_is_no_request_is_told(kyvsim, tmp_path):
+    (tmp_path / "r.json").write_text('{"kind": "Pod"}')
+    status, _, told = kyvsim(
+        "cel", "eval", "--kind", "Envoy", "-r", str(tmp_path / "r.json"), "object.attributes"
+    )
+    assert status == 2
+    assert "KV152" in told
+
+
+def test_a_request_has_no_name(kyvsim):
+    status, _, told = kyvsim("cel", "eval", "--kind", "HTTP", "-r", "r.json", "--name", "a", "1")
+    assert status == 2
+    assert "HTTP is about one request" in told
