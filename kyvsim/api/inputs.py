@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
@@ -180,6 +180,8 @@ def _parted(
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Return data that rules share, and the others."""
     shared = tuple(one for one in documents if _is_shared_data(one.data))
+    if not shared:
+        return (), documents
     return shared, tuple(one for one in documents if not _is_shared_data(one.data))
 
 
@@ -193,8 +195,10 @@ def _strictly(
 
 
 def _is_shared_data(data: Json) -> bool:
-    key = object_key(data)
-    return (key.api_version, key.kind) == ("kyverno.io/v2", "GlobalContextEntry")
+    return (
+        text_field(data, "kind") == "GlobalContextEntry"
+        and text_field(data, "apiVersion") == "kyverno.io/v2"
+    )
 
 
 def _read_values(
