@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kyvsim.cel import access
-from kyvsim.cel.equality import NUMBERS, as_key, contains, equals
+from kyvsim.cel.equality import NUMBERS, as_key, contains, equals, equated
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import Run, spend
 from kyvsim.cel.text import show_value
@@ -125,12 +125,14 @@ def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
     if kind is str:
         if negated:
             return lambda frame: left(frame) != value
-        return lambda frame: left(frame) == value
+        return lambda frame: (found := left(frame)) == value or equated(found, value)
     if kind is int and abs(value) < _MAX_EXACT:
 
         def compare(frame: list[Any]) -> bool:
             found = left(frame)
-            return (found == value and found.__class__ in NUMBERS) is not negated
+            if found.__class__ in NUMBERS:
+                return (found == value) is not negated
+            return negated or equated(found, value)
 
         return compare
     if kind is bool or value is None:
@@ -161,6 +163,8 @@ def contained(item: Run, among: Run) -> Run:
         found, whole = item(frame), among(frame)
         if isinstance(whole, list):
             spend(frame, len(whole))
+        else:
+            spend(frame, 1)
         return contains(found, whole)
 
     return run

@@ -37,9 +37,21 @@ def equals(left: Any, right: Any) -> bool:
     return False
 
 
+def equated(left: Any, right: Any) -> bool:
+    """Return what `==` says of two values.
+
+    Kubernetes' own types have no answer but for null and for their own kind: raises CelError.
+    """
+    if right is None or not getattr(left, "only_own_kind", False):
+        return equals(left, right)
+    if left.__class__ is not right.__class__ or getattr(right, "computed", False):
+        raise no_such_overload()
+    return equals(left, right)
+
+
 def differs(left: Any, right: Any) -> bool:
-    """Return whether two values are not equal."""
-    return not equals(left, right)
+    """Return what `!=` says of two values: what has no answer differs."""
+    return getattr(right, "computed", False) or not equals(left, right)
 
 
 def compare_numbers(left: Any, right: Any) -> int:
@@ -68,7 +80,7 @@ def contains(item: Any, among: Any) -> bool:
     if isinstance(among, list):
         if item.__class__ is str:
             return item in among
-        return any(equals(item, one) for one in among)
+        return any(equals(item, one) and not getattr(one, "computed", False) for one in among)
     if isinstance(among, dict):
         return has_key(among, item)
     raise no_such_overload()

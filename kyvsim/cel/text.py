@@ -65,7 +65,7 @@ _GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
 
 def go_type(value: Any) -> str:
     """Return the name that a value's type has in upstream's code, which some messages show."""
-    found = _GO_TYPES.get(value.__class__)
+    found = _GO_TYPES.get(value.__class__) or getattr(value, "go_type", "")
     return found or f"cel.{type_name(value).rpartition('.')[2]}"
 
 

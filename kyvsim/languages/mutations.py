@@ -140,9 +140,9 @@ def _literal(value: Any) -> str:
 
 def _operation(written: JsonPatchOperation) -> Operation:
     """Return an operation as patches take it; raises MutationError."""
-    source = written["from"]
+    source, name = written["from"], _readable(written["op"])
     return Operation(
-        name=_readable(written["op"]) or "unknown",
+        name="unknown" if name is None else name,
         path=parse_pointer(written["path"]),
         source=parse_pointer(source) if source else None,
         value=_json(written["value"]) if "value" in written else None,

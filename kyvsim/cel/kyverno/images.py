@@ -40,6 +40,16 @@ class Image(NamedTuple):
         return True
 
     @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
+    def go_type(self) -> str:
+        """Its name in upstream's code, which some messages show."""
+        return "image.Image"
+
+    @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
         return _TYPE

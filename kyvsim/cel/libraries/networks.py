@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _Address: TypeAlias = "IPv4Address | IPv6Address"
 _IP = opaque("net.IP")
 _CIDR = opaque("net.CIDR")
-_HEX = frozenset("0123456789abcdefABCDEF")
+_HEX_DIGITS = "0123456789abcdefABCDEF"
+_HEX = frozenset(_HEX_DIGITS)
 _BITS = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
@@ -26,6 +27,11 @@ class Ip(NamedTuple):
     """An address as a value of expressions."""
 
     address: _Address
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
 
     @property
     def cel_type(self) -> CelType:
@@ -42,6 +48,11 @@ class Cidr(NamedTuple):
 
     address: _Address
     bits: int
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
 
     @property
     def cel_type(self) -> CelType:
@@ -105,9 +116,10 @@ def _go_problem_of_v4(text: str) -> str:
 
 def _go_problem_of_v6(text: str) -> str:
     for field in text.split(":"):
-        if len(field) > 4:
-            return f"each group must have 4 or fewer digits (at {quote(text[text.index(field) :])})"
-        if field and field[0] not in _HEX:
+        digits = len(field) - len(field.lstrip(_HEX_DIGITS))
+        if digits > 4:
+            return f"each group must have 4 or less digits (at {quote(text[text.index(field) :])})"
+        if field and not digits:
             rest = quote(text[text.index(field) :])
             return f"each colon-separated field must have at least one digit (at {rest})"
         for char in field:

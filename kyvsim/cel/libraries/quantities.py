@@ -23,6 +23,21 @@ class Quantity(NamedTuple):
     """A quantity as a value of expressions."""
 
     amount: kube.Quantity
+    computed: bool = False
+    """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same amount."""
+        return isinstance(other, Quantity) and self.amount == other.amount
+
+    def __hash__(self) -> int:
+        """Return the same for the same amount."""
+        return hash(self.amount)
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
 
     @property
     def cel_type(self) -> CelType:
@@ -81,6 +96,10 @@ def _of_int(number: int) -> kube.Quantity:
     return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
 
 
+def _computed(amount: kube.Quantity) -> Quantity:
+    return Quantity(amount, computed=True)
+
+
 def _q(signature: str) -> str:
     return signature.replace("Q", _TYPE.name)
 
@@ -102,13 +121,13 @@ QUANTITIES = Library(
         function("compareTo", way(_q("Q.(Q) -> int"), _compare)),
         function(
             "add",
-            way(_q("Q.(Q) -> Q"), lambda a, b: Quantity(a.amount.plus(b.amount))),
-            way(_q("Q.(int) -> Q"), lambda a, number: Quantity(a.amount.plus(_of_int(number)))),
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.plus(b.amount))),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.plus(_of_int(number)))),
         ),
         function(
             "sub",
-            way(_q("Q.(Q) -> Q"), lambda a, b: Quantity(a.amount.minus(b.amount))),
-            way(_q("Q.(int) -> Q"), lambda a, number: Quantity(a.amount.minus(_of_int(number)))),
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.minus(b.amount))),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus(_of_int(number)))),
         ),
     ),
     types=((Quantity, _TYPE),),

@@ -21,6 +21,11 @@ class Semver(NamedTuple):
     text: str
 
     @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
         return _TYPE

@@ -16,6 +16,8 @@ from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import Time, from_clock
 
 _SECOND = 1_000_000_000
+_FIRST, _LAST = -62_135_510_400, 253_402_214_400
+"""A day after the first second of the year 1, and a day before the last one of the year 9999."""
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _Part = Callable[[Time], int]
 
@@ -51,7 +53,9 @@ def _named_offset(name: str, seconds: int) -> int:
     from datetime import UTC, datetime  # noqa: PLC0415 — rarely needed
 
     zone = _zone(name)
-    offset = datetime.fromtimestamp(seconds, UTC).astimezone(zone).utcoffset()
+    # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.
+    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    offset = moment.astimezone(zone).utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
 
 
