@@ -1,8 +1,8 @@
-"""What calls cost beside the one step that each takes: it grows with what they are given and make.
+"""What calls cost, where it is not one step: it grows with what they are given and make.
 
-Source of the figures: upstream cel-go interpreter/runtimecost.go, k8s.io/apiserver
-pkg/cel/library/cost.go. Where upstream counts nothing although much is made, a hundredth of its
-size is counted, and nothing longer than `MAX_SIZE` is made: upstream would ask for the memory.
+Source of the figures: upstream cel-go interpreter/runtimecost.go and ext/lists.go, sets.go, math.go
+(version 3 of the lists), k8s.io/apiserver pkg/cel/library/cost.go. Where upstream counts one step
+although much is made, nothing longer than `MAX_SIZE` is made: upstream would ask for the memory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,95 +46,193 @@ def check_size(size: int) -> None:
         raise BudgetError
 
 
-def _traversed(times: float) -> _Before:
-    return lambda given: ceil(size_of(given[0]) * times)
+def _tenth(size: int) -> int:
+    return ceil(size * 0.1)
+
+
+def _traversed(given: Sequence[Any]) -> int:
+    return _tenth(size_of(given[0]))
+
+
+def _traversed_twice(given: Sequence[Any]) -> int:
+    return ceil(size_of(given[0]) * 2 * 0.1)
+
+
+def _second_traversed(given: Sequence[Any]) -> int:
+    return _tenth(size_of(given[1]))
+
+
+def _traversed_if_text(given: Sequence[Any]) -> int:
+    return _traversed(given) if isinstance(given[0], (str, bytes)) else 1
+
+
+def _elements(given: Sequence[Any]) -> int:
+    """Return the cost of a walk over a list, or over the texts in it."""
+    waiting, found = [given[0]], 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, dict):
+            waiting.extend((*one, *one.values()))
+        else:
+            found += len(one) // 10 if isinstance(one, (str, bytes)) else 1
+    return found
 
 
 def _matched(given: Sequence[Any]) -> int:
     text, pattern = size_of(given[0]), size_of(given[1])
-    return ceil((1 + text) * 0.1) * ceil(pattern * 0.25)
+    return _tenth(1 + text) * ceil(pattern * 0.25)
 
 
 def _contained(given: Sequence[Any]) -> int:
-    return ceil(size_of(given[0]) * 0.1) * ceil(size_of(given[1]) * 0.1)
+    return _tenth(size_of(given[0])) * _tenth(size_of(given[1]))
 
 
 def _joined(given: Sequence[Any]) -> int:
     parts = given[0] if isinstance(given[0], list) else ()
     between = size_of(given[1]) if len(given) > 1 else 0
-    length = sum(map(size_of, parts)) + between * len(parts)
+    length = sum(map(size_of, parts)) + between * max(len(parts) - 1, 0)
     check_size(length)
-    return ceil(length * 0.2)
+    return ceil(length * 2 * 0.1)
 
 
 def _replaced(given: Sequence[Any]) -> int:
     text, old, new = given[:3]
     if text.__class__ is old.__class__ is new.__class__ is str:
         check_size(len(text) + text.count(old) * max(len(new) - len(old), 0))
-    return ceil(size_of(text) * 0.2)
+    return ceil(size_of(text) * 2 * 0.1)
 
 
 def _added(given: Sequence[Any]) -> int:
     size = sum(map(size_of, given))
     check_size(size)
-    return ceil(size * 0.1) if isinstance(given[0], (str, bytes)) else size // 100
+    return _tenth(size) if isinstance(given[0], (str, bytes)) else 1 + size // 10
 
 
-def _compared(given: Sequence[Any]) -> int:
-    return size_of(given[0]) * size_of(given[1])
+def _ordered(given: Sequence[Any]) -> int:
+    """Return the cost of `<` and the like."""
+    first, second = given
+    if isinstance(first, (str, bytes)) and isinstance(second, (str, bytes)):
+        return _tenth(min(len(first), len(second)))
+    return 1
+
+
+def equality_cost(left: Any, right: Any) -> int:
+    """Return the cost of `==` and `!=`."""
+    return _tenth(min(size_of(left), size_of(right)))
+
+
+def _compared(times: int) -> _Before:
+    return lambda given: 1 + times * size_of(given[0]) * size_of(given[1])
+
+
+def _self_compared(place: int) -> _Before:
+    """Return the cost of a list whose elements are compared with one another."""
+
+    def cost(given: Sequence[Any]) -> int:
+        found = given[place]
+        size = size_of(found)
+        texts = isinstance(found, list) and found and isinstance(found[0], (str, bytes))
+        return int(size * size * (2.1 if texts else 2.0)) + _NEW_LIST
+
+    return cost
+
+
+def _flattened(given: Sequence[Any]) -> int:
+    depth = given[1] if len(given) > 1 and given[1].__class__ is int else 1
+    return size_of(given[0]) * (depth if depth >= 0 else 1) + _NEW_LIST
 
 
 def _counted(given: Sequence[Any]) -> int:
-    return given[0] // 10 if given[0].__class__ is int and given[0] > 0 else 0
+    """Return the cost of a range that is not refused for its length."""
+    count = given[0]
+    return count + _NEW_LIST if count.__class__ is int and 0 <= count <= MAX_RANGE else 1
 
 
 def _shown(given: Sequence[Any]) -> int:
-    return sum(map(bulk_of, given)) // 100
+    for one in given:
+        bulk_of(one)
+    return _traversed(given)
+
+
+def _marshalled(given: Sequence[Any]) -> int:
+    return 1 + sum(map(bulk_of, given)) // 1000
 
 
 def _made(_: Sequence[Any], result: Any) -> int:
-    return size_of(result) // 100
+    return size_of(result) + _NEW_LIST
 
 
-_TRAVERSAL = _traversed(0.1)
+def _searched(given: Sequence[Any]) -> float:
+    return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
+
+
+def _extracted(given: Sequence[Any], result: Any) -> int:
+    found = getattr(result, "value", None)
+    return ceil(1 + _searched(given) + size_of("" if found is None else found))
+
+
+def _extracted_all(given: Sequence[Any], result: Any) -> int:
+    return ceil(_NEW_LIST + _searched(given) + size_of(result))
+
+
+def _replaced_by_pattern(given: Sequence[Any], result: Any) -> int:
+    return int(1 + _searched(given) + size_of(result))
+
+
+def _extreme(given: Sequence[Any]) -> int:
+    return 1 + len(given[0]) if isinstance(given[0], list) else 1
+
+
+_NEW_LIST = 11
+"""A call and a new list."""
+MAX_RANGE = 1_000_000
+"""The length of the longest range that upstream makes."""
 BEFORE: Mapping[str, _Before] = MappingProxyType(
     {
         "_+_": _added,
+        **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
+        **dict.fromkeys(("startsWith", "endsWith"), _second_traversed),
         "replace": _replaced,
         "join": _joined,
-        "split": _traversed(0.2),
-        "lowerAscii": _TRAVERSAL,
-        "upperAscii": _TRAVERSAL,
-        "trim": _TRAVERSAL,
-        "bytes": _TRAVERSAL,
-        "string": _TRAVERSAL,
+        "split": _traversed_twice,
+        **dict.fromkeys(
+            (
+                *("lowerAscii", "upperAscii", "substring", "trim", "url", "jsonpatch.escapeKey"),
+                *("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"),
+            ),
+            _traversed,
+        ),
+        "ip.isCanonical": _traversed_twice,
+        **dict.fromkeys(("bytes", "ip"), _traversed_if_text),
+        "string": lambda given: _traversed(given) if given[0].__class__ is bytes else 1,
         "matches": _matched,
         "contains": _contained,
         "find": _matched,
         "findAll": _matched,
-        "regex.replace": _matched,
-        "regex.extract": _matched,
-        "regex.extractAll": _matched,
-        "sets.contains": _compared,
-        "sets.equivalent": _compared,
-        "sets.intersects": _compared,
-        "sum": _traversed(1),
-        "max": _traversed(1),
-        "min": _traversed(1),
-        "isSorted": _traversed(1),
-        "indexOf": _traversed(1),
-        "lastIndexOf": _traversed(1),
-        "sort": _traversed(0.1),
-        "@sortByAssociatedKeys": _traversed(0.1),
-        "distinct": _traversed(0.1),
+        "sets.contains": _compared(1),
+        "sets.intersects": _compared(1),
+        "sets.equivalent": _compared(2),
+        **dict.fromkeys(("sum", "max", "min", "isSorted", "indexOf", "lastIndexOf"), _elements),
+        "sort": _self_compared(0),
+        "distinct": _self_compared(0),
+        "@sortByAssociatedKeys": _self_compared(1),
+        "flatten": _flattened,
         "lists.range": _counted,
+        **dict.fromkeys(("math.@min", "math.@max"), _extreme),
         "format": _shown,
-        "marshal": _shown,
-        "hash.sha256": _TRAVERSAL,
+        "marshal": _marshalled,
     }
 )
 """What is known of a call before it runs, by the function's name."""
 AFTER: Mapping[str, _After] = MappingProxyType(
-    dict.fromkeys(("flatten", "slice", "reverse", "regex.replace", "regex.extractAll"), _made)
+    {
+        "slice": _made,
+        "reverse": _made,
+        "regex.extract": _extracted,
+        "regex.extractAll": _extracted_all,
+        "regex.replace": _replaced_by_pattern,
+    }
 )
 """What shows in the result."""

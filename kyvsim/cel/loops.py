@@ -26,6 +26,8 @@ class LoopParts(NamedTuple):
     result: Run
     step: int
     """What one round costs."""
+    taken: int = 0
+    """What one that the test takes costs besides."""
 
 
 def spend(frame: list[Any], steps: int) -> None:
@@ -33,6 +35,16 @@ def spend(frame: list[Any], steps: int) -> None:
     frame[0] -= steps
     if frame[0] < 0:
         raise BudgetError
+
+
+def charged(run: Run, steps: int) -> Run:
+    """Return what takes steps from those left before it runs."""
+
+    def paying(frame: list[Any]) -> Any:
+        frame[0] -= steps
+        return run(frame)
+
+    return paying
 
 
 def _elements(value: Any) -> Iterable[Any]:
@@ -135,7 +147,7 @@ def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
 
     As upstream, a failing test does not stop the loop, and the last failure is the one reported.
     """
-    rounds, test = _rounds(parts), parts.test
+    rounds, test, taken = _rounds(parts), parts.test, parts.taken
 
     def takers(frame: list[Any]) -> Iterable[bool]:
         fault: CelError | None = None
@@ -148,6 +160,7 @@ def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
             if found.__class__ is not bool:
                 fault = no_such_overload()
             elif found and fault is None:
+                frame[0] -= taken
                 yield True
         if fault is not None:
             raise fault

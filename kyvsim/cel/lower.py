@@ -23,9 +23,10 @@ from kyvsim.cel.closures import (
     selected,
     struct_maker,
 )
+from kyvsim.cel.costs import AFTER, BEFORE, equality_cost
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.loops import LoopParts, Run
+from kyvsim.cel.loops import LoopParts, Run, charged, spend
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
     Bind,
@@ -47,7 +48,12 @@ from kyvsim.kube.regexes import RegexError
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
 )
-_ROUND_COSTS = MappingProxyType({"all": 3, "exists": 4, "exists_one": 2, "filter": 7})
+_ROUND_COSTS = MappingProxyType(
+    {"all": (3, 0), "exists": (4, 0), "exists_one": (1, 1), "filter": (1, 12)}
+)
+_BRANCHING = frozenset({"_&&_", "_||_", "_?_:_"})
+_WEIGHED = frozenset({"@in", *BEFORE, *AFTER})
+"""Functions whose calls pay when they are run."""
 _MAP_ROUND_COST = 12
 
 
@@ -76,6 +82,8 @@ class Lowered(NamedTuple):
     """The length of the frame that it needs."""
     reads: frozenset[str]
     """The variables of the environment that it looks at."""
+    steps: int
+    """What it takes besides its loops; 0 where it has none, and no limit is near."""
 
 
 def lower(root: Node, checked: Checked, env: Environment) -> Lowered:
@@ -85,7 +93,8 @@ def lower(root: Node, checked: Checked, env: Environment) -> Lowered:
     """
     lowering = _Lowering(checked, env)
     code = lowering.lower(root)
-    return Lowered(code, lowering.slots, frozenset(lowering.reads))
+    steps = cost(root) if lowering.loops else 0
+    return Lowered(code, lowering.slots, frozenset(lowering.reads), steps)
 
 
 class _Lowering:
@@ -97,6 +106,9 @@ class _Lowering:
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
         self.reads: set[str] = set()
+        self.loops = False
+        self.depth = 0
+        """How many loops are around."""
         self.lazy: dict[int, Run] = {}
         """What reads a name that is evaluated when it is first asked for."""
 
@@ -164,21 +176,33 @@ class _Lowering:
         return Code(run)
 
     def junction(self, node: Call) -> Code:
-        terms = tuple(map(self.run, node.arguments))
+        first, *others = node.arguments
+        terms = (self.run(first), *map(self.branch, others))
         return Code(logic.junction(terms, decides=node.function == "_||_"))
 
     def conditional(self, node: Call) -> Code:
-        test, chosen, other = map(self.run, node.arguments)
-        return Code(logic.conditional(test, chosen, other))
+        test, chosen, other = node.arguments
+        return Code(logic.conditional(self.run(test), self.branch(chosen), self.branch(other)))
+
+    def branch(self, node: Node) -> Run:
+        """Return a part that may not be evaluated: in loops it pays for itself when it is."""
+        run, steps = self.run(node), cost(node) if self.depth else 0
+        return charged(run, steps) if steps else run
 
     def equality(self, node: Call) -> Code:
         left, right = map(self.lower, node.arguments)
         negated = node.function == "_!=_"
         if right.constant and right.value.__class__ in {str, bool, int, type(None)}:
             return Code(equal_to_constant(left.run, right.value, negated=negated))
-        compare = equality.differs if negated else equality.equals
+        compare = equality.differs if negated else equality.equated
         first, second = left.run, right.run
-        return Code(lambda frame: compare(first(frame), second(frame)))
+
+        def run(frame: list[Any]) -> bool:
+            one, other = first(frame), second(frame)
+            spend(frame, equality_cost(one, other))
+            return compare(one, other)
+
+        return Code(run)
 
     def membership(self, node: Call) -> Code:
         item, among = map(self.lower, node.arguments)
@@ -263,30 +287,54 @@ class _Lowering:
         source = self.run(node.source)
         slots, outer = self.enter(node.variables)
         always = constant_run(value=True)
+        self.loops = True
+        self.depth += 1
         test = self.run(node.test) if node.test is not None else always
         result = self.run(node.result) if node.result is not None else always
+        self.depth -= 1
         self.names = outer
-        own = _ROUND_COSTS.get(node.kind, _MAP_ROUND_COST)
-        step = own + sum(cost(part) for part in (node.test, node.result) if part is not None)
+        step, taken = _round_costs(node)
         second = slots[1] if len(slots) > 1 else 0
         parts = LoopParts(
-            source=source, slot=slots[0], second=second, test=test, result=result, step=step
+            source=source,
+            slot=slots[0],
+            second=second,
+            test=test,
+            result=result,
+            step=step,
+            taken=taken,
         )
         return Code(_LOOPS[node.kind](parts, node.test is not None))
 
 
-def cost(node: Node) -> int:
-    """Return about the steps that evaluating a node takes; loops count for themselves.
+def _round_costs(node: Loop) -> tuple[int, int]:
+    """Return what each round of a loop costs, and what one that the test takes costs besides.
 
+    upstream: the macros stand for a condition and a step that are evaluated each round
+    """
+    tested = cost(node.test) if node.test is not None else 0
+    if node.kind in _ROUND_COSTS:
+        own, taken = _ROUND_COSTS[node.kind]
+        return own + tested, taken
+    made = _MAP_ROUND_COST + (cost(node.result) if node.result is not None else 0)
+    return (1 + tested, made - 1) if node.test is not None else (made, 0)
+
+
+def cost(node: Node) -> int:
+    """Return the steps that evaluating a node takes surely.
+
+    Loops, and calls whose cost grows with what they are given, count for themselves.
     upstream: cel-go interpreter/runtimecost.go
     """
     if isinstance(node, Loop):
-        return cost(node.source) + 1
+        return cost(node.source) + 1 + (node.kind == "exists_one")
+    if isinstance(node, Call) and node.function in _BRANCHING:
+        return cost(node.arguments[0])
     inner = sum(map(cost, children(node)))
     if isinstance(node, (Ident, Select)):
         return inner + 1
     if isinstance(node, Call):
-        return inner + (node.function not in {"_&&_", "_||_", "_?_:_"})
+        return inner + (node.function not in _WEIGHED)
     if isinstance(node, ListLiteral):
         return inner + 10
     if isinstance(node, StructLiteral):

@@ -90,7 +90,7 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
         run=lowered.code.run,
         slots=lowered.slots,
         reads=lowered.reads,
-        limit=env.limit,
+        limit=env.limit - lowered.steps,
     )
 
 

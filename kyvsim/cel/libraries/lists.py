@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from kyvsim.cel.arithmetic import add
-from kyvsim.cel.costs import check_size
+from kyvsim.cel.costs import MAX_RANGE, check_size
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.equality import equals
 from kyvsim.cel.errors import CelError, no_such_overload
@@ -20,7 +20,6 @@ from kyvsim.cel.text import go_type
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, type_name
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
-_MAX_RANGE = 1_000_000
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})
 
 
@@ -37,15 +36,20 @@ def _slice(values: list[Any], start: int, end: int) -> list[Any]:
     return MadeList(values[start:end])
 
 
-def _flatten(values: Any, depth: Any = 1) -> list[Any]:
-    if not isinstance(values, list) or depth.__class__ is not int:
-        raise CelError(f"no such overload: {_whole_type(values)}.flatten()")
+def _flatten(values: Any, *levels: Any) -> list[Any]:
+    if not isinstance(values, list) or any(one.__class__ is not int for one in levels):
+        given = ", ".join(map(type_name, levels))
+        raise CelError(f"no such overload: {_whole_type(values)}.flatten({given})")
+    return _flattened(values, *levels)
+
+
+def _flattened(values: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelError("level must be non-negative")
     made = MadeList()
     for one in values:
         if isinstance(one, list) and depth:
-            made.extend(_flatten(one, depth - 1))
+            made.extend(_flattened(one, depth - 1))
         else:
             made.append(one)
     return made
@@ -59,8 +63,8 @@ def _whole_type(value: Any) -> str:
 def _range(count: int) -> list[int]:
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
-    if count > _MAX_RANGE:
-        raise CelError(f"lists.range: size {count} is more than kyvsim makes")
+    if count > MAX_RANGE:
+        raise CelError(f"lists.range: size {count} exceeds maximum allowed ({MAX_RANGE})")
     return MadeList(range(count))
 
 
