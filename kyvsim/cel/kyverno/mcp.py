@@ -3,7 +3,6 @@
 upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go mcp/types.go
 """
 
-import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from kyvsim.cel.types import (
 )
 from kyvsim.cel.values import Message
 from kyvsim.go.json import JsonError, parse_json
-from kyvsim.kube.go_number import parse_float, parse_int
+from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.objects import Json
 
 _TYPE = opaque("mcp.MCP")
@@ -232,7 +231,7 @@ def _as_text(value: Json) -> str | None:
 
 def _as_int(value: Json) -> int | None:
     if value.__class__ is float:
-        return math.trunc(value)
+        return to_int64(value)
     return parse_int(value) if value.__class__ is str else None
 
 

@@ -129,6 +129,9 @@ def _verified(text: str, secret: bytes) -> bytes:
 def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the names of the hashes that may have signed; raises CelError where none may."""
     name, key = header.get("alg"), header.get("kid")
+    for field, value in (("alg", name), ("kid", key)):
+        if value is not None and value.__class__ is not str:
+            raise CelError(f"{_UNREAD}failed to parse JOSE headers: `{field}` has to be a text")
     if name is not None and name not in _HASHES and name not in _OTHERS:
         shown = f'unknown SignatureAlgorithm: "{name}"'
         where = "failed to parse JOSE headers: failed to decode value for key alg: "
@@ -189,7 +192,7 @@ def _claim(key: str, value: Json) -> Json:
 def _seconds(value: Json, where: str) -> float:
     """Return a time claim in whole seconds since 1970."""
     if value.__class__ is str:
-        if re.fullmatch(r"-?\d+(\.\d+)?", value):
+        if re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?", value):
             return float(math.floor(float(value)))
         try:
             return float(text_to_timestamp(value).nanoseconds // 1_000_000_000)

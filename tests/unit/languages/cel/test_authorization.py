@@ -4,6 +4,7 @@ import base64
 import hmac
 import json
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import pytest
 
@@ -221,6 +222,23 @@ def test_keys_are_never_fetched():
     assert 'jwt.Decode(token, "secret")' in message
 
 
+@pytest.mark.parametrize(
+    ("header", "claims", "message"),
+    [
+        ({"alg": []}, {}, "`alg` has to be a text"),
+        ({"alg": "HS256", "kid": {}}, {}, "`kid` has to be a text"),
+        ({"alg": "HS256"}, {"exp": "9" * 400}, "invalid value for NumericDate"),
+        ({"alg": "HS256"}, {"exp": True}, "invalid value for NumericDate"),
+    ],
+)
+def test_odd_tokens_are_errors(header, claims, message):
+    token = signed(claims, header)
+    text = "http.Denied(string(jwt.Decode(object.attributes.path, 'secret').Valid)).Response()"
+    ((_, status, told),) = run(text, request={"attributes": {"path": token}})[0]
+    assert status == "error"
+    assert message in told
+
+
 def test_tokens_are_valid_for_their_time():
     text = "http.Denied(string(jwt.Decode(object.attributes.path, 'secret').Valid)).Response()"
     token = signed({"nbf": 1_000_000_000, "exp": 2_000_000_000})
@@ -230,9 +248,9 @@ def test_tokens_are_valid_for_their_time():
         assert rows_of(found) == [denied(valid)]
 
 
-def signed(claims):
+def signed(claims, header=MappingProxyType({"alg": "HS256"})):
     """Return a token for claims, signed with HS256 and the key `secret`."""
-    parts = (b'{"alg":"HS256"}', json.dumps(claims).encode())
+    parts = (json.dumps(dict(header)).encode(), json.dumps(claims).encode())
     text = b".".join(base64.urlsafe_b64encode(one).rstrip(b"=") for one in parts)
     digest = hmac.digest(b"secret", text, "sha256")
     return (text + b"." + base64.urlsafe_b64encode(digest).rstrip(b"=")).decode()
