@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Turn
 from kyvsim.engine import World, open_request, run_turn
+from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -145,9 +146,14 @@ class AdmissionController:
         return None
 
     def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
-        turns = self._turns(Stage.VALIDATE, request, _any_rule)
-        answers = (self._run(turn, Phase.VALIDATE, request) for turn in turns)
-        return tuple(one for one in answers if one is not None and one.results)
+        answers: list[PolicyResponse] = []
+        given: RuleInput | None = None
+        for turn in self._turns(Stage.VALIDATE, request, _any_rule):
+            # Nothing changes in between, so one opening serves all.
+            given = given or open_request(request, self._world, "")
+            if given is not None:
+                answers.append(run_turn(turn, Phase.VALIDATE, given, self._world))
+        return tuple(one for one in answers if one.results)
 
     def _warnings(
         self, responses: Iterable[PolicyResponse], namespace: Json | None
