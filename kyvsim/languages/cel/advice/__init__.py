@@ -12,6 +12,7 @@ from kyvsim.languages.cel.advice.controllers_left_out import controllers_left_ou
 from kyvsim.languages.cel.advice.controllers_metadata import controllers_metadata
 from kyvsim.languages.cel.advice.controllers_spec import controllers_spec
 from kyvsim.languages.cel.advice.metadata_of_templates import metadata_of_templates
+from kyvsim.languages.cel.advice.no_conditions import no_conditions
 from kyvsim.languages.cel.advice.no_constraints import no_constraints
 from kyvsim.languages.cel.advice.null_objects import null_objects
 from kyvsim.languages.cel.advice.number_arithmetic import number_arithmetic
@@ -27,6 +28,7 @@ CelAdvice: TypeAlias = Callable[[Written], Iterator[Diagnostic]]
 
 CEL_ADVICE: tuple[CelAdvice, ...] = (
     no_constraints,
+    no_conditions,
     absent_objects,
     null_objects,
     constant_tests,

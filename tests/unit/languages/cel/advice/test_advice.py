@@ -173,6 +173,30 @@ def test_mutations_that_are_carried_over_to_controllers(written, entry, spec, fo
     assert codes(written("MutatingPolicy", {**constraints, "mutations": [entry], **spec})) == found
 
 
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({}, ["KV256"]),
+        ({"conditions": [{"name": "a", "expression": "has(object.data)"}]}, []),
+        ({"matchConstraints": {"resourceRules": [{**PODS, "resourceNames": ["a"]}]}}, []),
+        (
+            {
+                "matchConstraints": {
+                    "resourceRules": [PODS],
+                    "objectSelector": {"matchLabels": {"old": "yes"}},
+                }
+            },
+            [],
+        ),
+        ({"matchConstraints": {"resourceRules": [PODS], "objectSelector": {}}}, ["KV256"]),
+    ],
+)
+def test_what_a_policy_deletes_without_a_condition(written, spec, found):
+    constraints = {"matchConstraints": {"resourceRules": [PODS]}}
+    whole = {**constraints, "schedule": "0 1 * * *", **spec}
+    assert codes(written("DeletingPolicy", whole)) == found
+
+
 @pytest.mark.parametrize("kind", ["GeneratingPolicy", "DeletingPolicy", "MutatingPolicy"])
 def test_of_kinds_that_derive_nothing_controllers_are_no_matter(written, kind):
     beside = {**PODS, "resources": ["pods", "pods/exec"]}
