@@ -1,26 +1,36 @@
-"""Loaders of context entries: one file each; `LOADERS` lists them."""
+"""Loaders of context entries: one file each; the table says which reads which field.
 
-from collections.abc import Iterable
+A loader is loaded when the first entry needs it.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, cast
 
 from kyvsim.context.json_context import EntryLoader
-from kyvsim.context.loaders import (
-    api_call,
-    config_map,
-    global_reference,
-    image_registry,
-    variable,
-)
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 
-LOADERS: tuple[ContextLoader, ...] = (
-    variable.LOADER,
-    config_map.LOADER,
-    api_call.LOADER,
-    global_reference.LOADER,
-    image_registry.LOADER,
+FIELDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "variable": "variable",
+        "configMap": "config_map",
+        "apiCall": "api_call",
+        "globalReference": "global_reference",
+        "imageRegistry": "image_registry",
+    }
 )
+"""The field of an entry that a loader reads, and its module; the first one that is there counts."""
+
+
+@lru_cache(maxsize=16)
+def loader_of(field: str) -> ContextLoader:
+    """Return what compiles the entries with this field."""
+    module = import_module(f"{__name__}.{FIELDS[field]}")
+    return cast("ContextLoader", module.LOADER)
 
 
 def compile_entries(entries: Iterable[Json], system: System) -> tuple[tuple[str, EntryLoader], ...]:
@@ -29,5 +39,5 @@ def compile_entries(entries: Iterable[Json], system: System) -> tuple[tuple[str,
 
 
 def _compile_entry(entry: Json, system: System) -> EntryLoader:
-    loader = next(loader for loader in LOADERS if entry.get(loader.field) is not None)
-    return loader.compile(entry["name"], entry[loader.field], system)
+    field = next(field for field in FIELDS if entry.get(field) is not None)
+    return loader_of(field).compile(entry["name"], entry[field], system)

@@ -106,17 +106,18 @@ class RuleType(NamedTuple):
 
     def body(self, rule: Mapping[str, Json]) -> Json:
         """Return what stands in the rule in this type's field, or None."""
-        value: Json = rule
-        for name in self.field:
-            value = value.get(name) if value.__class__ is dict else None
-        return value
-
-    def takes(self, rule: Mapping[str, Json]) -> bool:
-        """Return whether the rule has this type's field."""
-        return self.body(rule) is not None
+        return body_at(self.field, rule)
 
     def ends_of(self, rule: Mapping[str, Json]) -> Ends:
         """Return what can come of a rule of this type."""
         if self.ends is not None:
             return self.ends(self.body(rule))
         return CHECKED if self.phase in {Phase.VALIDATE, Phase.VERIFY_IMAGES} else APPLIED
+
+
+def body_at(field: tuple[str, ...], rule: Mapping[str, Json]) -> Json:
+    """Return what stands in a rule in some type's field, or None."""
+    value: Json = rule
+    for name in field:
+        value = value.get(name) if value.__class__ is dict else None
+    return value

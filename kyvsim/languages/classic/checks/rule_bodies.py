@@ -9,7 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, refuse
 from kyvsim.languages.classic.rule_type import Remark, RuleType
-from kyvsim.languages.classic.rules import RULE_TYPES, rule_types_of
+from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -56,7 +56,7 @@ def _text_path(path: Path) -> str:
 
 def _bodies(rule: Json, section: str) -> list[RuleType]:
     """Return the types that a rule has a body of, of those that exclude each other."""
-    types = (one for one in RULE_TYPES if one.section == section)
+    types = (one for one in rule_types_of(rule) if one.section == section)
     return [one for one in types if one.counts(one.body(rule))]
 
 

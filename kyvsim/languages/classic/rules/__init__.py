@@ -1,50 +1,55 @@
-"""Rule types: one file each; `RULE_TYPES` lists them.
+"""Rule types: one file each; the table says which fields belong to which, and loads those needed.
 
 Where a rule has the fields of several types, the first one listed takes it.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, cast
 
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.rule_type import RuleType
-from kyvsim.languages.classic.rules import (
-    generate,
-    mutate_existing,
-    mutate_foreach,
-    mutate_resource,
-    validate_any_pattern,
-    validate_cel,
-    validate_deny,
-    validate_foreach,
-    validate_manifests,
-    validate_pattern,
-    validate_pod_security,
-    verify_images,
-)
+from kyvsim.languages.classic.rule_type import RuleType, body_at
 
-RULE_TYPES: tuple[RuleType, ...] = (
-    validate_manifests.RULE_TYPE,
-    validate_pod_security.RULE_TYPE,
-    mutate_existing.RULE_TYPE,
-    mutate_foreach.RULE_TYPE,
-    mutate_resource.STRATEGIC_MERGE,
-    mutate_resource.JSON_PATCH,
-    validate_deny.RULE_TYPE,
-    validate_pattern.RULE_TYPE,
-    validate_any_pattern.RULE_TYPE,
-    validate_foreach.RULE_TYPE,
-    validate_cel.RULE_TYPE,
-    generate.RULE_TYPE,
-    verify_images.RULE_TYPE,
+_HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
+    {
+        ("validate", "manifests"): "validate_manifests.RULE_TYPE",
+        ("validate", "podSecurity"): "validate_pod_security.RULE_TYPE",
+        ("mutate", "targets"): "mutate_existing.RULE_TYPE",
+        ("mutate", "foreach"): "mutate_foreach.RULE_TYPE",
+        ("mutate", "patchStrategicMerge"): "mutate_resource.STRATEGIC_MERGE",
+        ("mutate", "patchesJson6902"): "mutate_resource.JSON_PATCH",
+        ("validate", "deny"): "validate_deny.RULE_TYPE",
+        ("validate", "pattern"): "validate_pattern.RULE_TYPE",
+        ("validate", "anyPattern"): "validate_any_pattern.RULE_TYPE",
+        ("validate", "foreach"): "validate_foreach.RULE_TYPE",
+        ("validate", "cel"): "validate_cel.RULE_TYPE",
+        ("generate",): "generate.RULE_TYPE",
+        ("verifyImages",): "verify_images.RULE_TYPE",
+    }
 )
+"""Where a type's body stands in a rule, as in `RuleType.field`, and the type's module and name."""
 
-SECTIONS = tuple(dict.fromkeys(one.section for one in RULE_TYPES))
+SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))
 """The parts of a rule that say what it does; a rule has one of them."""
+
+
+@lru_cache(maxsize=16)
+def _type_at(field: tuple[str, ...]) -> RuleType:
+    """Return the type with this field, from its module, which is loaded when first asked for."""
+    module, name = _HOMES[field].split(".")
+    return cast("RuleType", getattr(import_module(f"{__name__}.{module}"), name))
 
 
 def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
     """Yield the types whose field a rule has; the first one takes it."""
-    return (one for one in RULE_TYPES if one.takes(rule))
+    return (_type_at(field) for field in _HOMES if body_at(field, rule) is not None)
 
 
-__all__ = ["RULE_TYPES", "SECTIONS", "rule_types_of"]
+def rule_types() -> Iterator[RuleType]:
+    """Yield all types, in their order."""
+    return map(_type_at, _HOMES)
+
+
+__all__ = ["SECTIONS", "rule_types", "rule_types_of"]
