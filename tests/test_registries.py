@@ -15,9 +15,11 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.apply_formats import DOCUMENTS
-from kyvsim.cli.main import COMMANDS, module_of
+from kyvsim.cli.front_page import COMMANDS
+from kyvsim.cli.program import module_of
 from kyvsim.conditions.operators import OPERATORS, operators
-from kyvsim.context.loaders import LOADERS
+from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
+from kyvsim.context.loaders import loader_of
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
@@ -26,7 +28,7 @@ from kyvsim.languages.classic.advice import ADVICE
 from kyvsim.languages.classic.checks import CHECKS
 from kyvsim.languages.classic.doubts import DOUBTS
 from kyvsim.languages.classic.rule_type import RuleType
-from kyvsim.languages.classic.rules import RULE_TYPES
+from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parent.parent
@@ -65,23 +67,30 @@ def with_companions(rule_types):
 
 
 def test_every_rule_type_is_registered():
-    """Every RuleType that a file of `rules` defines stands in RULE_TYPES, and once."""
+    """Every RuleType that a file of `rules` defines stands in a line, under its field, and once."""
+    known = [*rule_types()]
     for name, module in modules("languages/classic/rules").items():
-        known = with_companions(RULE_TYPES)
-        missing = [one.field for one in values(module, RuleType) if one not in known]
+        missing = [
+            one.field for one in values(module, RuleType) if one not in with_companions(known)
+        ]
         assert not missing, name
-    assert not only_once(one.field for one in RULE_TYPES)
+    assert not only_once(one.field for one in known)
+    for one in known:
+        rule = functools.reduce(lambda body, field: {field: body}, reversed(one.field), {})
+        assert [*rule_types_of(rule)] == [one]
 
 
 def test_every_context_loader_is_registered():
+    """Every loader stands in a line, under its field."""
+    known = [loader_of(field) for field in CONTEXT_FIELDS]
     for name, module in modules("context/loaders").items():
-        missing = [one.field for one in values(module, ContextLoader) if one not in LOADERS]
+        missing = [one.field for one in values(module, ContextLoader) if one not in known]
         assert not missing, name
-    assert not only_once(one.field for one in LOADERS)
+    assert [one.field for one in known] == [*CONTEXT_FIELDS]
 
 
 def test_context_loaders_cover_every_source_of_an_entry():
-    assert {one.field for one in LOADERS} == {
+    assert set(CONTEXT_FIELDS) == {
         "variable",
         "configMap",
         "apiCall",

@@ -1,79 +1,12 @@
-"""The `kyvsim` program: finds the command, runs it, and turns every ending into an exit status."""
+"""Where `kyvsim` starts: the front page at once, for all else the program with its commands."""
 
 import gc
-import importlib
-import os
 import sys
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import NoReturn
 
-import click
-
-from kyvsim import __version__
-from kyvsim.cli.exit_status import INTERRUPTED, OK, UNUSABLE
-from kyvsim.cli.streams import OutputError, abandon_stdout, say
-
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "apply": "Apply policies to resources and show what they do.",
-        "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
-        "chainsaw": "Run chainsaw tests on a simulated cluster.",
-        "jp": "Work with JMESPath expressions as policies use them.",
-        "lint": "Check policies without resources and show all that is wrong with them.",
-        "simulate": "Play policies on a simulated cluster and show what happens, and when.",
-        "test": "Run tests of policies: manifests that say what policies are expected to do.",
-        "version": "Show the version.",
-    }
-)
-"""Commands and what they do; each is `command` in the module of its name, loaded when called."""
-
-_ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
-"""Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
-
-
-def module_of(command: str) -> str:
-    """Return the name of the module in which a command lies."""
-    return _ELSEWHERE.get(command, command)
-
-
-class _Commands(click.Group):
-    """A group that imports a command's module only when the command is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(
-            f"kyvsim.cli.{_ELSEWHERE.get(cmd_name, cmd_name)}"
-        ).command
-        return command if isinstance(command, click.Command) else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="kyvsim")
-def kyvsim() -> None:
-    """Evaluate Kyverno policies offline: verdicts, mutated and generated resources."""
+from kyvsim.cli.exit_status import OK
+from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -88,51 +21,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program and return its exit status; no exception gets out."""
+    if tuple(arguments) in ASKED_BY and sys.stdout is not None:
+        return _show_front_page()
+    from kyvsim.cli.program import run_command  # noqa: PLC0415 — slow, not for the front page
+
+    return run_command(arguments)
+
+
+def _show_front_page() -> int:
     try:
-        return _run(arguments)
-    except click.ClickException as error:
-        _show(error)
-        return UNUSABLE
-    except OutputError as error:
-        say(f"error: {error}")
-        return UNUSABLE
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        abandon_stdout()
-        return OK
-    except OSError as error:
-        abandon_stdout()
-        say(f"error: {error.filename or 'cannot write to standard output'}: {error.strerror}")
-        return UNUSABLE
-    except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
-        return _defect(error)
-
-
-def _run(arguments: Sequence[str]) -> int:
-    status: Any = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
-    if sys.stdout is not None:
+        sys.stdout.write(f"{front_page(page_width())}\n")
         sys.stdout.flush()
-    return status if isinstance(status, int) else OK
+    except OSError as error:
+        from kyvsim.cli.program import ended_by  # noqa: PLC0415 — slow, not for the front page
 
-
-def _show(error: click.ClickException) -> None:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        say(error.format_message())
-        return
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        say(f"Try '{error.ctx.command_path} --help' for help.")
-    say(f"error: {error.format_message()}")
-
-
-def _defect(error: Exception) -> int:
-    """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
-    if os.environ.get("KYVSIM_TRACEBACK"):
-        raise error
-    cause = " ".join(str(error).split())[:200]
-    say(
-        f"internal error: {type(error).__name__}: {cause}; this is a defect of kyvsim, "
-        "please report it (KYVSIM_TRACEBACK=1 shows where it happened)"
-    )
-    return UNUSABLE
+        return ended_by(error)
+    return OK

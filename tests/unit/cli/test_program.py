@@ -4,7 +4,11 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
+
+from kyvsim.cli import program
+from kyvsim.cli.front_page import COMMANDS, front_page, page_width
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
@@ -44,6 +48,37 @@ def test_help_lists_commands_and_flags():
     for flag in ("--resource", "--audit-warn", "--model", "--diff", "--output-format"):
         assert flag in help_text
     assert "--cluster" not in help_text
+
+
+@pytest.mark.parametrize("columns", [30, 52, 66, 80, 200])
+def test_the_front_page_is_what_click_would_write(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    context = click.Context(program.kyvsim, info_name="kyvsim", **program.kyvsim.context_settings)
+    page = front_page(page_width())
+    text = click.Command.get_help(program.kyvsim, context)
+    options, _, commands = page.partition("\n\nCommands:\n")
+    assert text.partition("\n\nCommands:\n")[0] == options
+    formatter = context.make_formatter()
+    formatter.indent()
+    formatter.write_dl(list(COMMANDS.items()))
+    assert formatter.getvalue() == f"{commands}\n"
+
+
+@pytest.mark.parametrize("argument", ["-h", "--help"])
+def test_the_front_page_loads_no_click(argument):
+    code = f"import sys; from kyvsim.cli.main import run; run([{argument!r}]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"click", "kyvsim.cli.program"} & {*done.stdout.split()}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_the_front_page_on_a_full_disk_is_an_error():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
 
 
 def test_no_command_shows_help_and_is_bad_usage():

@@ -1,10 +1,6 @@
-from importlib import import_module
-from pkgutil import iter_modules
-
 import pytest
 
 from kyvsim.compile.outcome import errored, failed, passed
-from kyvsim.languages.classic import rules
 from kyvsim.languages.classic.rule_type import PodTemplate, RuleType
 from kyvsim.languages.classic.rules import SECTIONS, rule_types, rule_types_of
 from kyvsim.load.recognise import RULE_BODIES
@@ -83,23 +79,3 @@ def test_what_comes_of_a_rule():
 def test_what_looks_like_a_rule_has_a_section_of_one():
     """Loading knows no rule types, and recognises rules by these names."""
     assert set(SECTIONS) == RULE_BODIES
-
-
-def is_type(value):
-    return isinstance(value, RuleType)
-
-
-def test_every_type_is_listed_under_its_field():
-    """A module whose types stand in no line would never be loaded, and its rules say nothing."""
-    modules = (
-        import_module(f"{rules.__name__}.{one.name}") for one in iter_modules(rules.__path__)
-    )
-    written = {id(value) for module in modules for value in vars(module).values() if is_type(value)}
-    assert written == {id(one) for one in rule_types()}
-    for one in rule_types():
-        rule = {}
-        place = rule
-        for name in one.field[:-1]:
-            place = place.setdefault(name, {})
-        place[one.field[-1]] = {}
-        assert [*rule_types_of(rule)] == [one]
