@@ -29,6 +29,7 @@ from kyvsim.languages.cel.image_pinning import PINNING
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
+from kyvsim.languages.unread_selectors import faults_of_targets, unread
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
@@ -52,10 +53,11 @@ def compile_cel_policy(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
     compiled, problems = _lowered(policy, options)
+    told = tuple(unread(policy.document, faults_of_targets(policy.spec)))
     if problems:
-        told = tuple(_diagnostic(policy, one) for one in problems)
+        told = (*told, *(_diagnostic(policy, one) for one in problems))
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
-    return compiled, ()
+    return compiled, told
 
 
 def problems_of(policy: Policy, options: CompileOptions) -> tuple[ExpressionProblem, ...]:

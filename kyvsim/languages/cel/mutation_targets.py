@@ -90,6 +90,8 @@ def compile_targets(part: PolicyPart) -> Targets | None:
     chosen = compile_constraints(
         _for_any_operation(own), part.policy.namespace, part.options.kinds, everything=True
     )
+    if chosen.fault:
+        chosen = Constraints(lambda _: False, frozenset())
     return Targets(expression, chosen, conditions)
 
 

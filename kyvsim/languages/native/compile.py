@@ -3,10 +3,11 @@
 Where it has bindings, upstream's command line looks at what they match only, not at the policy's
 own constraints; of several that match the last one counts.
 
-Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given.
+Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given, KV161 a
+selector that cannot be read: the constraints match nothing, as upstream has it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.languages.native.kind import NativeKind
 from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Told
+from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
 from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -46,7 +48,8 @@ def compile_native_policy(
     """Return a policy compiled, or None with what is wrong with it."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
-    told: dict[Diagnostic, None] = dict.fromkeys(_lost(bindings, options))
+    told: dict[Diagnostic, None] = dict.fromkeys(_unread(policy, bindings))
+    told.update(dict.fromkeys(_lost(bindings, options)))
     bound: list[_Bound] = []
     for binding in bindings or (None,):
         one, problems = _bind(kind, policy, binding, options)
@@ -106,6 +109,12 @@ def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnost
             yield Diagnostic("KV157", Severity.ERROR, text, place)
 
 
+def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]:
+    yield from unread(policy.document, faults_of_policy(policy.spec))
+    for one in bindings:
+        yield from unread(one.document, faults_of_binding(one.document.data["spec"]))
+
+
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
 ) -> tuple[_Bound, Told]:
@@ -119,6 +128,8 @@ def _bind(
     constraints = compile_constraints(
         binding.match if binding else own, "", options.kinds, everything=True
     )
+    if constraints.fault:
+        constraints = Constraints(lambda _: False, frozenset())
     if binding:
         body = _naming({kind.binding_property: binding.name}, body)
     return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)

@@ -158,6 +158,8 @@ def matches_request(written: Json, asked: Asked, *, everything: bool) -> bool:
     if facts is None:
         return False
     constraints = compile_constraints(written, "", store.defined, everything=everything)
+    if constraints.fault:
+        return False
     exact = text_field(written or {}, "matchPolicy") == "Exact"
     seen = [facts] if exact else list(_equivalents(facts, store))
     return any(constraints.matches(one) for one in seen)

@@ -10,6 +10,7 @@ from kyvsim.engine import World
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.sim.admission_policies.bound import (
@@ -138,7 +139,7 @@ def _name(one: Invocation) -> str:
 
 
 def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
-    """Return why an admission policy cannot be stored: its expressions, or None."""
+    """Return why a policy or binding cannot be stored, None where it can."""
     obj = written(review)
     if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
         return None
@@ -147,6 +148,7 @@ def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
         + fault.removeprefix("compilation failed: ")
         for path, text, fault in _problems(obj, store)
     ]
+    problems += [f"{_field(path)}.{fault}" for path, fault in _selector_faults(obj)]
     if not problems:
         return None
     why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
@@ -159,6 +161,12 @@ def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], 
     elif obj["kind"] == _MUTATING:
         for one in mutating_problems(obj, store.defined):
             yield one.path, _at(obj, one.path), one.message
+
+
+def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if obj["kind"] in _OWN:
+        spec = obj.get("spec") or {}
+        yield from (faults_of_policy if obj["kind"] in POLICIES else faults_of_binding)(spec)
 
 
 def _at(obj: Json, path: tuple[str | int, ...]) -> str:

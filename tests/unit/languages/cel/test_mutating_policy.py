@@ -260,6 +260,12 @@ def test_a_patch_leaves_an_object_of_some_kind(run):
     assert rows == [("evaluation", "error", f"failed to evaluate policy: {said}")]
 
 
+def test_a_selector_of_targets_that_cannot_be_read_is_told(run):
+    more = '  targetMatchConstraints: {objectSelector: {matchLabels: {a: "b c"}}}'
+    told = run(policy(merge(LABEL), more=more))[2]
+    assert "KV161" in [one.code for one in told]
+
+
 TARGET = """
 apiVersion: v1
 kind: Secret
@@ -314,6 +320,7 @@ def on_targets(tmp_path):
     [
         ("", []),
         (EXISTING + SECRETS, [("a", True), ("c", True)]),
+        (EXISTING + SECRETS.replace("good", "good one"), []),
         (EXISTING, []),
         (EXISTING + BY_EXPRESSION, [("a", True)]),
         (

@@ -168,6 +168,7 @@ def test_a_policy_with_a_binding_forgets_its_own_constraints(run):
         (policy(merge(LABEL)) + binding("  paramRef: {name: x}"), "KV157"),
         (policy(merge(LABEL), more="  bogus: 1"), "KV012"),
         (policy(merge(LABEL)) + binding("  bogus: 1"), "KV012"),
+        (policy(merge(LABEL), more="    objectSelector: {matchLabels: {a: b c}}"), "KV161"),
     ],
 )
 def test_what_cannot_be_used_is_told(run, text, code):

@@ -184,3 +184,31 @@ def test_a_binding_for_no_policy_is_told(run):
     _, _, told = run(policy(expression("true")) + binding(bound="q"))
     (one,) = [one for one in told if one.code == "KV167"]
     assert "`q`, which is not given (given: `p`)" in one.message
+
+
+UNREAD = "objectSelector: {matchExpressions: [{key: a, operator: In, values: []}]}"
+
+
+def test_a_policy_with_a_selector_that_cannot_be_read_takes_nothing(run):
+    more = f"    {UNREAD}"
+    rows, _, told = run(policy(expression("false"), more=more))
+    assert rows == []
+    (one,) = [one for one in told if one.code == "KV161"]
+    assert one.severity.value == "error"
+    assert one.location.line == 10
+    assert "values set can't be empty" in one.message
+
+
+def test_a_binding_with_a_selector_that_cannot_be_read_takes_nothing(run):
+    broken = binding(f"  matchResources: {{{UNREAD}}}")
+    rows, _, told = run(policy(expression("false")) + broken)
+    assert rows == []
+    assert "KV161" in [one.code for one in told]
+    rows, _, told = run(policy(expression("false")) + broken + binding(name="c"))
+    assert [row[1] for row in rows] == ["fail"]
+    assert "KV161" in [one.code for one in told]
+
+
+def test_a_selector_of_parameters_that_cannot_be_read_is_told(run):
+    broken = binding("  paramRef: {selector: {matchLabels: {a: b c}}}")
+    assert "KV161" in [one.code for one in run(policy(MOST, more=KIND) + broken)[2]]

@@ -199,3 +199,14 @@ def test_webhooks_hear_of_nothing_that_a_policy_refuses(put, admin, cluster, val
     heard.clear()
     admin.create(pod())
     assert heard == []
+
+
+def test_a_selector_that_cannot_be_read_is_refused(put, admin, validating, bind):
+    selector = {"matchExpressions": [{"key": "a", "operator": "In"}]}
+    constraints = {"resourceRules": [PODS], "objectSelector": selector}
+    error = admin.create(validating(TEAM, matchConstraints=constraints)).error
+    assert error.code == 422
+    assert "spec.matchConstraints.objectSelector.values: Invalid value: null" in error.message
+    put(validating(TEAM))
+    error = admin.create(bind(matchResources={"namespaceSelector": selector})).error
+    assert "spec.matchResources.namespaceSelector.values: Invalid value" in error.message
