@@ -10,7 +10,7 @@ from itertools import groupby
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import SEVERITIES, Policy
-from kyvsim.model.report_source import report_source
+from kyvsim.model.report_entry import report_process, report_properties, report_source
 from kyvsim.report.object_yaml import scalar, to_yaml
 from kyvsim.report.run import Run
 from kyvsim.report.subject import identity
@@ -94,8 +94,10 @@ def _compile_result() -> Callable[[Row], Json]:
             "scored": policy.scored,
             "source": report_source(policy.kind),
         }
-        if row.result.note:
-            entry["properties"] = {"note": row.result.note, **known["properties"]}
+        found = row.result
+        if found.note or found.properties or found.exceptions:
+            own = {"note": found.note} if found.note else {}
+            entry["properties"] = dict(sorted({**own, **report_properties(policy, found)}.items()))
         return dict(sorted(entry.items()))
 
     return result
@@ -105,8 +107,7 @@ def _about(policy: Policy) -> Json:
     """Return what all entries of a policy say of it."""
     category = policy.annotations.get("policies.kyverno.io/category")
     severity = policy.annotations.get("policies.kyverno.io/severity")
-    process = "background scan" if policy.background else "admission review"
-    known: dict[str, Json] = {"properties": {"process": process}}
+    known: dict[str, Json] = {"properties": {"process": report_process(policy)}}
     if category.__class__ is str and category:
         known["category"] = category
     if severity in SEVERITIES:

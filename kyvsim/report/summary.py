@@ -9,6 +9,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.facts import Override, RuleFacts
 from kyvsim.model.policy import Policy
+from kyvsim.model.report_entry import report_message
 from kyvsim.model.result import (
     EngineResponse,
     Passes,
@@ -98,12 +99,7 @@ def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn
 
 
 def _with_own_message(result: RuleResult, status: str) -> RuleResult:
-    """Return a result with the message that its properties give, for its status or for all.
-
-    upstream: pkg/utils/report/results.go
-    """
-    own = result.properties.get("message") or result.properties.get(f"{status}Message")
-    return result._replace(message=own) if own else result
+    return result._replace(message=report_message(result, status))
 
 
 def silent_rows(response: EngineResponse) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.model.report_source import report_source
+from kyvsim.model.report_entry import report_source
 from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.ephemeral_reports import (
     API_VERSION,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.languages.cel.facts import generates
 from kyvsim.model.policy import SEVERITIES, Policy
-from kyvsim.model.report_source import report_source
+from kyvsim.model.report_entry import report_message, report_properties, report_source
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.parts import Parts
 
@@ -54,7 +53,7 @@ def summary(results: Iterable[Json]) -> dict[str, int]:
 def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
     properties = dict(_properties(policy, result))
     status = result.status.value
-    message = properties.get("message") or properties.get(f"{status}Message") or result.message
+    message = report_message(result, status)
     unscored = result.status is RuleStatus.FAIL and not policy.scored
     entry = {
         "source": report_source(policy.kind),
@@ -74,15 +73,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 
 
 def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
-    yield from result.properties.items()
-    if generates(policy.kind):
-        yield "process", "admission review"
-    elif policy.background:
-        yield "process", "background scan"
-    elif policy.facts.admission:
-        yield "process", "admission review"
-    if result.exceptions:
-        yield "exceptions", ",".join(key.rpartition("/")[2] for key in result.exceptions)
+    yield from report_properties(policy, result).items()
     if result.generated:
         yield "generated-resources", "; ".join(_named(one) for one in result.generated)
     if result.targets:

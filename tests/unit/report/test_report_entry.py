@@ -1,0 +1,62 @@
+"""What reports say of results: sources, and properties as `apply --policy-report` shows them."""
+
+import json
+
+import pytest
+
+from kyvsim.languages.cel.facts import policy_facts
+from kyvsim.model.report_entry import report_process, report_properties, report_source
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.report import policy_report
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [
+        ("ClusterPolicy", "kyverno"),
+        ("Policy", "kyverno"),
+        ("NamespacedGeneratingPolicy", "KyvernoGeneratingPolicy"),
+        ("ImageValidatingPolicy", "KyvernoImageValidatingPolicy"),
+        ("NamespacedMutatingPolicy", "KyvernoMutatingPolicy"),
+        ("ValidatingPolicy", "KyvernoValidatingPolicy"),
+        ("MutatingAdmissionPolicy", "MutatingAdmissionPolicy"),
+        ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy"),
+    ],
+)
+def test_each_kind_of_policies_has_its_source(kind, source):
+    assert report_source(kind) == source
+
+
+OFF = {"background": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "evaluation", "process"),
+    [
+        ("ValidatingPolicy", {}, "background scan"),
+        ("NamespacedValidatingPolicy", OFF, "admission review"),
+        ("MutatingPolicy", {**OFF, "admission": {"enabled": False}}, ""),
+        ("GeneratingPolicy", {}, "admission review"),
+        ("NamespacedGeneratingPolicy", {"admission": {"enabled": False}}, "admission review"),
+        ("NamespacedDeletingPolicy", {}, ""),
+    ],
+)
+def test_results_tell_when_they_come_about(make, kind, evaluation, process):
+    facts = policy_facts(kind, {"evaluation": evaluation})
+    policy = make.policy("p", "r")._replace(kind=kind, facts=facts)
+    assert report_process(policy) == process
+
+
+def test_properties_tell_annotations_exceptions_and_process(make):
+    policy = make.policy("p", "r")
+    result = make.result(
+        policy, Phase.VALIDATE, RuleStatus.SKIP, properties={"k": "v"}, exceptions=("n/a", "b")
+    )
+    expected = {"exceptions": "a,b", "k": "v", "process": "background scan"}
+    assert report_properties(policy, result) == expected
+    response = EngineResponse(
+        make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
+    )
+    text = "".join(policy_report.render_json(make.run([response])))
+    (entry,) = json.loads(text)["results"]
+    assert list(entry["properties"].items()) == list(expected.items())
