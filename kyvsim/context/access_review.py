@@ -4,8 +4,9 @@ Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac and
 pkg/registry/rbac/validation.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
@@ -49,20 +50,43 @@ def review(body: Mapping[str, Json], cluster: ClusterView, namespace: str = "") 
     return {**body, "status": status}
 
 
-def allows(attributes: Mapping[str, Json], user: UserInfo, cluster: ClusterView) -> bool:
-    """Return whether the roles let a user do something to resources."""
+Bound: TypeAlias = Callable[[tuple[str, str], str, tuple[str, ...]], Sequence[tuple[str, Json]]]
+"""Gives the bindings of a kind and namespace that name a user, or one of some groups, each after
+the subject by which it does."""
+
+
+def allows(
+    attributes: Mapping[str, Json],
+    user: UserInfo,
+    cluster: ClusterView,
+    bound: Bound | None = None,
+) -> bool:
+    """Return whether the roles let a user do something to resources.
+
+    `bound` is for those who keep the answers.
+    """
     access = _Access(user.username, user.groups, attributes, on_resource=True)
-    return _reason(access, cluster) is not None
+    return _reason(access, cluster, bound) is not None
 
 
-def _reason(access: _Access, cluster: ClusterView) -> str | None:
+def bound_to(
+    cluster: ClusterView, place: tuple[str, str], user: str, groups: tuple[str, ...]
+) -> Sequence[tuple[str, Json]]:
+    """Return the bindings that name a user, each after the subject that does so.
+
+    `place` is their kind and namespace, "" for all.
+    """
+    found = ((_bound(one, user, groups), one) for one in cluster.list(_RBAC, *place))
+    return tuple((subject, one) for subject, one in found if subject)
+
+
+def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -> str | None:
     """Return why the access is allowed, or None where it is not."""
     if _MASTERS in access.groups:
         return ""
-    for binding in _bindings(access, cluster):
-        key = object_key(binding)
-        subject = _bound(binding, access)
-        if subject and any(_allows(rule, access) for rule in _rules(binding, cluster)):
+    for subject, binding in _bindings(access, bound or partial(bound_to, cluster)):
+        if any(_allows(rule, access) for rule in _rules(binding, cluster)):
+            key = object_key(binding)
             place = f"{key.name}/{key.namespace}" if key.namespace else key.name
             role = _map(binding.get("roleRef"))
             return (
@@ -72,24 +96,22 @@ def _reason(access: _Access, cluster: ClusterView) -> str | None:
     return None
 
 
-def _bindings(access: _Access, cluster: ClusterView) -> Iterator[Json]:
-    yield from cluster.list(_RBAC, "ClusterRoleBinding", "")
+def _bindings(access: _Access, bound: Bound) -> Iterator[tuple[str, Json]]:
+    yield from bound(("ClusterRoleBinding", ""), access.user, access.groups)
     namespace = text_field(access.attributes, "namespace")
     if namespace and access.on_resource:
-        yield from cluster.list(_RBAC, "RoleBinding", namespace)
+        yield from bound(("RoleBinding", namespace), access.user, access.groups)
 
 
-def _bound(binding: Json, access: _Access) -> str:
-    """Return the subject of a binding that the access is made by, "" where there is none."""
+def _bound(binding: Json, user: str, groups: tuple[str, ...]) -> str:
+    """Return the subject of a binding that a user is or has, "" where there is none."""
     for subject in filter(_is_map, binding.get("subjects") or ()):
         kind, name = text_field(subject, "kind"), text_field(subject, "name")
         if kind == "ServiceAccount":
             namespace = text_field(subject, "namespace") or object_key(binding).namespace
-            if access.user == f"system:serviceaccount:{namespace}:{name}":
+            if user == f"system:serviceaccount:{namespace}:{name}":
                 return f'ServiceAccount "{name}/{namespace}"'
-        elif (kind == "User" and name == access.user) or (
-            kind == "Group" and name in access.groups
-        ):
+        elif (kind == "User" and name == user) or (kind == "Group" and name in groups):
             return f'{kind} "{name}"'
     return ""
 

@@ -51,7 +51,7 @@ class _CleanupController:
 
     def observe(self, change: Change) -> None:
         """Plan the next time of a policy that is new or changed."""
-        key = object_key(change.subject)
+        key = change.key
         if change.new is None or not _is_scheduled(key):
             return
         if change.old is None or change.old.get("spec") != change.new.get("spec"):

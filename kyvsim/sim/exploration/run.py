@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kube.objects import ObjectKey
 from kyvsim.sim.exploration.footprint import NOTHING, Footprint
 from kyvsim.sim.server import Change, Store
 from kyvsim.sim.time import Task
@@ -83,5 +83,5 @@ def _counts(key: ObjectKey) -> bool:
 
 
 def _written(change: Change) -> ObjectKey:
-    key = object_key(change.subject)
+    key = change.key
     return key._replace(api_version=split_api_version(key.api_version)[0])

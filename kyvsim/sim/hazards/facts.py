@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Cut, TimelineEvent
@@ -36,7 +36,7 @@ class Facts(NamedTuple):
         """Yield the policies that act, or did, each as it was last."""
         found: dict[str, Policy] = {}
         for change in self.parts.store.changes:
-            key = object_key(change.subject)
+            key = change.key
             if key[:2] in POLICY_KINDS or is_cel_policy(key):
                 policy, _ = self.parts.readers.policy(change.subject)
                 if policy is not None:

@@ -22,7 +22,7 @@ def aggregate_cluster_roles(parts: Parts) -> None:
         parts.store.put({**role, "rules": rules})
 
     def observe(change: Change) -> None:
-        if object_key(change.subject)[:2] == _ROLE:
+        if change.key[:2] == _ROLE:
             parts.scheduler.after(NOTICE, _ACTOR, reconcile)
 
     def reconcile() -> None:

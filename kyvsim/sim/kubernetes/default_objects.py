@@ -4,7 +4,7 @@ Source of the rules: k8s.io/kubernetes pkg/controller/serviceaccount and
 pkg/controller/certificates/rootcacertpublisher.
 """
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kubernetes.users import ROOT_CA, SERVICE_ACCOUNT
 from kyvsim.sim.kubernetes.work_queue import WorkQueue, watch_kinds
@@ -52,10 +52,10 @@ def _keep(parts: Parts, actor: str, user: UserInfo, wanted: Json) -> None:
 
     def on_namespace(change: Change) -> None:
         if change.old is None:
-            queue.add(object_key(change.new))
+            queue.add(change.key)
 
     def on_object(change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         if key.name == name and change.old is not None:
             queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
 

@@ -3,7 +3,7 @@
 Source of the rules: k8s.io/apiextensions-apiserver pkg/controller/status, pkg/controller/establish.
 """
 
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
@@ -18,7 +18,7 @@ def establish_definitions(parts: Parts) -> None:
     """Let every definition say that its kind is served."""
 
     def observe(change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         if key.kind == _KIND and change.new is not None and not change.new.get("status"):
             parts.scheduler.after(NOTICE, _ACTOR, lambda: establish(key.name))
 

@@ -44,7 +44,7 @@ class _GarbageCollector:
     def _observe(self, change: Change) -> None:
         old, new = metadata(change.old), metadata(change.new)
         before, after = old.get("ownerReferences"), new.get("ownerReferences")
-        key = object_key(change.subject)
+        key = change.key
         if before != after:
             self._index(key, change)
         if change.new is None:

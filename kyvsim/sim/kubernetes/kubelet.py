@@ -45,9 +45,9 @@ class _Kubelet:
 
     def _observe(self, change: Change) -> None:
         if change.new is None:
-            self._missing.forget(object_key(change.old))
+            self._missing.forget(change.key)
         elif _node_of(change.new) and not _node_of(change.old):
-            self._looks.add(object_key(change.new))
+            self._looks.add(change.key)
 
     def _pod(self, key: ObjectKey) -> Json | None:
         """Return a Pod that a kubelet has to do with, or None."""

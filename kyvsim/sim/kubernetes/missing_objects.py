@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kube.objects import ObjectKey
 from kyvsim.sim.kubernetes.work_queue import WorkQueue
 from kyvsim.sim.server import Change
 
@@ -33,5 +33,5 @@ class MissingObjects:
     def observe(self, change: Change) -> None:
         """Look at what waited for the object that was written."""
         if self._needs and change.new is not None:
-            for waiter in self._waiting.get(object_key(change.new), ()):
+            for waiter in self._waiting.get(change.key, ()):
                 self._queue.add(waiter)

@@ -27,7 +27,7 @@ class _NamespaceController:
         parts.store.watch(self._observe)
 
     def _observe(self, change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         if key[:2] == ("v1", "Namespace"):
             if change.new is None:
                 self._leaving.discard(key.name)

@@ -50,7 +50,7 @@ def look_at_controller(queue: WorkQueue, kind: str) -> Callable[[Change], None]:
     def react(change: Change) -> None:
         reference = controller_of(change.subject)
         if reference is not None and reference.get("kind") == kind:
-            namespace = object_key(change.subject).namespace
+            namespace = change.key.namespace
             owner = text_field(reference, "name")
             queue.add(ObjectKey(text_field(reference, "apiVersion"), kind, namespace, owner))
 
@@ -65,7 +65,7 @@ def look_at_self(queue: WorkQueue) -> Callable[[Change], None]:
 
     def react(change: Change) -> None:
         if change.new is not None and _asked(change.new) != _asked(change.old):
-            queue.add(object_key(change.new))
+            queue.add(change.key)
 
     return react
 

@@ -93,7 +93,7 @@ class PolicyLister:
                 self._take(object_key(obj))
 
     def _observe(self, change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         after = self._parts.scheduler.after
         if key.kind == "PolicyException":
             after(NOTICE, _ACTOR, self._forget_all)

@@ -49,7 +49,7 @@ class PolicyStatusController:
         parts.store.watch(self._observe)
 
     def _observe(self, change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         scheduler = self._parts.scheduler
         if key.kind == "PolicyException":
             scheduler.after(NOTICE, _ACTOR, self._cache.forget_compiled)

@@ -75,7 +75,7 @@ class ReportCollector:
 
     def observe(self, change: Change) -> None:
         """Look at an ephemeral report some time after it was written."""
-        key = object_key(change.subject)
+        key = change.key
         if key.kind in _EPHEMERAL and change.new is not None and key.api_version == API_VERSION:
             self._later(key)
 

@@ -4,9 +4,10 @@ Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac; for `bou
 pkg/userinfo/roleRef.go.
 """
 
+from functools import partial
 from types import MappingProxyType
 
-from kyvsim.context.access_review import review
+from kyvsim.context.access_review import allows, bound_to
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
@@ -34,8 +35,7 @@ def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource:
         "namespace": key.namespace,
         "name": key.name,
     }
-    spec = {"user": user.username, "groups": list(user.groups), "resourceAttributes": attributes}
-    return bool(review({"spec": spec}, store)["status"]["allowed"])
+    return allows(attributes, user, store, partial(store.remembered, bound_to))
 
 
 def denial(
@@ -61,11 +61,19 @@ def refusal(request: ApiRequest, store: Store) -> ApiError | None:
 
 def bound_roles(user: UserInfo, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user."""
+    found: tuple[tuple[str, ...], tuple[str, ...]]
+    found = store.remembered(_bound_roles, user.username, user.groups)
+    return found
+
+
+def _bound_roles(
+    store: Store, username: str, groups: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     roles: list[str] = []
     cluster_roles: list[str] = []
     for kind in ("RoleBinding", "ClusterRoleBinding"):
         for binding in store.list(_RBAC, kind, ""):
-            if not _binds(binding, user):
+            if not _binds(binding, username, groups):
                 continue
             reference = binding.get("roleRef") or {}
             name = text_field(reference, "name")
@@ -76,13 +84,13 @@ def bound_roles(user: UserInfo, store: Store) -> tuple[tuple[str, ...], tuple[st
     return tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(cluster_roles))
 
 
-def _binds(binding: Json, user: UserInfo) -> bool:
-    return any(_is_subject(one, user) for one in binding.get("subjects") or ())
+def _binds(binding: Json, username: str, groups: tuple[str, ...]) -> bool:
+    return any(_is_subject(one, username, groups) for one in binding.get("subjects") or ())
 
 
-def _is_subject(subject: Json, user: UserInfo) -> bool:
+def _is_subject(subject: Json, username: str, groups: tuple[str, ...]) -> bool:
     kind, name = text_field(subject, "kind"), text_field(subject, "name")
     if kind == "ServiceAccount":
         account = f"system:serviceaccount:{text_field(subject, 'namespace')}:{name}"
-        return user.username == account
-    return (kind == "User" and name == user.username) or (kind == "Group" and name in user.groups)
+        return username == account
+    return (kind == "User" and name == username) or (kind == "Group" and name in groups)

@@ -1,6 +1,6 @@
 """What is stored: objects by identity, their versions, and everyone who watches them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural, lies_in_namespace
@@ -24,6 +24,8 @@ class Change(NamedTuple):
     revision: int
     old: Json | None
     new: Json | None
+    key: ObjectKey
+    """That of the object: everyone who watches asks for it first."""
 
     @property
     def subject(self) -> Json:
@@ -32,6 +34,18 @@ class Change(NamedTuple):
 
 
 Watcher = Callable[[Change], None]
+_MOST_ANSWERS = 4096
+"""So many answers are remembered; then all are forgotten."""
+
+
+class _Answer(NamedTuple):
+    """What was worked out of a store, and what of it was read for that."""
+
+    value: Json
+    revision: int
+    reads: frozenset[ObjectKey]
+    kinds: frozenset[tuple[str, str]]
+    """The groups and kinds of those reads."""
 
 
 class Store:
@@ -52,6 +66,9 @@ class Store:
         self.revision = 0
         self.changes: list[Change] = []
         self._created: dict[tuple[str, str], int] = {}
+        self._written: dict[tuple[str, str], int] = {}
+        """By group and kind, the revision of the last write."""
+        self._answers: dict[tuple[Hashable, ...], _Answer] = {}
         self.read_keys: set[ObjectKey] | None = None
         """Where reads are noted, if someone wants to know them."""
 
@@ -82,6 +99,31 @@ class Store:
             known = [(place, some[place, name]) for place, name in sorted(some)]
             self._ordered[group, kind] = known
         return known
+
+    def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
+        """Return what `ask` says of this store, asked again only once a kind it read is written.
+
+        It must not look at anything else: not at the kinds defined, nor at what else changes. The
+        reads of an answer count again whenever it is given, as if it were worked out anew.
+        """
+        known = self._answers.get((ask, *about))
+        if known is None or any(self._written.get(one, 0) > known.revision for one in known.kinds):
+            known = self._answered(ask, about)
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            self._answers[ask, *about] = known
+        if self.read_keys is not None:
+            self.read_keys |= known.reads
+        return known.value
+
+    def _answered(self, ask: Callable[..., Json], about: Iterable[Hashable]) -> _Answer:
+        outer, self.read_keys = self.read_keys, set()
+        try:
+            value = ask(self, *about)
+            reads = frozenset(self.read_keys)
+        finally:
+            self.read_keys = outer
+        return _Answer(value, self.revision, reads, frozenset(one[:2] for one in reads))
 
     def ever(self, api_version: str, kind: str) -> int:
         """Return how many objects of a kind there have been; that counts as no read of them."""
@@ -145,9 +187,10 @@ class Store:
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
         self._ordered.pop((group, key.kind), None)
+        self._written[group, key.kind] = self.revision
         if old is None:
             self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
-        self._tell(Change(self.revision, old, stored))
+        self._tell(Change(self.revision, old, stored, key))
         return stored
 
     def remove(self, obj: Json) -> None:
@@ -158,10 +201,11 @@ class Store:
         if old is not None:
             self._ordered.pop((group, key.kind), None)
             self.revision += 1
-            self._tell(Change(self.revision, old, None))
+            self._written[group, key.kind] = self.revision
+            self._tell(Change(self.revision, old, None, key))
 
     def _tell(self, change: Change) -> None:
-        key = object_key(change.subject)
+        key = change.key
         if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
             found = crd_kinds(self.list(key.api_version, key.kind, ""))
             self._defined = {**self._installed, **found}
