@@ -51,6 +51,8 @@ class AdmissionController:
         self._parts = parts
         self._cache = cache
         self._world = World(parts.store, account=ADMISSION)
+        self._seen: tuple[Review, int, AdmissionRequest | None] | None = None
+        self._opened: tuple[AdmissionRequest, int, RuleInput | None] | None = None
         self.background: list[Callable[[Review, AdmissionRequest], None]] = []
         """Who makes work for later of a request, whether or not it is denied."""
         self.mutated: list[Callable[[Review, AdmissionRequest], None]] = []
@@ -146,14 +148,9 @@ class AdmissionController:
         return None
 
     def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
-        answers: list[PolicyResponse] = []
-        given: RuleInput | None = None
-        for turn in self._turns(Stage.VALIDATE, request, _any_rule):
-            # Nothing changes in between, so one opening serves all.
-            given = given or open_request(request, self._world, "")
-            if given is not None:
-                answers.append(run_turn(turn, Phase.VALIDATE, given, self._world))
-        return tuple(one for one in answers if one.results)
+        turns = self._turns(Stage.VALIDATE, request, _any_rule)
+        answers = (self._run(turn, Phase.VALIDATE, request) for turn in turns)
+        return tuple(one for one in answers if one is not None and one.results)
 
     def _warnings(
         self, responses: Iterable[PolicyResponse], namespace: Json | None
@@ -191,12 +188,27 @@ class AdmissionController:
         return Verdict(denied=errors.forbidden(key, kinds, str(error)))
 
     def _run(self, turn: Turn, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
-        world = self._world
-        given = open_request(request, world, turn.policy.policy.name)
-        return run_turn(turn, phase, given, world) if given else None
+        given = self.opened(request)
+        return run_turn(turn, phase, given, self._world) if given else None
+
+    def opened(self, request: AdmissionRequest) -> RuleInput | None:
+        """Return what rules are evaluated on: one opening serves all policies of all webhooks."""
+        known, revision = self._opened, self._parts.store.revision
+        if known is None or known[0] is not request or known[1] != revision:
+            known = self._opened = (request, revision, open_request(request, self._world, ""))
+        return known[2]
 
     def seen(self, review: Review) -> AdmissionRequest | None:
-        """Return the request as rules see it, None where Kyverno is not asked about it."""
+        """Return the request as rules see it, None where Kyverno is not asked about it.
+
+        Its webhooks are asked one after the other: while the review is the same, so is the request.
+        """
+        known, revision = self._seen, self._parts.store.revision
+        if known is None or known[0] is not review or known[1] != revision:
+            known = self._seen = (review, revision, self._request(review))
+        return known[2]
+
+    def _request(self, review: Review) -> AdmissionRequest | None:
         key, store = review.request.key, self._parts.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
         if key.kind in _OWN_KINDS or not is_selected(place, review, store):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile import Turn
-from kyvsim.engine import World, open_request, run_turn
+from kyvsim.engine import World, run_turn
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.facts import mutating_facts
@@ -170,7 +170,7 @@ class CelAdmission:
     ) -> PolicyResponse | None:
         """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
         policy = turn.policy.policy
-        given = open_request(request, self._world, policy.name)
+        given = self._admission.opened(request)
         if given is None or not is_asked_about(policy, given, self._cache, self._world.outside):
             return None
         return run_turn(turn, stage.phase, given, self._world)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.compile import Turn
-from kyvsim.engine import World, open_request, run_turn
+from kyvsim.engine import World, run_turn
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, Stage
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
@@ -89,7 +89,7 @@ class ImageAdmission:
             policy = turn.policy.policy
             if not policy.facts.admission or (mutating and not policy.facts.pins_images):
                 continue
-            given = open_request(request, self._world, policy.name)
+            given = self._admission.opened(request)
             if given is None:
                 continue
             if not is_asked_about(policy, given, self._cache, self._world.outside):

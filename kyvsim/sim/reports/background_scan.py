@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.compile import Turn
 from kyvsim.engine import World, creation_of, open_request, run_turn
 from kyvsim.engine.phases import STAGES
+from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
@@ -19,8 +20,7 @@ from kyvsim.kube.objects import (
     text_field,
 )
 from kyvsim.model.policy import Policy
-from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.sim.kyverno.admission_notes import unevaluated
@@ -81,7 +81,7 @@ class _Scanner:
 
     def observe(self, change: Change) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
-        key = object_key(change.subject)
+        key = change.key
         if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
             self._parts.scheduler.after(NOTICE, _ACTOR, self.rescan)
@@ -182,22 +182,21 @@ class _Scanner:
         """
         key = object_key(obj)
         request = creation_of(obj, None, None)
+        world = World(self._parts.store, account=REPORTS)
+        given: RuleInput | None = None
         for stage in _STAGES:
             for turn in self._turns(stage, key.kind, key.namespace):
-                response = self._run(turn, stage.phase, request)
+                policy: Policy = turn.policy.policy
+                if policy.namespace and policy.namespace != request.namespace:
+                    continue
+                if not concerns(policy, request, world.outside):
+                    continue
+                # One opening serves all policies.
+                given = given or open_request(request, world, "")
+                response = _unapplied(run_turn(turn, stage.phase, given, world)) if given else None
                 if response is not None and response.results:
                     yield response
         yield from native_responses(request, self._parts)
-
-    def _run(self, turn: Turn, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
-        policy: Policy = turn.policy.policy
-        if policy.namespace and policy.namespace != request.namespace:
-            return None
-        world = World(self._parts.store, account=REPORTS)
-        if not concerns(policy, request, world.outside):
-            return None
-        given = open_request(request, world, policy.name)
-        return _unapplied(run_turn(turn, phase, given, world)) if given else None
 
 
 def _unapplied(response: PolicyResponse) -> PolicyResponse:
