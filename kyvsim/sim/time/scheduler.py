@@ -1,5 +1,6 @@
 """What is to be done when: steps of actors, in the order of virtual time."""
 
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -50,6 +51,7 @@ class Scheduler:
         self._choose = choose
         self._delays = delays
         self._pending: list[Task] = []
+        """In the order of their times, and of their numbers where those are equal."""
         self._stopped: frozenset[str] = frozenset()
         self._count = 0
         self._running = 0
@@ -77,7 +79,8 @@ class Scheduler:
         self._count += 1
         delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
         due = self.clock.elapsed + seconds + delay
-        self._pending.append(task._replace(due=due, number=self._count, parent=self._running))
+        wanted = task._replace(due=due, number=self._count, parent=self._running)
+        insort(self._pending, wanted, key=_order)
 
     def stop(self, actors: frozenset[str]) -> None:
         """Let actors forget what they were about to do, but for timers, and take on nothing new."""
@@ -151,12 +154,19 @@ class Scheduler:
 
         A timer counts only where nothing else is due before it.
         """
-        due = sorted((task for task in self._pending if task.due <= end), key=lambda one: one[:2])
         work: dict[str, Task] = {}
-        for task in due:
+        for task in self._pending:
+            if task.due > end:
+                break
             if task.timer:
                 if not work:
                     return [task]
                 break
             work.setdefault(task.actor, task)
+            if self._choose is earliest:
+                break
         return list(work.values())
+
+
+def _order(task: Task) -> tuple[float, int]:
+    return task[:2]
