@@ -35,6 +35,9 @@ class Finding(NamedTuple):
     """What keeps the parts of a combination from fitting."""
 
 
+_HOLDERS: frozenset[type] = frozenset({dict, list})
+
+
 class _Walk(NamedTuple):
     as_written: bool
     found: list[Finding]
@@ -210,19 +213,29 @@ def _in_order(schema: Node, data: Iterable[str]) -> list[str]:
 def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
     if data.__class__ is dict:
         for name in sorted(data):
-            child = schema.child(name)
-            if child is not None:
-                yield from _duplicates(child, data[name], (*path, name))
+            child, value = schema.child(name), data[name]
+            if child is not None and value.__class__ in _HOLDERS:
+                yield from _duplicates(child, value, (*path, name))
     elif data.__class__ is list:
-        seen: list[Json] = []
         sort = schema.words.get("x-kubernetes-list-type")
+        repeated = _repeated(schema, data, sort) if sort in {"map", "set"} else {}
         for index, item in enumerate(data):
-            own = _identity(schema, item) if sort == "map" else item
-            if sort in {"map", "set"} and own in seen:
-                yield Finding("duplicate", (*path, index), own)
-            seen.append(own)
-            if schema.items is not None:
+            if index in repeated:
+                yield Finding("duplicate", (*path, index), repeated[index])
+            if schema.items is not None and item.__class__ in _HOLDERS:
                 yield from _duplicates(schema.items, item, (*path, index))
+
+
+def _repeated(schema: Node, data: list[Json], sort: str) -> dict[int, Json]:
+    """Return what tells the items apart that repeat an earlier one, by their place."""
+    seen: list[Json] = []
+    found = {}
+    for index, item in enumerate(data):
+        own = _identity(schema, item) if sort == "map" else item
+        if own in seen:
+            found[index] = own
+        seen.append(own)
+    return found
 
 
 def _identity(schema: Node, item: Json) -> Json:

@@ -43,11 +43,14 @@ def _broken(schema: Node, data: Json, old: Json, path: Path) -> Iterator[BrokenR
     if data.__class__ is dict:
         before = old if old.__class__ is dict else {}
         for name in sorted(data):
-            child = schema.child(name)
-            if child is not None:
-                yield from _broken(child, data[name], before.get(name), (*path, name))
+            child, value = schema.child(name), data[name]
+            # A schema that only names a type has no rules.
+            if child is not None and value.__class__ not in child.settled:
+                yield from _broken(child, value, before.get(name), (*path, name))
     elif data.__class__ is list and schema.items is not None:
         for index, item in enumerate(data):
+            if item.__class__ in schema.items.settled:
+                continue
             yield from _broken(schema.items, item, None, (*path, index))
 
 
