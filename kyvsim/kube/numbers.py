@@ -1,6 +1,7 @@
 """Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints."""
 
 from collections.abc import Callable
+from operator import is_
 
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.objects import Json
@@ -8,6 +9,8 @@ from kyvsim.kube.objects import Json
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
 _INT64 = range(-(2**63), 2**63)
+_OTHERS = frozenset({str, bool, type(None)})
+"""What is no number and holds none: most of what there is."""
 
 
 def with_floats(value: Json) -> Json:
@@ -40,14 +43,19 @@ def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) ->
     if kind is numbers:
         return change(value)
     if kind is dict:
-        changed = {}
-        for key, item in value.items():
-            if (new := _with_numbers(item, numbers, change)) is not item:
-                changed[key] = new
+        changed = {
+            key: new
+            for key, item in value.items()
+            if item.__class__ not in _OTHERS
+            and (new := _with_numbers(item, numbers, change)) is not item
+        }
         return {**value, **changed} if changed else value
     if kind is list:
-        items = [_with_numbers(item, numbers, change) for item in value]
-        same = all(new is old for new, old in zip(items, value, strict=True))
+        items = [
+            item if item.__class__ in _OTHERS else _with_numbers(item, numbers, change)
+            for item in value
+        ]
+        same = all(map(is_, items, value))
         return value if same else items
     return value
 

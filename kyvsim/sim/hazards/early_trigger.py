@@ -20,6 +20,9 @@ def find(facts: Facts) -> Iterator[Hazard]:
     """Yield objects that a rule would generate for, had they come later."""
     served = {labels(obj).get(_TRIGGER) for obj in facts.objects_by_uid().values()}
     for policy in facts.kyverno.cache.every():
+        rules = [one for one in policy.rules if _looks_ahead_only(one)]
+        if not rules:
+            continue
         ready = _ready_at(facts, policy)
         early = [
             (obj, event)
@@ -28,7 +31,6 @@ def find(facts: Facts) -> Iterator[Hazard]:
             and event.actor != "cluster"
             and text_field(metadata(obj), "uid") not in served
         ]
-        rules = [one for one in policy.rules if _looks_ahead_only(one)]
         for rule, (obj, event) in product(rules, early):
             if _wants(facts, policy, rule, obj):
                 yield _hazard(facts, f"{policy.policy.key}/{rule.rule.name}", event)
