@@ -1,0 +1,67 @@
+"""JSON patches that write below what many objects do not have, in policies that never ask for it.
+
+upstream: github.com/evanphx/json-patch patch.go; an object without the parent ends in an error
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.cel.nodes import Literal, Node, Select, StructLiteral
+from kyvsim.compile.remark import warn
+from kyvsim.languages.cel.advice.matched_kinds import matched_kinds
+from kyvsim.languages.cel.advice.patch_paths import UNKNOWN, steps_of
+from kyvsim.languages.cel.advice.written import Written
+from kyvsim.model.diagnostic import Diagnostic
+
+_PARENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "/metadata/labels": "labels",
+        "/metadata/annotations": "annotations",
+        "/metadata/finalizers": "finalizers",
+        "/spec/nodeSelector": "nodeSelector",
+    }
+)
+"""What no defaults of an API server put into objects, by path, with the name of the field."""
+_LABELLED = frozenset({"Namespace", "Node"})
+"""Kinds whose objects have labels in every cluster."""
+
+
+def absent_parents(written: Written) -> Iterator[Diagnostic]:
+    """KV261: a JSON patch below a field that an object may lack."""
+    if written.kind != "MutatingPolicy":
+        return
+    steps = [(one, step) for one in written.expressions for step in steps_of(one)]
+    made = {step.path for _, step in steps}
+    for one, step in steps:
+        parent, _, key = step.path.rpartition("/")
+        field = _PARENTS.get(parent)
+        if field is None or parent in made or (key in {"", UNKNOWN} and field != "labels"):
+            continue
+        if not _knows(written, field):
+            text = (
+                f"the patch ends in an error on objects without `{parent}`: `{field}` is never "
+                f"asked for (add `{parent}` where it is missing)"
+            )
+            yield warn(written.policy.document, "KV261", text, one.path)
+
+
+def _knows(written: Written, field: str) -> bool:
+    """Return whether the policy may know that objects have a field."""
+    constraints = written.spec.get("matchConstraints") or {}
+    if field == "labels":
+        kinds = matched_kinds(written.spec)
+        if not kinds or any(one.kind in _LABELLED for one in kinds):
+            return True
+        if any((constraints.get("objectSelector") or {}).values()):
+            return True
+    if written.spec.get("targetMatchConstraints"):
+        return True
+    return any(_names(node, field) for one in written.expressions for node in one.nodes())
+
+
+def _names(node: Node, field: str) -> bool:
+    if isinstance(node, Select):
+        return node.field == field
+    if isinstance(node, Literal):
+        return bool(node.value == field)
+    return isinstance(node, StructLiteral) and any(one.name == field for one in node.fields)

@@ -1,0 +1,167 @@
+"""What is told of what MutatingPolicies write."""
+
+import pytest
+
+PODS = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "resources": ["pods"],
+    "operations": ["CREATE", "UPDATE"],
+}
+SERVICES = {**PODS, "resources": ["services"]}
+DEPLOYMENTS = {**PODS, "apiGroups": ["apps"], "resources": ["deployments"]}
+WIDGETS = {**PODS, "apiGroups": ["example.com"], "resources": ["widgets"]}
+NONE_DERIVED = {"podControllers": {"controllers": []}}
+LABEL = "[JSONPatch{op: 'add', path: '/metadata/labels/a', value: 'b'}]"
+
+
+@pytest.fixture
+def told(written):
+    """Return what gives codes and messages about a MutatingPolicy."""
+
+    def ask(mutation, *rules, **spec):
+        constraints = {"resourceRules": [*rules] or [PODS]}
+        whole = {"matchConstraints": constraints, "mutations": [mutation], **spec}
+        return written("MutatingPolicy", {"autogen": NONE_DERIVED, **whole})
+
+    return ask
+
+
+def applied(text):
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+
+
+def patched(text):
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": text}}
+
+
+def codes(found):
+    return [code for code, _ in found]
+
+
+MAPPED = (
+    "Object{spec: Object.spec{containers: object.spec.containers.map(c, "
+    "Object.spec.containers{name: c.name, command: ['a']})}}"
+)
+ATOMIC = [
+    "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}",
+    "Object{spec: Object.spec{tolerations: []}}",
+    MAPPED,
+    "has(object.spec) ? Object{spec: Object.spec{nodeSelector: {'a': 'b'}}} : Object{}",
+]
+
+
+@pytest.mark.parametrize("text", ATOMIC)
+def test_what_is_replaced_as_a_whole(told, text):
+    assert codes(told(applied(text))) == ["KV258"]
+    assert told(applied(text), evaluation={"useServerSideApply": True}) == []
+    assert codes(told(applied(text), WIDGETS)) == ["KV164"]
+    assert told(applied(text), PODS, {**PODS, "resources": ["*"]}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Object{spec: Object.spec{volumes: [Object.spec.volumes{name: 'a'}]}}", [PODS]),
+        ("Object{metadata: Object.metadata{labels: {'a': 'b'}, finalizers: ['a']}}", [PODS]),
+        ("Object{spec: Object.spec{selector: {'a': 'b'}}}", [SERVICES, DEPLOYMENTS]),
+        ("Object{spec: Object.spec{replicas: 1, hostNetwork: true}}", [PODS, DEPLOYMENTS]),
+        ("Object{spec: Object.spec{initContainers: [{'name': 'a', 'image': 'b'}]}}", [PODS]),
+    ],
+)
+def test_what_is_merged_or_is_no_matter_for_all_kinds(told, text, rules):
+    found = codes(told(applied(text), *rules))
+    assert found == (["KV258"] if "selector" in text else [])
+
+
+def test_an_atomic_field_of_one_kind_of_two(told):
+    text = "Object{spec: Object.spec{strategy: Object.spec.strategy{type: 'a'}}}"
+    assert told(applied(text), PODS, DEPLOYMENTS) == []
+
+
+def test_a_field_that_no_kind_has(told):
+    (found,) = told(applied("Object{spec: Object.spec{hostnetwork: true}}"))
+    assert found[0] == "KV259"
+    assert "`spec.hostnetwork`" in found[1]
+    nested = "Object{spec: Object.spec{tpl: Object.spec.tpl{spec: Object.spec.tpl.spec{a: 1}}}}"
+    (found,) = told(applied(nested), DEPLOYMENTS)
+    assert "`spec.tpl`" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "rule", "meant"),
+    [
+        ("/spec/hostnetwork", PODS, "/spec/hostNetwork"),
+        ("/spec/containers/0/imagePullPolcy", PODS, "/spec/containers/0/imagePullPolicy"),
+        ("/spec/containers/0/image", DEPLOYMENTS, "/spec/template/spec/containers/0/image"),
+        ("/metadata/label/a", SERVICES, "/metadata/labels/a"),
+    ],
+)
+def test_a_path_that_is_a_slip(told, path, rule, meant):
+    text = f"[JSONPatch{{op: 'add', path: '{path}', value: 'b'}}]"
+    (found,) = told(patched(text), rule)
+    assert found[0] == "KV260"
+    assert f"did you mean `{meant}`?" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "rules"),
+    [
+        ("'/spec/hostNetwork'", [PODS]),
+        ("'/spec/somethingOfTomorrow'", [PODS]),
+        ("'/spec/containers/' + string(size(object.spec.containers)) + '/image'", [PODS]),
+        ("'/spec/' + object.spec.nodeName + '/image'", [PODS]),
+        ("'/metadata/annotations/' + jsonpatch.escapeKey('a/b')", [WIDGETS]),
+        ("'/spec/containers/0/image'", [PODS, DEPLOYMENTS]),
+        ("'/spec/containers/0/image'", [WIDGETS]),
+        ("'/data/tls.crt'", [{**PODS, "resources": ["secrets"]}]),
+    ],
+)
+def test_paths_that_are_fine_or_not_known(told, path, rules):
+    text = f"has(object.metadata.annotations) ? [JSONPatch{{op: 'add', path: {path}, value: 'b'}}]"
+    assert set(codes(told(patched(f"{text} : []"), *rules))) <= {"KV164"}
+
+
+def test_what_is_derived_has_other_paths(told):
+    text = (
+        "object.kind == 'Pod' ? [] : "
+        "[JSONPatch{op: 'add', path: '/spec/template/spec/hostNetwork', value: true}]"
+    )
+    assert told(patched(text), autogen={}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LABEL,
+        LABEL.replace("labels", "annotations").replace("add", "replace"),
+        LABEL.replace("'/metadata/labels/a'", "'/metadata/labels/' + jsonpatch.escapeKey('a/b')"),
+        "[JSONPatch{op: 'add', path: '/spec/nodeSelector/a', value: 'b'}]",
+        "[JSONPatch{op: 'add', path: '/metadata/finalizers/-', value: 'b'}]",
+    ],
+)
+def test_a_patch_below_what_may_be_missing(told, text):
+    assert codes(told(patched(text))) == ["KV261"]
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        (f"has(object.metadata.labels) ? {LABEL} : []", {}),
+        (f"'labels' in object.metadata ? {LABEL} : []", {}),
+        (f"{LABEL.replace('/a', '')} + {LABEL}", {}),
+        (LABEL, {"variables": [{"name": "v", "expression": "object.metadata.?labels"}]}),
+        (LABEL, {"matchConditions": [{"name": "c", "expression": "has(object.metadata.labels)"}]}),
+        (LABEL.replace("add", "test"), {}),
+        ("[JSONPatch{op: 'add', path: '/spec/volumes/-', value: {'name': 'a'}}]", {}),
+    ],
+)
+def test_a_patch_below_what_is_there(told, text, spec):
+    assert "KV261" not in codes(told(patched(text), **spec))
+
+
+def test_labels_that_a_selector_or_every_cluster_gives(told):
+    selector = {"matchLabels": {"a": "b"}}
+    chosen = {"matchConstraints": {"resourceRules": [PODS], "objectSelector": selector}}
+    assert told(patched(LABEL), **chosen) == []
+    assert told(patched(LABEL), {**PODS, "resources": ["namespaces"]}) == []
