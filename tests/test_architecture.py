@@ -225,6 +225,28 @@ def test_apply_loads_nothing_that_it_does_not_need():
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
+MOST_LOADED = {
+    "--help": 5,
+    "version": 8,
+    "jp query -i fixtures/resources/namespaces.yaml metadata.name": 85,
+    "apply policies -r fixtures/resources": 292,
+    "lint policies": 296,
+}
+"""How many modules of kyvsim a command may load; each costs every start of it."""
+
+
+@pytest.mark.parametrize("arguments", MOST_LOADED)
+def test_commands_load_few_modules(arguments):
+    code = (
+        f"import sys; from kyvsim.cli.main import run; run({arguments.split()!r});"
+        "print(sum(name.startswith('kyvsim') for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert int(done.stdout.splitlines()[-1]) <= MOST_LOADED[arguments]
+
+
 MOST_POSITIONAL = 5
 
 

@@ -1,7 +1,6 @@
 """The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
 import os
-import random
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -17,6 +16,8 @@ class _SystemClock:
 class _SystemEntropy:
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`."""
+        import random  # noqa: PLC0415 — slow, for the few expressions that ask for chance
+
         return random.SystemRandom().randrange(bound)
 
 

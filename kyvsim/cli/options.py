@@ -1,6 +1,5 @@
 """Options that commands share: lists split at commas, flags of the online half, Go's spellings."""
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -153,8 +152,14 @@ def _split(
     del ctx, parameter
     parts: list[str] = []
     for value in values:
-        parts += next(csv.reader([value])) if '"' in value else value.split(",")
+        parts += _quoted(value) if '"' in value else value.split(",")
     return tuple(part for part in parts if part)
+
+
+def _quoted(value: str) -> list[str]:
+    import csv  # noqa: PLC0415 — slow, for values in quotes only
+
+    return next(csv.reader([value]))
 
 
 def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:

@@ -1,10 +1,12 @@
-"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
+"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times.
+
+What compiles them is loaded when a policy of them is compiled.
+"""
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.languages.cleanup.lower import compile_cleanup
 from kyvsim.languages.protocol import Language, Told
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.match.filters import filters
@@ -32,6 +34,10 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
 
 
 def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+    from kyvsim.languages.cleanup.lower import (  # noqa: PLC0415 — for these policies only
+        compile_cleanup,
+    )
+
     try:
         return compile_cleanup(policy, options), ()
     except (QuerySyntaxError, ValueError) as error:
