@@ -41,6 +41,8 @@ _HOLDERS: frozenset[type] = frozenset({dict, list})
 class _Walk(NamedTuple):
     as_written: bool
     found: list[Finding]
+    in_order: bool = True
+    """Whether fields are walked in the order in which an API server tells of them."""
 
 
 def findings(data: Json, schema: Node) -> list[Finding]:
@@ -48,6 +50,10 @@ def findings(data: Json, schema: Node) -> list[Finding]:
 
     Fields that the schema does not know are not among it: they are pruned before.
     """
+    quick = _Walk(as_written=False, found=[], in_order=False)
+    _visit(quick, schema, data, ())
+    if not quick.found:
+        return []  # as of nearly all objects
     walk = _Walk(as_written=False, found=[])
     _visit(walk, schema, data, ())
     return walk.found
@@ -59,7 +65,7 @@ def findings_as_written(data: Json, schema: Node) -> list[Finding]:
     Of a value whose type is wrong no more is said, and of a text or number the first bound that
     it breaks. Unknown fields are told with the others.
     """
-    walk = _Walk(as_written=True, found=[])
+    walk = _Walk(as_written=True, found=[], in_order=False)
     _visit(walk, schema, data, ())
     return walk.found
 
@@ -191,7 +197,7 @@ def _visit_mapping(walk: _Walk, schema: Node, data: dict[str, Json], path: Path)
     if len(data) < words.get("minProperties", 0):
         walk.found.append(Finding("minProperties", path, data, words["minProperties"]))
     described = data if walk.as_written or schema.properties or schema.further else ()
-    for name in described if walk.as_written else _in_order(schema, described):
+    for name in _in_order(schema, described) if walk.in_order else described:
         child = schema.child(name)
         if child is not None:
             if schema.keys is not None and _tried(schema.keys, name, path):
