@@ -19,6 +19,7 @@ from kyvsim.sim.server import Review, Store
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
 _FILTER = re.compile(r"\[([^\[\]]*)\]")
+_EXCLUDED = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
 _ANYTHING = "*"
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -98,13 +99,13 @@ def _anything(found: Mapping[str, Json]) -> bool:
 
 def is_excluded(user: UserInfo, store: Store) -> bool:
     """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
+    names = (user.groups, (user.username,), user.roles, user.cluster_roles)
+    return bool(store.remembered(_is_excluded, names))
+
+
+def _is_excluded(store: Store, names: tuple[tuple[str, ...], ...]) -> bool:
     data = settings_of(store)
-    sides = (
-        (_words(data.get("excludeGroups")), user.groups),
-        (_words(data.get("excludeUsernames")), (user.username,)),
-        (_words(data.get("excludeRoles")), user.roles),
-        (_words(data.get("excludeClusterRoles")), user.cluster_roles),
-    )
+    sides = [(_words(data.get(one)), held) for one, held in zip(_EXCLUDED, names, strict=True)]
     if any(_meets(_negated(wanted), held) for wanted, held in sides):
         return False
     return any(

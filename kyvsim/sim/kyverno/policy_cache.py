@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
@@ -50,6 +50,7 @@ class PolicyCache:
         self._changes: dict[str, tuple[Policy, tuple[ExistingChange, ...]]] = {}
         self._pinning: dict[str, CompiledPolicy] = {}
         self._index: PolicySet | None = None
+        self._every: tuple[CompiledPolicy, ...] | None = None
 
     def put(self, policy: Policy) -> None:
         """Let a policy act from now on, in place of the one of its key."""
@@ -67,7 +68,7 @@ class PolicyCache:
         self._compiled.clear()
         self._pinning.clear()
         self._changes.clear()
-        self._index = None
+        self._index = self._every = None
 
     def _forget(self, key: str) -> None:
         self._changes.pop(key, None)
@@ -75,16 +76,21 @@ class PolicyCache:
         self._pinning.pop(key, None)
         self._webhook_facts.pop(key, None)
         self._may_be_left.pop(key, None)
-        self._index = None
+        self._index = self._every = None
 
     def get(self, key: str) -> CompiledPolicy | None:
         """Return a policy that acts, compiled, or None."""
         return self.compiled(self._policies[key]) if key in self._policies else None
 
-    def every(self) -> list[CompiledPolicy]:
-        """Return the policies that act, compiled, by key."""
-        found = (self.get(key) for key in sorted(self._policies))
-        return [one for one in found if one is not None]
+    def every(self) -> Sequence[CompiledPolicy]:
+        """Return the policies that act, compiled, by key: the same sequence until they change."""
+        if self._every is None:
+            found = (self.get(key) for key in sorted(self._policies))
+            some = tuple(one for one in found if one is not None)
+            if len(some) < len(self._policies):
+                return some  # what is not sound now may be so when a kind is defined
+            self._every = some
+        return self._every
 
     def compiled(self, policy: Policy) -> CompiledPolicy | None:
         """Return a policy compiled, with the exceptions there are; None where it is not sound."""

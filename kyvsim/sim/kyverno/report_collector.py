@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/controllers/report/aggregate.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -55,6 +55,8 @@ class ReportCollector:
         self._client = parts.client(REPORTS)
         self._told: dict[tuple[str, str], list[_Told]] = {}
         """By namespace and uid of the object."""
+        self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
+        """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
         """Who hears of what was found in the background."""
 
@@ -186,14 +188,18 @@ class ReportCollector:
             and not self._cache.is_left_to_the_server(one.policy)
         }
 
-    def _rules(self) -> set[tuple[str, str]]:
+    def _rules(self) -> frozenset[tuple[str, str]]:
         """Return policy and rule of all that may be told, by the policies that act."""
-        return {
-            (one.policy.key, rule.rule.name)
-            for one in self._cache.every()
-            if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
-            for rule in _every_rule(one)
-        }
+        every = self._cache.every()
+        if self._known is None or self._known[0] is not every:
+            found = {
+                (one.policy.key, rule.rule.name)
+                for one in every
+                if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
+                for rule in _every_rule(one)
+            }
+            self._known = every, frozenset(found)
+        return self._known[1]
 
 
 def _every_rule(policy: CompiledPolicy) -> Iterator[CompiledRule]:

@@ -183,7 +183,7 @@ class ApiServer:
         if old is None or request.operation is Operation.CREATE:
             if has_status(request.key, self.store):
                 obj = without_status(obj)
-            return self._complete(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+            return self._defaulted(with_metadata(obj, {"uid": None, "resourceVersion": None}))
         version = text_field(metadata(obj), "resourceVersion")
         if version and version != metadata(old)["resourceVersion"]:
             return errors.conflict(request.key, self.store.defined)
@@ -195,7 +195,10 @@ class ApiServer:
         return self._complete(as_successor(obj, old))
 
     def _complete(self, obj: Json) -> Json:
-        return as_defined(with_defaults(with_whole_numbers(obj)), self.store)
+        return self._defaulted(with_whole_numbers(obj))
+
+    def _defaulted(self, obj: Json) -> Json:
+        return as_defined(with_defaults(obj), self.store)
 
     def _completed(self, review: Review) -> Json | None:
         """Return the object with what the server fills in between the two kinds of webhooks."""
