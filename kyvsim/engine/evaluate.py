@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile import PolicySet, Turn
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.planned import prospects
-from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.policy import open_request, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -40,7 +40,7 @@ def evaluate(
             if given is None:
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
-                given = _within(given, begun)
+                given = within_request(given, begun, world)
             response = run_turn(turn, stage.phase, given, world, settled=settled)
             if response.results or response.silent:
                 responses.append(response)
@@ -78,11 +78,3 @@ def _opened(
     if given is not None and not world.values:
         return given
     return open_request(request, world, turn.policy.policy.name)
-
-
-def _within(given: RuleInput, begun: AdmissionRequest) -> RuleInput:
-    """Return what a later policy in CEL sees: of the object changes, of the request none.
-
-    One request goes through all of them.
-    """
-    return given._replace(request=given.request._replace(object=begun.object))

@@ -129,6 +129,18 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     return RuleInput(request, facts, scope, request.object) if facts else None
 
 
+def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> RuleInput:
+    """Return what a later policy in CEL sees: of the object changes, of the request none.
+
+    One request goes through all of them, with the name and the namespace that it `begun` with.
+    upstream: pkg/cel/policies/mpol/engine
+    """
+    labels = _namespace_labels(world, object_key(begun.subject).namespace)
+    arrived = match_facts(begun, begun.subject, labels) or given.facts
+    facts = arrived._replace(labels=given.facts.labels, annotations=given.facts.annotations)
+    return given._replace(request=given.request._replace(object=begun.object), facts=facts)
+
+
 def _stored(request: AdmissionRequest, variables: Mapping[str, Json], world: World) -> Json | None:
     """Return what a cluster has of the object that a request brings while it is admitted.
 

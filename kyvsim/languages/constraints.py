@@ -50,7 +50,7 @@ def compile_constraints(
             return False
         if in_namespace and not _fits_namespace(facts, in_namespace):
             return False
-        if on_object and not on_object(facts.labels):
+        if on_object and not _fits_object(facts, on_object):
             return False
         if any(rule(facts) for rule in excluded):
             return False
@@ -83,6 +83,11 @@ def _compile_labels(
     return (
         (None, f"Internal error occurred: {fault}") if fault else (compile_selector(selector), "")
     )
+
+
+def _fits_object(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:
+    """Return whether a selector takes an object as it is, or as it was before a change."""
+    return fits(facts.labels) or (facts.old_labels is not None and fits(facts.old_labels))
 
 
 def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool]) -> bool:

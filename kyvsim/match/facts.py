@@ -26,6 +26,8 @@ class MatchFacts(NamedTuple):
     user: UserInfo | None
     name_to_come: str = ""
     """How the name will begin that the API server makes; "" for an object that has one."""
+    old_labels: Mapping[str, str] | None = None
+    """The labels that the object had; None where none was there before, or none is there after."""
 
     @property
     def namespace_or_own_name(self) -> str:
@@ -58,6 +60,7 @@ def match_facts(
         operation=request.operation.value,
         user=request.user,
         name_to_come="" if name else to_come,
+        old_labels=labels(request.old_object) if request.object and request.old_object else None,
     )
 
 

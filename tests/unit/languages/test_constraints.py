@@ -141,3 +141,16 @@ def test_a_definition_tells_whether_a_kind_lies_in_namespaces():
     rule = {**RULE, "apiGroups": ["farm.example"], "resources": ["oxen"], "scope": "Cluster"}
     facts = match_facts(AdmissionRequest(Operation.CREATE, OX), OX, {})
     assert compile_constraints({"resourceRules": [rule]}, "", OXEN).matches(facts)
+
+
+def test_an_object_selector_looks_at_an_object_as_it_was_too():
+    before, after = (
+        {**POD, "metadata": {"name": "web", "labels": one}} for one in ({"a": "b"}, {})
+    )
+    written = {"objectSelector": {"matchLabels": {"a": "b"}}}
+    matches = compile_constraints(written, "").matches
+    update = AdmissionRequest(Operation.UPDATE, after, before)
+    assert matches(match_facts(update, after, {}))
+    assert not matches(match_facts(update._replace(old_object=after), after, {}))
+    create = AdmissionRequest(Operation.CREATE, after)
+    assert not matches(match_facts(create, after, {}))

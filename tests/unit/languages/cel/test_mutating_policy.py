@@ -458,3 +458,11 @@ def test_an_exception_comes_before_conditions_that_cannot_be_evaluated(on_target
     more = EXISTING + SECRETS + '  matchConditions: [{name: c, expression: "object.zzz == 1"}]'
     rows, changed = on_targets(policy(merge(LABEL), more=more), EXCEPTION % "'true == true'")
     assert ([row[:2] for row in rows], changed) == ([("exception", "skip")], [])
+
+
+def test_later_policies_see_the_namespace_and_the_name_that_the_request_has(run):
+    move = policy(patch('[JSONPatch{op: "replace", path: "/metadata/namespace", value: "moved"}]'))
+    label = "    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %s}}"
+    for namespace, changed in (("shop", {"app": "web", "x": "y"}), ("moved", {"app": "web"})):
+        later = policy(merge(LABEL), name="q", more=label % namespace)
+        assert run(move + "---" + later)[1]["metadata"]["labels"] == changed

@@ -210,3 +210,13 @@ def test_a_selector_that_cannot_be_read_is_refused(put, admin, validating, bind)
     put(validating(TEAM))
     error = admin.create(bind(matchResources={"namespaceSelector": selector})).error
     assert "spec.matchResources.namespaceSelector.values: Invalid value" in error.message
+
+
+def test_a_label_that_an_update_drops_still_chooses_the_object(put, admin, validating, bind, obj):
+    rule = {**PODS, "resources": ["configmaps"], "operations": ["UPDATE"]}
+    selector = {"matchLabels": {"guarded": "yes"}}
+    constraints = {"resourceRules": [rule], "objectSelector": selector}
+    before = {"labels": {"guarded": "yes"}}
+    guarded = obj("ConfigMap", "c", "default", metadata=before)
+    put(validating(TEAM, matchConstraints=constraints), bind(), guarded)
+    assert "team is missing" in admin.update(obj("ConfigMap", "c", "default")).error.message
