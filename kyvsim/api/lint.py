@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
-from kyvsim.languages import READERS, lint_policy, unknown_resources
+from kyvsim.languages import READERS, doubtful_bindings, lint_policy, unknown_resources
 from kyvsim.languages.documents import (
     deprecated_versions,
     duplicate_names,
@@ -54,9 +54,11 @@ def lint(
     policies, _ = load_policies(documents, READERS)
     objects = objects_of((*documents, *definitions))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    bindings = load_bindings(documents)[0]
     idle = (
         *of_policies(policies, objects, exceptions.rules),
-        *unknown_resources(policies, objects, load_bindings(documents)[0]),
+        *unknown_resources(policies, objects, bindings),
+        *doubtful_bindings(bindings, policies),
     )
     found += [one for one in idle if one.location not in wrong]
     return Findings(_in_order(found), len(known), left_out)

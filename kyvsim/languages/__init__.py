@@ -5,7 +5,7 @@ Behind them everything knows compiled policies and facts only. A language is a f
 """
 
 from kyvsim.languages.cel import is_cel_policy, usable_payloads
-from kyvsim.languages.idle.bindings import idle_bindings
+from kyvsim.languages.idle.bindings import doubtful_bindings, idle_bindings
 from kyvsim.languages.idle.cel_exceptions import idle_exceptions
 from kyvsim.languages.idle.resources import unknown_resources
 from kyvsim.languages.policies import (
@@ -23,6 +23,7 @@ __all__ = [
     "READERS",
     "compile_policies",
     "derived_rules",
+    "doubtful_bindings",
     "idle_bindings",
     "idle_exceptions",
     "is_cel_policy",

@@ -1,4 +1,8 @@
-"""Bindings of Kubernetes' admission policies that lead to nothing: a policy counts without them."""
+"""Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
+
+Outside of a cluster a policy counts without a binding, in a cluster it does nothing.
+upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,3 +27,43 @@ def idle_bindings(bindings: Iterable[Binding], policies: Iterable[Policy]) -> It
         text = f"the binding is for the {kind} `{binding.policy}`, which is not given"
         text = f"{text} (given: {given})" if given else text
         yield warn(binding.document, "KV167", text, ("spec", "policyName"))
+
+
+def doubtful_bindings(
+    bindings: Iterable[Binding], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """Yield what `lint` tells of bindings and policies that are given together.
+
+    A file that holds only the ones or only the others says nothing about what it leads to.
+    """
+    given, every = tuple(bindings), tuple(policies)
+    kinds = {one.kind for one in every}
+    together = [one for one in given if one.kind.removesuffix("Binding") in kinds]
+    yield from idle_bindings(together, every)
+    yield from _unbound(given, every)
+    for one in given:
+        yield from _contradicting(one)
+
+
+def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
+    """KV265: a policy without a binding, where there are bindings of others."""
+    kinds = {one.kind for one in bindings}
+    for policy in policies:
+        is_bound = any(one.binds(policy.kind, policy.name) for one in bindings)
+        if f"{policy.kind}Binding" in kinds and not is_bound:
+            text = (
+                f"none of the given bindings is for the {policy.kind} `{policy.name}`: without "
+                "one a cluster does nothing with it"
+            )
+            yield warn(policy.document, "KV265", text, ("metadata", "name"))
+
+
+def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
+    """KV266: actions of a binding that a cluster refuses together."""
+    actions = binding.document.data["spec"].get("validationActions") or ()
+    if {"Deny", "Warn"} <= set(actions):
+        text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
+        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
+    elif len(set(actions)) < len(actions):
+        text = "a cluster refuses actions that stand here twice"
+        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
