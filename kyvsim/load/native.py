@@ -1,4 +1,8 @@
-"""Kubernetes' own admission policies and their bindings: what documents of them look like."""
+"""Kubernetes' own admission policies and their bindings: what documents of them look like.
+
+native.json is written by hand: what else the package has of Kubernetes' kinds says how they are
+called and how their fields merge, but not which fields they need and which words those take.
+"""
 
 from collections.abc import Mapping
 from functools import cache
