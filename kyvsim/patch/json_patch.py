@@ -6,6 +6,7 @@ EnsurePathExistsOnAdd; gopkg.in/evanphx/json-patch.v4.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
@@ -39,8 +40,15 @@ def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
 
 def compile_json_patch(text: str) -> Callable[[Json], Json]:
     """Return a function that applies the patch of a text to a document; raises as parsing does."""
-    operations = prepare_operations(read_patch_text(text))
+    # A variable can have put anything in the place of the text.
+    operations = _operations(text) if text.__class__ is str else _operations.__wrapped__(text)
     return lambda document: apply_operations(document, operations, KYVERNO)
+
+
+@lru_cache(maxsize=512)
+def _operations(text: str) -> Sequence[Operation]:
+    """Return the operations of a text; a loop's are mostly the same for each object."""
+    return prepare_operations(read_patch_text(text))
 
 
 def apply_operations(root: Json, operations: Sequence[Operation], rules: PatchRules) -> Json:

@@ -22,6 +22,7 @@ from kyvsim.patch.directives import (
 )
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.keyed_lists import Joined, merge_keyed
+from kyvsim.patch.known_parts import tidy_parts
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, wrong_kind
 from kyvsim.patch.preprocess_anchors import (
@@ -126,11 +127,21 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
 
 
 def _keep(dest: Json, known: Field | None) -> Json:
-    if dest.__class__ is dict:
-        return _keep_fields(dest, _typed(known, dest))
-    if dest.__class__ is list and known is not None and known.keys is not None:
-        return merge_keyed(dest, ABSENT, known.keys, _joiner(known))
-    return dest
+    keys = known.keys if known is not None and dest.__class__ is list else None
+    if dest.__class__ is not dict and keys is None:
+        return dest
+    # The fields of a type live as long as the table of types does.
+    about = (id(dest), id(known.fields) if known is not None else None, keys)
+    tidy = tidy_parts()
+    if about in tidy:
+        return dest
+    if known is not None and keys is not None:
+        kept = merge_keyed(dest, ABSENT, keys, _joiner(known))
+    else:
+        kept = _keep_fields(dest, _typed(known, dest))
+    if kept is dest:
+        tidy[about] = dest
+    return kept
 
 
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:

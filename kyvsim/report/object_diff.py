@@ -29,61 +29,65 @@ class _Spot(NamedTuple):
 
 def marked_yaml(before: Json, after: Json) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
-    return list(_compare(_Spot("", 0, 0), before, after))
+    lines: list[Marked] = []
+    _compare(lines, _Spot("", 0, 0), before, after)
+    return lines
 
 
-def _compare(spot: _Spot, before: Json, after: Json) -> Iterator[Marked]:
+def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json) -> None:
     if before is after:
-        yield from _all(" ", spot, after)
+        _put(lines, " ", spot, after)
         return
-    both = before.__class__, after.__class__
-    if before and after and spot.depth < _DEPTH_LIMIT:
-        if both == (dict, dict):
-            yield from _compare_mappings(spot, before, after)
+    kind, other = after.__class__, before.__class__
+    if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
+        if kind is dict:
+            _compare_mappings(lines, spot, before, after)
             return
-        if both == (list, list):
-            yield from _compare_lists(spot, before, after)
+        if kind is list:
+            _compare_lists(lines, spot, before, after)
             return
-    if before == after and (bool in both) == (both == (bool, bool)):
-        yield from _all(" ", spot, after)
+    if before == after and (kind is bool) == (other is bool):
+        _put(lines, " ", spot, after)
         return
-    yield from marked_lines(_lines(spot, before), _lines(spot, after))
+    lines += marked_lines(_lines(spot, before), _lines(spot, after))
 
 
 def _compare_mappings(
-    spot: _Spot, before: dict[str, Json], after: dict[str, Json]
-) -> Iterator[Marked]:
+    lines: list[Marked], spot: _Spot, before: dict[str, Json], after: dict[str, Json]
+) -> None:
     pad = " " * spot.indent
-    if spot.after_key:
-        yield " ", spot.lead
-    first = pad if spot.after_key else spot.lead
+    after_key = spot.after_key
+    if after_key:
+        lines.append((" ", spot.lead))
+    first = pad if after_key else spot.lead
     first_old, first_new = min(before), min(after)
+    indent, depth = spot.indent + 2, spot.depth + 1
     for key in sorted(before.keys() | after.keys()):
         start = first if key == (first_new if key in after else first_old) else pad
-        inner = _Spot(f"{start}{scalar(key)}:", spot.indent + 2, spot.depth + 1)
+        inner = _Spot(f"{start}{scalar(key)}:", indent, depth)
         if key not in after:
-            yield from _all("-", inner, before[key])
+            _put(lines, "-", inner, before[key])
         elif key not in before:
-            yield from _all("+", inner, after[key])
+            _put(lines, "+", inner, after[key])
         else:
-            yield from _compare(inner, before[key], after[key])
+            _compare(lines, inner, before[key], after[key])
 
 
-def _compare_lists(spot: _Spot, before: list[Json], after: list[Json]) -> Iterator[Marked]:
+def _compare_lists(lines: list[Marked], spot: _Spot, before: list[Json], after: list[Json]) -> None:
     column = spot.indent - 2 if spot.after_key else spot.indent
     pad = " " * column
     if spot.after_key:
-        yield " ", spot.lead
+        lines.append((" ", spot.lead))
     first = pad if spot.after_key else spot.lead
     for old, new in _pairs(before, after):
         start = first if (old if new is None else new) == 0 else pad
         inner = _Spot(f"{start}- ", column + 2, spot.depth + 1)
         if new is None:
-            yield from _all("-", inner, before[old or 0])
+            _put(lines, "-", inner, before[old or 0])
         elif old is None:
-            yield from _all("+", inner, after[new])
+            _put(lines, "+", inner, after[new])
         else:
-            yield from _compare(inner, before[old], after[new])
+            _compare(lines, inner, before[old], after[new])
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:
@@ -116,8 +120,8 @@ def _name(item: Json) -> str:
     return f"name {name}" if name.__class__ is str else ""
 
 
-def _all(mark: str, spot: _Spot, value: Json) -> Iterator[Marked]:
-    return ((mark, line) for line in _lines(spot, value))
+def _put(lines: list[Marked], mark: str, spot: _Spot, value: Json) -> None:
+    lines += [(mark, line) for line in _lines(spot, value)]
 
 
 def _lines(spot: _Spot, value: Json) -> list[str]:

@@ -30,6 +30,10 @@ def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
 
     `indent` is where the keys of a mapping stand; a list behind a key stands two columns before.
     """
+    if not obj or (obj.__class__ is not dict and obj.__class__ is not list):
+        # Differences ask for many lines one by one.
+        text = f"{lead}{' ' if lead.endswith(':') else ''}{_leaf(obj, indent)}"
+        return text.split("\n")
     lines: list[str] = []
     stack: list[tuple[str, Json, int]] = [(lead, obj, indent)]
     while stack:
