@@ -1,6 +1,8 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
@@ -8,6 +10,7 @@ from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
+from kyvsim.kube.objects import Json
 from kyvsim.languages import (
     compile_policies,
     derived_rules,
@@ -17,8 +20,8 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.report.course import Course
@@ -32,6 +35,24 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     good policies and resources are evaluated all the same.
     """
     read = read_inputs(inputs, stdin)
+    compiled = compiled_for(inputs, read)
+    course = Course(audit_warn=inputs.audit_warn)
+    found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
+    run = run_of(compiled, inputs, read, objects_of(read.resources))
+    return run._replace(responses=course.watching(found), course=course)
+
+
+class Compiled(NamedTuple):
+    """The policies of a run."""
+
+    policies: PolicySet
+    refused: tuple[Diagnostic, ...]
+    """What is wrong with others."""
+    now: datetime
+
+
+def compiled_for(inputs: ApplyInputs, read: ReadInputs) -> Compiled:
+    """Return what is read of policies, compiled."""
     system = own_system(inputs.now)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
     options = CompileOptions(
@@ -44,24 +65,30 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
         parameters=read.parameters,
     )
     policies, refused = compile_policies(read.policies, options)
+    return Compiled(policies, refused, system.clock.now())
+
+
+def run_of(
+    compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, objects: tuple[Json, ...]
+) -> Run:
+    """Return a run without its responses; of `objects` the kinds and names are looked at."""
+    policies, refused, now = compiled
     sound = tuple(one.policy for one in policies.policies)
-    given = _given(read, (*read.diagnostics, *refused), frozenset(dict(inputs.payloads)))
+    given = _given(read, inputs, objects, (*read.diagnostics, *refused))
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
         idle += idle_bindings(read.bindings, read.policies)
-    course = Course(audit_warn=inputs.audit_warn)
-    found = iter(()) if read.unusable else _responses(policies, read, inputs)
     return Run(
         policies=sound,
         resource_count=len(read.resources) + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
         diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle, *without_payloads(given)),
-        schedules=schedules_of(sound, system.clock.now()),
+        schedules=schedules_of(sound, now),
         left_out=read.left_out,
-        responses=course.watching(found),
-        course=course,
+        responses=iter(()),
+        course=Course(audit_warn=inputs.audit_warn),
         audit_warn=inputs.audit_warn,
         dated=inputs.now is not None,
         checks_idempotence=inputs.check_idempotent,
@@ -70,17 +97,22 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     )
 
 
-def _given(read: ReadInputs, said: tuple[Diagnostic, ...], modes: frozenset[PayloadMode]) -> Given:
+def _given(
+    read: ReadInputs,
+    inputs: ApplyInputs,
+    objects: tuple[Json, ...],
+    said: tuple[Diagnostic, ...],
+) -> Given:
     others = objects_of((*read.targets, *read.shared_data))
     return Given(
         policies=read.policies,
-        resources=objects_of(read.resources),
+        resources=objects,
         derive=derived_rules,
         others=(*others, *read.definitions, *read.parameters),
         exceptions=read.exceptions.rules,
         values=read.values,
         sound=not any(one.severity is Severity.ERROR for one in said),
-        modes=modes,
+        modes=frozenset(dict(inputs.payloads)),
     )
 
 
@@ -95,11 +127,16 @@ def _afterthoughts(
     return tuple(nothing_matched(given._replace(policies=sound), paths))
 
 
-def _responses(
-    policies: PolicySet, read: ReadInputs, inputs: ApplyInputs
+def responses_of(
+    policies: PolicySet,
+    read: ReadInputs,
+    inputs: ApplyInputs,
+    cluster: ClusterView | None = None,
 ) -> Iterator[EngineResponse]:
-    given = objects_of((*read.resources, *read.targets, *read.shared_data))
-    cluster = GivenObjects(given, read.definitions)
+    """Yield the response of each resource; rules read `cluster`, or the objects given."""
+    if cluster is None:
+        given = objects_of((*read.resources, *read.targets, *read.shared_data))
+        cluster = GivenObjects(given, read.definitions)
     world = World(
         cluster,
         read.values,

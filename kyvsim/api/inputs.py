@@ -108,6 +108,8 @@ class ReadInputs(NamedTuple):
     """What such policies may be given besides."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being none of what was wanted: where, and what it is."""
+    before_resources: int = 0
+    """How many of the diagnostics are told before those on resources."""
 
 
 def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
@@ -128,7 +130,10 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         documents = tuple(one for one in documents if not is_exception(one.data))
     policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
-    resources = keep(load_resources(inputs.resources, stdin, definitions, walking=walking))
+    earlier, resources = (
+        len(without_left_out(said)[0]),
+        keep(load_resources(inputs.resources, stdin, definitions, walking=walking)),
+    )
     if inputs.exceptions_with_resources:
         written += tuple(one for one in resources if is_exception(one.data))
     said.extend(mistaken(documents, resources))
@@ -163,6 +168,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         bindings=bindings,
         parameters=objects_of(parameters),
         left_out=left_out,
+        before_resources=earlier,
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
+from kyvsim.cli.apply_jobs import run_in_parts
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
@@ -134,6 +135,13 @@ POLICY is a file, a folder or - for standard input.
 )
 @strict_option
 @walking_options
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0),
+    default=0,
+    help="Processes at once; 0: as many as processors, where it is worth it.",
+)
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @click.option(
@@ -174,8 +182,10 @@ def _apply(
     options: Mapping[str, Any],
     files: "ObjectFiles | None",
 ) -> int:
-    with waiting("reading files", shown=is_terminal(sys.stderr)):
-        run = open_application(inputs, stdin)
+    run = run_in_parts(inputs, stdin, options)
+    if run is None:
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            run = open_application(inputs, stdin)
     run = run._replace(terms=Terms(options["warn_exit_code"], options["warn_no_pass"]))
     if options["strict"]:
         run = _strict(run)

@@ -4,7 +4,8 @@ A format for programs is loaded when it is chosen.
 """
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ import click
 
 from kyvsim.cli.streams import say, shows_colours
 from kyvsim.report import text
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Look, Run, Told
 from kyvsim.report.style import safe_text
 
 DOCUMENTS: Mapping[str, str] = MappingProxyType({"yaml": "yaml_document", "json": "json_document"})
@@ -55,12 +56,7 @@ def render(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
     """Return the output in the format that the options choose."""
     if options["policy_report"] or options["output_format"]:
         return _document(run, options)
-    look = Look(
-        colours=shows_colours(unwanted=options["remove_color"]),
-        detailed=options["detailed_results"],
-        diff=options["diff"],
-        objects=not options["output"],
-    )
+    look = _look(options)
     if options["table"]:
         from kyvsim.report import table  # noqa: PLC0415 — for this format only
 
@@ -70,6 +66,30 @@ def render(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
 
         return manifests.render(run, look._replace(colours=False), _say_all)
     return text.render(run, look)
+
+
+def _look(options: Mapping[str, Any]) -> Look:
+    return Look(
+        colours=shows_colours(unwanted=options["remove_color"]),
+        detailed=options["detailed_results"],
+        diff=options["diff"],
+        objects=not options["output"],
+    )
+
+
+def teller(options: Mapping[str, Any]) -> Callable[[Run], Told] | None:
+    """Return what writes a part of a run in the format that the options choose.
+
+    None where a format has to see all results before it writes any, or responses are asked for
+    besides.
+    """
+    if options["table"] or options["stdin"] or options["policy_report"] or options["output"]:
+        return None
+    if options["output_format"]:
+        from kyvsim.report import json_document  # noqa: PLC0415 — for these formats only
+
+        return json_document.tell
+    return partial(text.tell, look=_look(options))
 
 
 def _document(run: Run, options: Mapping[str, Any]) -> Iterator[str]:

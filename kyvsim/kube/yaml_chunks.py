@@ -51,18 +51,39 @@ def _is_separator(line: str) -> bool:
     return not rest or (rest.startswith("#") and not _ODD_BREAK.search(rest))
 
 
-def split_chunks(text: str) -> Iterator[Chunk]:
+def cut_stream(text: str, size: int) -> Iterator[Excerpt]:
+    """Yield parts of a stream, of whole documents and about `size` characters.
+
+    One after the other they have the documents that the stream has. What follows on a bad separator
+    is in none.
+    """
+    text = _normal(text)
+    start, line, rest = 0, 1, 0
+    while True:
+        found = _next_separator(text, rest)
+        separator = text[found : _end_of_line(text, found)]
+        rest = min(found + len(separator) + 1, len(text))
+        if found == len(text) or not _is_separator(separator):
+            yield Excerpt(text, start, rest, line)
+            return
+        if found - start >= size:
+            yield Excerpt(text, start, found, line)
+            line += text.count("\n", start, found)
+            start = found
+
+
+def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
     r"""Yield the documents of a stream; those with nothing but comments are left out.
+
+    `line` is the line at which it begins.
 
     A line that begins with `---` ends a document; where more than a comment follows on it,
     Kubernetes stops reading: the last chunk then holds that line as `bad_separator`. CRLF becomes
     LF, and the last line has an end, which a block of text keeps.
     upstream: apimachinery `util/yaml` YAMLReader.
     """
-    text = text.replace("\r\n", "\n").removeprefix("\ufeff")
-    if not text.endswith("\n"):
-        text += "\n"
-    start, line, size = 0, 1, len(text)
+    text = _normal(text)
+    start, size = 0, len(text)
     while start < size:
         end = _next_separator(text, start)
         body = text[start:end]
@@ -78,6 +99,11 @@ def split_chunks(text: str) -> Iterator[Chunk]:
             yield Chunk("", line, separator)
             return
         start, line = end + len(separator) + 1, line + 1
+
+
+def _normal(text: str) -> str:
+    text = text.replace("\r\n", "\n").removeprefix("\ufeff")
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 def _next_separator(text: str, start: int) -> int:

@@ -105,7 +105,7 @@ def parse_documents(
     # What must have no key twice, merged ones too, is read by the reader that knows of merges.
     by_lines = is_much and typing.keys is Keys.ONCE
     name, folder = source.name, source.folder
-    for chunk in split_chunks(source.text):
+    for chunk in split_chunks(source.text, source.line):
         plain = _plain(chunk, typing) if by_lines else None
         if plain is not None:
             for data, own, is_plain in plain:

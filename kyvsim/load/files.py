@@ -27,6 +27,8 @@ class Source(NamedTuple):
     text: str
     folder: str = ""
     """The folder, as it was given, in which the file was found; "" where the file was named."""
+    line: int = 1
+    """The line of the file at which the text begins."""
 
 
 def read_sources(

@@ -9,7 +9,14 @@ from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
-from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, Loaded, Typing, read_documents
+from kyvsim.load.documents import (
+    AS_RESOURCES,
+    AS_WRITTEN,
+    Loaded,
+    Typing,
+    parse_documents,
+    read_documents,
+)
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import way_out
 from kyvsim.load.sorting import OBJECTS, sorted_out
@@ -35,6 +42,18 @@ def load_resources(
     objects, remarks = load_objects(paths, stdin, typing, walking)
     kinds = crd_kinds(crds)
     return tuple(_completed(one, kinds) for one in objects), remarks
+
+
+def load_part(source: Source, crds: Iterable[Json]) -> tuple[Loaded, tuple[Diagnostic, ...]]:
+    """Return what `load_resources` does of a part of a file that was named, which may be empty.
+
+    What is wrong with documents comes first, then apart what is wrong with objects.
+    """
+    found = tuple(parse_documents(source, AS_RESOURCES, is_much=True))
+    objects, problems = objects_among(one for one in found if isinstance(one, Document))
+    kinds = crd_kinds(crds)
+    remarks = tuple(one for one in found if isinstance(one, Diagnostic))
+    return (tuple(_completed(one, kinds) for one in objects), remarks), problems
 
 
 def load_objects(

@@ -53,6 +53,14 @@ class Course:
         """Count one result."""
         self._counts[status] += 1
 
+    def add(self, other: "Course") -> None:
+        """Take in the counts of a part of the run."""
+        for status, number in other.summary().as_dict().items():
+            self._counts[status] += number
+        self.unchecked += other.unchecked
+        self.unmatched += other.unmatched
+        self.unstable += other.unstable
+
     def summary(self) -> Summary:
         """Return how many results so far have each status."""
         return Summary(*self._counts.values())

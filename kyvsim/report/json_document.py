@@ -5,8 +5,8 @@ text, until the last result is out.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus
@@ -18,51 +18,82 @@ from kyvsim.report.ending import ending_json
 from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, Told, Unparted
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 
 _REMEMBERED: Final = 4096
 """How many passes are remembered as text."""
+_OBJECTS: Final = ("mutated", "generated", "targets")
+"""Lists of what responses changed or created."""
+_ASIDES: Final = ("unchecked", "notIdempotent")
+"""Lists that are there where there is something in them."""
+
+
+class _Books(NamedTuple):
+    """What is gathered of all responses."""
+
+    ledger: Ledger
+    collisions: Collisions
+    deletions: Deletions
+    needs: list[Need]
 
 
 def render(run: Run) -> Iterator[str]:
     """Yield the document a piece at a time."""
-    rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
-    ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
-    asides: dict[str, list[str]] = {"unchecked": [], "notIdempotent": []}
-    needs: list[Need] = []
-    objects: dict[str, list[str]] = {"mutated": [], "generated": [], "targets": []}
+    books = _Books(Ledger(), Collisions(), Deletions(), [])
+    lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     yield '{"results": ['
-    between, unchecked = "\n  ", 0
-    for response in run.responses:
-        for book in (ledger, collisions, deletions):
-            book.add(response)
-        needs += needs_of(response)
-        rows = list(rows_of(response))
-        texts = [row_text(row) for row in rows]
-        if run.course.unchecked != unchecked:
-            unchecked = run.course.unchecked
-            asides["unchecked"] += map(to_json, _unchecked((*rows, *silent_rows(response))))
-        asides["notIdempotent"] += map(to_json, repeat_entries(response))
-        for key, entry in _objects(response):
-            objects[key].append(to_json(entry))
-        if texts:
-            yield between + ",\n  ".join(texts)
+    between = "\n  "
+    for piece in _results(run, books, lists) if run.told is None else run.told.pieces:
+        if piece:
+            yield between + piece
             between = ",\n  "
     yield "]"
-    objects["references"] = [to_json(_need(need, ledger)) for need in needs]
-    for key, found in _on_demand(run, deletions, collisions):
+    for name, entries in run.told.lists.items() if run.told else ():
+        lists[name] += entries
+    objects = {name: lists[name] for name in _OBJECTS}
+    objects["references"] = [to_json(_need(need, books.ledger)) for need in books.needs]
+    for key, found in _on_demand(run, books.deletions, books.collisions):
         objects[key] = [to_json(entry) for entry in found]
     wanted = {"notIdempotent"} if run.checks_idempotence else set()
-    objects |= {key: found for key, found in asides.items() if found or key in wanted}
+    objects |= {name: lists[name] for name in _ASIDES if lists[name] or name in wanted}
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
     for key, entries in objects.items():
         listed = ",\n  ".join(entries)
         yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
+
+
+def tell(run: Run) -> Told:
+    """Return what the document says of a part of the responses; raises Unparted."""
+    books = _Books(Ledger(), Collisions(), Deletions(), [])
+    lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
+    text = ",\n  ".join(filter(None, _results(run, books, lists)))
+    if books.needs:
+        raise Unparted
+    return Told((text,), lists)
+
+
+def _results(run: Run, books: _Books, lists: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the results of each response; what follows on them goes to `books` and `lists`."""
+    rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
+    unchecked = 0
+    for response in run.responses:
+        for book in (books.ledger, books.collisions, books.deletions):
+            book.add(response)
+        books.needs.extend(needs_of(response))
+        rows = list(rows_of(response))
+        texts = [row_text(row) for row in rows]
+        if run.course.unchecked != unchecked:
+            unchecked = run.course.unchecked
+            lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
+        lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
+        for key, entry in _objects(response):
+            lists[key].append(to_json(entry))
+        yield ",\n  ".join(texts)
 
 
 def _on_demand(

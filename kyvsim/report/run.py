@@ -1,6 +1,7 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic
@@ -15,6 +16,19 @@ class Terms(NamedTuple):
 
     warn_exit_code: int = 0
     warn_no_pass: bool = False
+
+
+class Told(NamedTuple):
+    """Responses as a format writes them, where other processes have done so."""
+
+    pieces: Iterable[str]
+    """What stands for each part of them, in order; each can be read once."""
+    lists: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """What follows on them in lists by name."""
+
+
+class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
+    """Parts of a run, each by itself, would not tell what the whole does."""
 
 
 class Run(NamedTuple):
@@ -47,6 +61,8 @@ class Run(NamedTuple):
     """What is to be said when all responses are read, of so many resources that a rule matched."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being neither policies nor manifests: where, and what it is."""
+    told: Told | None = None
+    """What stands for `responses`, which are none then."""
 
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Return everything that is to be said of the inputs, once all responses are read."""

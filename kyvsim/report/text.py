@@ -8,7 +8,7 @@ from kyvsim.report.cleanup import Deletions, cleanup_lines
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Look, Run, Told, Unparted
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, counted, painter
 from kyvsim.report.summary import compile_rows
@@ -28,6 +28,8 @@ def render(run: Run, look: Look) -> Iterator[str]:
     ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
     late: list[Need] = []
     run = run._replace(responses=_noting(run.responses, (collisions, deletions)))
+    if run.told:
+        yield from run.told.pieces
     yield from _in_order(_pieces(run, look, ledger), ledger, late, paint)
     if late:
         yield paint("title", "Injected references that stood open above") + "\n"
@@ -36,6 +38,16 @@ def render(run: Run, look: Look) -> Iterator[str]:
     yield from cleanup_lines(run.schedules, deletions, paint)
     yield from collision_lines(collisions, paint)
     yield f"{counts_line(run)}\n"
+
+
+def tell(run: Run, look: Look) -> Told:
+    """Return what the view shows of a part of the responses; raises Unparted."""
+    found: list[str] = []
+    for piece in _pieces(run, look, Ledger()):
+        if not isinstance(piece, str):
+            raise Unparted
+        found.append(piece)
+    return Told(("".join(found),))
 
 
 def _noting(

@@ -1,0 +1,282 @@
+"""`apply --jobs`: the same bytes and the same status, whatever becomes of the processes."""
+
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api import apply_parts
+
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: small-names}
+spec:
+  rules:
+  - name: no-latest
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: "a tag, please: {{ request.object.metadata.name }}"
+      pattern: {spec: {containers: [{image: "!*:latest"}]}}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: owner}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}
+  validations:
+  - {expression: "object.metadata.name != 'p7'", message: not seven}
+"""
+READS = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: few}
+spec:
+  rules:
+  - name: few
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - name: count
+      apiCall: {urlPath: /api/v1/pods, jmesPath: length(items)}
+    validate:
+      message: "there are {{ count }}"
+      deny: {conditions: {all: [{key: "{{ count }}", operator: GreaterThan, value: 3}]}}
+"""
+MUTATES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: label}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {seen: "yes"}}}}
+"""
+NAMESPACES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: team
+    match:
+      any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]
+    validate: {message: no, deny: {}}
+"""
+FORMATS = (
+    (),
+    ("--detailed-results",),
+    ("--output-format", "json"),
+    ("--output-format", "yaml"),
+    ("--policy-report",),
+    ("--table",),
+    ("--stdin",),
+    ("--audit-warn", "--strict"),
+)
+
+
+def pod(number, tag="1"):
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p{number}\n  namespace: a\nspec:\n"
+        f"  containers:\n  - name: c\n    image: nginx:{tag}\n"
+    )
+
+
+def pods(count):
+    return [pod(one, "latest" if one % 3 else "1") for one in range(count)]
+
+
+STREAM = "---\n".join(pods(40))
+ODD = {
+    "plain": STREAM,
+    "begins with a separator": "---\n" + STREAM + "---\n",
+    "windows": STREAM.replace("\n", "\r\n"),
+    "mark": "\ufeff" + STREAM,
+    "comments": STREAM.replace("---\n", "---  # next\n# a Pod\n"),
+    "malformed": "---\n".join((*pods(20), "a: [\n", *pods(12))),
+    "no object": "---\n".join((*pods(20), "kind: Pod\n", "a\n", *pods(12))),
+    "twice": "---\n".join((*pods(20), "apiVersion: v1\nkind: Pod\nkind: Pod\n", *pods(12))),
+    "bad separator": "---\n".join(pods(20)) + "--- what\n" + "---\n".join(pods(20)),
+    "nothing in it": "---\n" * 40 + "# nothing\n---\n" * 40,
+    "text after the end": "---\n".join((*pods(20), pod(1) + "...\nmore\n", *pods(12))),
+    "template": "---\n".join((*pods(20), "a: {{ .Values.a }}\n", *pods(12))),
+    "list": "---\n".join(
+        (*pods(20), "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- 1\n")
+    ),
+    "unknown kind": STREAM.replace("kind: Pod", "kind: Pot"),
+    "definition": STREAM
+    + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+    "metadata: {name: a.b.c}\nspec: {group: b.c, names: {kind: A, plural: a}, scope: Cluster}\n",
+}
+IN_PARTS = frozenset(
+    {"plain", "begins with a separator", "windows", "mark", "comments", "malformed", "no object"}
+    | {"twice", "bad separator", "text after the end", "template", "list"}
+)
+
+
+@pytest.fixture
+def parted(monkeypatch):
+    """Whether each run came about in parts."""
+    found = []
+    real = apply_parts.open_in_parts
+
+    def watched(*arguments):
+        run = real(*arguments)
+        found.append(run is not None)
+        return run
+
+    monkeypatch.setattr(apply_parts, "open_in_parts", watched)
+    return found
+
+
+@pytest.fixture
+def given(tmp_path):
+    """A function that writes policies and resources, and returns what to call."""
+
+    def write(policies, resources):
+        policy, resource = tmp_path / "policies.yaml", tmp_path / "resources.yaml"
+        policy.write_text(policies)
+        resource.write_bytes(resources.encode())
+        return "apply", str(policy), "--resource", str(resource)
+
+    return write
+
+
+@pytest.mark.parametrize("options", FORMATS, ids=" ".join)
+def test_formats_are_the_same(given, kyvsim, parted, options):
+    command = (*given(POLICY, STREAM), *options)
+    alone, two, three = (kyvsim(*command, "--jobs", jobs) for jobs in ("1", "2", "3"))
+    assert alone == two == three
+    assert alone[1]
+    whole = {"--policy-report", "--table", "--stdin"}
+    assert parted == ([] if whole & set(options) else [True, True])
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
+def test_odd_input_is_told_the_same_way(given, kyvsim, parted, name, options):
+    command = (*given(POLICY, ODD[name]), *options)
+    alone, two, three = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2", "3"))
+    assert alone == two == three
+    assert parted == [name in IN_PARTS] * 2
+
+
+def test_bad_input_between_good_is_told_with_its_place(given, kyvsim, parted):
+    bad = "\n".join(f"# {one}" for one in range(9)) + "\napiVersion: v1\nkind: [\n"
+    text = "---\n".join((*pods(200), pod("x") + "---\n" + bad, *pods(200)))
+    command = given(POLICY, text)
+    status, out, err = kyvsim(*command, "-j", "2")
+    assert (status, out, err) == kyvsim(*command, "-j", "1")
+    assert status == 2
+    line = text[: text.index("kind: [")].count("\n") + 1
+    assert f"resources.yaml:{line + 1}" in err or f"resources.yaml:{line}" in err
+    assert parted == [True]
+
+
+@pytest.mark.parametrize("policies", [READS, MUTATES, NAMESPACES])
+def test_what_needs_other_objects_is_left_to_one_process(given, kyvsim, parted, policies):
+    namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: a}}\n"
+    command = given(POLICY + "---" + policies, STREAM + namespace)
+    alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
+    assert alone == two
+    assert parted == [False]
+
+
+def test_rules_for_selected_namespaces_go_in_parts_where_there_is_none(given, kyvsim, parted):
+    command = given(POLICY + "---" + NAMESPACES, STREAM)
+    assert kyvsim(*command, "-j", "1") == kyvsim(*command, "-j", "2")
+    assert parted == [True]
+
+
+def test_several_files_and_standard_input(tmp_path, given, kyvsim, parted, monkeypatch):
+    command = given(POLICY, STREAM)
+    other = tmp_path / "other.yaml"
+    other.write_text("---\n".join(pods(9)) + "---\nkind: Pod\n")
+    command = (*command, "--resource", str(other), "--resource", "-")
+    outcomes = []
+    for jobs in ("1", "2"):
+        stdin = tmp_path / "stdin"
+        stdin.write_text(STREAM)
+        with stdin.open() as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            outcomes.append(kyvsim(*command, "-j", jobs))
+    assert outcomes[0] == outcomes[1]
+    assert "other.yaml" in outcomes[0][2]
+    assert len(parted) == 1
+
+
+def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
+    command = given(POLICY, STREAM)
+    alone = kyvsim(*command, "-j", "1")
+    own, load = os.getpid(), apply_parts.load_part
+
+    def dying(source, crds):
+        if os.getpid() != own and source.line > 100:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load(source, crds)
+
+    monkeypatch.setattr(apply_parts, "load_part", dying)
+    assert kyvsim(*command, "-j", "2") == alone
+    assert parted == [False]
+
+
+def test_processes_killed_at_any_moment_lose_nothing(given, kyvsim):
+    command = given(POLICY, "---\n".join(pods(1500)))
+    alone = kyvsim(*command, "-j", "1")
+    chance = random.Random(13)
+    for _ in range(10):
+        over = threading.Event()
+
+        def kill(over=over):
+            for child in _children(over):
+                time.sleep(chance.random() / 5)
+                os.kill(child.pid, signal.SIGKILL)
+                return
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        assert kyvsim(*command, "-j", "2") == alone
+        over.set()
+        killer.join()
+
+
+def _children(over):
+    while not over.is_set():
+        yield from multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks the kernel for children")
+def test_no_process_is_left_over(given, number):
+    command = given(POLICY, "---\n".join(pods(20_000)))
+    program = (sys.executable, "-m", "kyvsim", *command, "-j", "2")
+    with subprocess.Popen(
+        program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while len(found := children.read_text().split()) < 2:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(20) != 0
+    end = time.monotonic() + 20
+    while any(Path(f"/proc/{one}").exists() and not _is_dead(one) for one in found):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _is_dead(process):
+    """Return whether only the name of a process is left, which its new parent may never ask for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
