@@ -15,7 +15,8 @@ from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
+from kyvsim.load.native import native_schemas
+from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
@@ -61,7 +62,11 @@ def lint(
         *doubtful_bindings(bindings, policies),
     )
     found += [one for one in idle if one.location not in wrong]
-    return Findings(_in_order(found), len(known), left_out)
+    return Findings(_in_order(found), sum(map(_is_looked_at, documents)), left_out)
+
+
+def _is_looked_at(document: Document) -> bool:
+    return has_known_shape(document) or sniff(document.data) in native_schemas()
 
 
 def _remarks(document: Document, options: CompileOptions) -> Iterator[Diagnostic]:
