@@ -228,7 +228,7 @@ def _do(number: int) -> None:
     course = Course(audit_warn=work.inputs.audit_warn)
     read = work.read._replace(resources=documents)
     found = responses_of(work.policies, read, work.inputs, cluster)
-    responses = course.watching(_alone(found, cluster))
+    responses = course.watching(alone(found, cluster))
     told = work.tell(work.run._replace(responses=responses, course=course))
     lists = {name: tuple(entries) for name, entries in told.lists.items() if entries}
     head = _Head(
@@ -246,14 +246,14 @@ def _do(number: int) -> None:
     file.flush()
 
 
-def _alone(
-    responses: Iterable[EngineResponse], cluster: UnaskedObjects
-) -> Iterator[EngineResponse]:
+def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
     """Yield responses; raises Unparted where a rule asked for other objects of the run."""
     for response in responses:
         if cluster.asked:
             raise Unparted
         yield response
+    if cluster.asked:
+        raise Unparted  # for objects of which there is no response
 
 
 def _head(file: IO[bytes]) -> _Head:

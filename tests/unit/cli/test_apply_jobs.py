@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import apply_parts
+from kyvsim.engine.unasked_objects import UnaskedObjects
+from kyvsim.report.run import Unparted
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -280,3 +282,10 @@ def _is_dead(process):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
+
+
+def test_a_question_for_others_counts_where_no_response_follows():
+    cluster = UnaskedObjects()
+    cluster.list("v1", "Pod", "")
+    with pytest.raises(Unparted):
+        list(apply_parts.alone(iter(()), cluster))
