@@ -40,13 +40,16 @@ class Targets(NamedTuple):
                 if self._chooses(obj, evaluation):
                     yield obj
             return
-        try:
-            found = self.named(values.of(evaluation))
-        except EvaluationError as error:
-            raise EvaluationError(f"failed to discover CEL targets: {error}") from None
         # What an earlier policy made of a given target counts, and not what the expression read.
         given = {object_key(obj): obj for obj in evaluation.scope.outside.targets}
-        for obj in found:
+        try:
+            found = self._found(values.of(evaluation))
+            if found is None and not given:
+                return  # there is nothing to look among
+            named = _listed(found)
+        except EvaluationError as error:
+            raise EvaluationError(f"failed to discover CEL targets: {error}") from None
+        for obj in named:
             if isinstance(obj, dict) and obj.get("kind"):
                 yield given.get(object_key(obj), obj)
 
@@ -55,15 +58,14 @@ class Targets(NamedTuple):
 
         Raises EvaluationError.
         """
-        found = evaluate(self.expression, values) if self.expression else {}
-        if not isinstance(found, dict):
-            raise EvaluationError(_NO_OBJECT)
-        listed = found.get("items")
-        return listed if isinstance(listed, list) else [found]
+        return _listed(self._found(values))
 
     def take(self, values: list[Json]) -> bool:
         """Return whether the conditions of targets hold; raises EvaluationError."""
         return all_hold(self.conditions, values)
+
+    def _found(self, values: list[Json]) -> Json:
+        return evaluate(self.expression, values) if self.expression else {}
 
     def _chooses(self, obj: Json, evaluation: Evaluation) -> bool:
         namespace = object_key(obj).namespace
@@ -71,6 +73,13 @@ class Targets(NamedTuple):
         request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
         facts = match_facts(request, obj, labels)
         return facts is not None and self.chosen.matches(facts)
+
+
+def _listed(found: Json) -> list[Json]:
+    if not isinstance(found, dict):
+        raise EvaluationError(_NO_OBJECT)
+    listed = found.get("items")
+    return listed if isinstance(listed, list) else [found]
 
 
 def compile_targets(part: PolicyPart) -> Targets | None:

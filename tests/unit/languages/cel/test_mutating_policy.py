@@ -405,6 +405,12 @@ def test_an_expression_that_names_nothing_is_an_error(on_targets):
     assert (found, rows[1:]) == ([], [("evaluation", "error", said)])
 
 
+def test_an_expression_that_names_nothing_is_no_matter_where_no_targets_are_given(run):
+    more = EXISTING + BY_EXPRESSION.replace('"a"', '"nobody"')
+    rows, _, _ = run(policy(merge(LABEL), more=more))
+    assert [result for _, result, _ in rows] == ["pass"]
+
+
 def test_targets_that_cannot_be_looked_for_are_an_error(on_targets):
     more = EXISTING + BY_EXPRESSION.replace("object.metadata.namespace", "object.zzz")
     rows, found = on_targets(policy(merge(LABEL), more=more))
