@@ -12,6 +12,7 @@ from kyvsim.cli.apply_jobs import run_in_parts
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
+    jobs_option,
     list_option,
     refuse_urls,
     refused_options,
@@ -135,13 +136,7 @@ POLICY is a file, a folder or - for standard input.
 )
 @strict_option
 @walking_options
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(0),
-    default=0,
-    help="Processes at once; 0: as many as processors, where it is worth it.",
-)
+@jobs_option
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
 @click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @click.option(

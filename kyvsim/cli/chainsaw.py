@@ -6,7 +6,7 @@ import click
 
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli.closing import close
-from kyvsim.cli.options import GoSpelledCommand
+from kyvsim.cli.options import GoSpelledCommand, jobs_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -62,13 +62,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
 @walking_options
 @click.option("--remove-color", is_flag=True, help="Print without colours.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(0),
-    default=0,
-    help="Processes at once; 0: as many as processors, where it is worth it.",
-)
+@jobs_option
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""

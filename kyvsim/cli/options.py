@@ -52,6 +52,12 @@ def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--strict", is_flag=True, help=text)(function)
 
 
+def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --jobs, the number of processes for commands whose work divides."""
+    text = "Processes at once; 0: as many as processors, where it is worth it."
+    return click.option("-j", "--jobs", type=click.IntRange(0), default=0, help=text)(function)
+
+
 def list_option(
     *names: str,
     help: str,  # noqa: A002 — click's word

@@ -19,7 +19,13 @@ from kyvsim.cli.coverage import (
     write_coverage,
 )
 from kyvsim.cli.golden_files import write_updates
-from kyvsim.cli.options import GoSpelledCommand, list_option, offline_options, strict_option
+from kyvsim.cli.options import (
+    GoSpelledCommand,
+    jobs_option,
+    list_option,
+    offline_options,
+    strict_option,
+)
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.suite_create import create
@@ -98,13 +104,7 @@ resource does not exist, or that never ran, fails.
 @click.option("--force", is_flag=True, help="With --create: overwrite files.")
 @walking_options
 @coverage_options()
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(0),
-    default=0,
-    help="Processes at once; 0: as many as processors, where it is worth it.",
-)
+@jobs_option
 @offline_options("--registry", "--git-branch")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
