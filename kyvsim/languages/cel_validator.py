@@ -7,7 +7,7 @@ Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating/val
 pkg/admission/plugin/webhook/matchconditions/matcher.go, as upstream's pkg/admissionpolicy calls it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from kyvsim.cel.lazy_variables import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
 
 _LONGEST_MESSAGE = 5 * 1024
 
@@ -113,11 +114,21 @@ class Validator(NamedTuple):
 
     def reads(self) -> frozenset[str]:
         """Return the names of the environment that some expression reads."""
-        shown = (one.message_expression for one in self.validations)
-        expressions = (*self.variables.values(), *self.conditions, *shown)
-        tests = (one.test for one in self.validations)
-        programs = (one.program for one in (*expressions, *tests) if one is not None)
+        programs = (one.program for _, one in self.placed())
         return frozenset().union(*(one.reads for one in programs if one is not None))
+
+    def placed(self) -> Iterator[tuple[Path, Expression]]:
+        """Yield the expressions with their ways from a specification that has them all."""
+        for field, expressions in (
+            ("variables", self.variables.values()),
+            ("matchConditions", self.conditions),
+            ("validations", [one.test for one in self.validations]),
+        ):
+            for index, expression in enumerate(expressions):
+                yield (field, index, "expression"), expression
+        for index, one in enumerate(self.validations):
+            if one.message_expression is not None:
+                yield ("validations", index, "messageExpression"), one.message_expression
 
     def unmet(self, values: Sequence[Any]) -> str | None:
         """Return None where all conditions hold, "" where one is false, or else their faults."""

@@ -26,7 +26,6 @@ from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
-from kyvsim.model.source import Path
 
 _PASSED = passed("")
 _UNMET = skipped("match conditions aren't met")
@@ -90,22 +89,10 @@ def _faulty(message: str) -> Outcome:
 
 def _problems(validator: Validator) -> Iterator[ExpressionProblem]:
     """Yield the expressions that cannot be compiled."""
-    found: list[tuple[Path, Expression]] = [
-        (("spec", field, index, "expression"), one)
-        for field, expressions in (
-            ("variables", validator.variables.values()),
-            ("matchConditions", validator.conditions),
-            ("validations", [one.test for one in validator.validations]),
-        )
-        for index, one in enumerate(expressions)
-    ]
-    for index, entry in enumerate(validator.validations):
-        if entry.message_expression is not None:
-            place = ("spec", "validations", index, "messageExpression")
-            found.append((place, entry.message_expression))
-    for path, one in found:
+    for path, one in validator.placed():
         if one.program is None:
-            yield ExpressionProblem(path, one.problem.removeprefix("compilation failed: "))
+            problem = one.problem.removeprefix("compilation failed: ")
+            yield ExpressionProblem(("spec", *path), problem)
 
 
 KIND = NativeKind(

@@ -74,18 +74,8 @@ def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Itera
 def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
     """Yield place, text and fault of the expressions that cannot be compiled."""
     validator = _validator(policy)
-    found: list[tuple[Path, Expression]] = list(_annotations(policy, validator))
-    for field, some in (
-        ("variables", list(validator.variables.values())),
-        ("matchConditions", list(validator.conditions)),
-        ("validations", [one.test for one in validator.validations]),
-    ):
-        found += [(("spec", field, index, "expression"), one) for index, one in enumerate(some)]
-    for index, validation in enumerate(validator.validations):
-        if validation.message_expression is not None:
-            place = ("spec", "validations", index, "messageExpression")
-            found.append((place, validation.message_expression))
-    for path, one in found:
+    placed = ((("spec", *path), one) for path, one in validator.placed())
+    for path, one in (*_annotations(policy, validator), *placed):
         if one.program is None:
             yield path, one.text, one.problem
 
