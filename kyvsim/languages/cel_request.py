@@ -25,11 +25,15 @@ _SEEN_METADATA = frozenset(
 
 def request_value(request: AdmissionRequest) -> dict[str, Json]:
     """Return the value of `request`; without an API server no resource name is known."""
+    resource = (request.details or {}).get("resource") or dict(_NO_RESOURCE)
+    return review_request(request, resource, _namespace(request))
+
+
+def review_request(request: AdmissionRequest, resource: Json, namespace: str) -> dict[str, Json]:
+    """Return a request as API servers send it for review, without its objects."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
     kind = {"group": group, "version": version, "kind": key.kind}
-    resource = (request.details or {}).get("resource") or dict(_NO_RESOURCE)
-    namespace = _namespace(request)
     return {
         "uid": "",
         "kind": kind,

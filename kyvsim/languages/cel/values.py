@@ -27,7 +27,7 @@ from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.kind import PolicyPart
-from kyvsim.languages.cel_request import user_value
+from kyvsim.languages.cel_request import review_request
 from kyvsim.model.request import AdmissionRequest, Operation
 
 _Source: TypeAlias = Callable[[Evaluation], Any]
@@ -167,22 +167,11 @@ def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dic
     """Return the value of `request`, with what an API server has filled in."""
     key = object_key(request.subject)
     group, version = split_api_version(key.api_version)
-    kind = {"group": group, "version": version, "kind": key.kind}
     resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
     deletes = request.operation is Operation.DELETE
     return {
-        "uid": "",
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        **({"name": key.name} if key.name else {}),
-        **({"namespace": key.namespace} if key.namespace else {}),
-        "operation": request.operation.value,
-        "userInfo": user_value(request.user),
+        **review_request(request, resource, key.namespace),
         "object": None if deletes else request.object,
         "oldObject": request.old_object,
-        "dryRun": False,
-        "options": None,
         **(request.details or {}),
     }
