@@ -1,14 +1,18 @@
-"""A controller started anew: what it had in memory is lost, what is stored is seen again."""
+"""The background controller started anew: policies and UpdateRequests are seen again."""
 
-from kyvsim.kube.objects import ObjectKey
+from typing import Final
+
 from kyvsim.sim.background.background_controller import take_up
 from kyvsim.sim.background.update_requests import KIND
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.restart import Process, restart
 from kyvsim.sim.kyverno.users import NAMESPACE
-from kyvsim.sim.latency import RESTART
 
-_ACTORS = frozenset({"background-controller", "policy-controller"})
-"""What runs in the background controller's process."""
+_PROCESS: Final = Process(
+    "kyverno-background-controller",
+    frozenset({"background-controller", "policy-controller"}),
+    "background",
+)
 
 
 def restart_background_controller(kyverno: Kyverno) -> None:
@@ -16,20 +20,13 @@ def restart_background_controller(kyverno: Kyverno) -> None:
 
     Policies that are deleted meanwhile are never noticed, as their informer's events are lost.
     """
-    parts = kyverno.parts
-    deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, "kyverno-background-controller")
-    event = parts.timeline.record("user", "restart", deployment)
-    parts.scheduler.stop(_ACTORS)
 
-    def begin() -> None:
-        parts.scheduler.resume(_ACTORS)
-        with parts.timeline.following(event.number):
-            parts.timeline.record("background", "begin", deployment, message="lists all anew")
+    def relist() -> None:
         kyverno.downstreams.restart()
         kyverno.lister.relist()
         kyverno.generating.relist()
         kyverno.mutating.relist()
-        for one in parts.store.list(*KIND, NAMESPACE):
+        for one in kyverno.parts.store.list(*KIND, NAMESPACE):
             take_up(one, kyverno)
 
-    parts.scheduler.after(RESTART, "kubelet", begin)
+    restart(kyverno.parts, _PROCESS, relist)

@@ -1,12 +1,11 @@
-"""The cleanup controller started anew: what is stored is seen again, schedules included."""
+"""The cleanup controller started anew: schedules are made again of what is stored."""
 
-from kyvsim.kube.objects import ObjectKey
+from typing import Final
+
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import NAMESPACE
-from kyvsim.sim.latency import RESTART
+from kyvsim.sim.kyverno.restart import Process, restart
 
-_ACTORS = frozenset({"cleanup", "ttl"})
-"""What runs in the cleanup controller's process."""
+_PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "ttl"}), "cleanup")
 
 
 def restart_cleanup_controller(kyverno: Kyverno) -> None:
@@ -14,16 +13,9 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
 
     A policy's last execution stands in its status, so a time that was missed is made up for.
     """
-    parts = kyverno.parts
-    deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, "kyverno-cleanup-controller")
-    event = parts.timeline.record("user", "restart", deployment)
-    parts.scheduler.stop(_ACTORS)
 
-    def begin() -> None:
-        parts.scheduler.resume(_ACTORS)
-        with parts.timeline.following(event.number):
-            parts.timeline.record("cleanup", "begin", deployment, message="lists all anew")
-        for relist in kyverno.cleaning:
-            relist()
+    def relist() -> None:
+        for each in kyverno.cleaning:
+            each()
 
-    parts.scheduler.after(RESTART, "kubelet", begin)
+    restart(kyverno.parts, _PROCESS, relist)
