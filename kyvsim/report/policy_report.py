@@ -72,7 +72,11 @@ def _cluster_results(
 
 
 def _compile_result() -> Callable[[Row], Json]:
-    """Return a function that makes a report's entry for a row, keys in alphabetical order."""
+    """Return a function that makes a report's entry for a row, keys in alphabetical order.
+
+    What is empty is left out, a `scored` that is false too, as the type says upstream
+    (openreports.io/v1alpha1, ReportResult).
+    """
     about: dict[int, Json] = {}
     last: list[Json] = [None, []]
 
@@ -98,7 +102,7 @@ def _compile_result() -> Callable[[Row], Json]:
         if found.note or found.properties or found.exceptions:
             own = {"note": found.note} if found.note else {}
             entry["properties"] = dict(sorted({**own, **report_properties(policy, found)}.items()))
-        return dict(sorted(entry.items()))
+        return {key: value for key, value in sorted(entry.items()) if value}
 
     return result
 

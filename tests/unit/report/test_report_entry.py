@@ -60,3 +60,14 @@ def test_properties_tell_annotations_exceptions_and_process(make):
     text = "".join(policy_report.render_json(make.run([response])))
     (entry,) = json.loads(text)["results"]
     assert list(entry["properties"].items()) == list(expected.items())
+
+
+def test_reports_leave_out_what_is_empty(make):
+    policy = make.policy("p", "")
+    result = make.result(policy, Phase.VALIDATE, RuleStatus.PASS)._replace(message="")
+    response = EngineResponse(
+        make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
+    )
+    (entry,) = json.loads("".join(policy_report.render_json(make.run([response]))))["results"]
+    assert {"message", "rule"}.isdisjoint(entry)
+    assert {"policy", "properties", "resources", "result", "scored", "source"} <= entry.keys()
