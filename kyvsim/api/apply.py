@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
@@ -19,6 +18,7 @@ from kyvsim.languages import (
     unknown_resources,
 )
 from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView

@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from contextvars import ContextVar
 from threading import Thread
-from typing import IO, Final, NamedTuple, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from kyvsim.api.apply import Compiled, compiled_for, responses_of, run_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, read_inputs
@@ -27,6 +27,7 @@ from kyvsim.compile import PolicySet
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt, cut_stream
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.resources import load_part
 from kyvsim.model.diagnostic import Diagnostic

@@ -4,13 +4,13 @@ import os
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Files
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.chainsaw import (
     find_tests,
     parse_objects,

@@ -6,10 +6,11 @@ policies make use of.
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system
@@ -15,6 +14,7 @@ from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation

@@ -7,10 +7,11 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.stamps import stamp
 from kyvsim.load.suite_manifest import find_manifests, read_manifests
 from kyvsim.load.walk import USUAL, Walking

@@ -2,9 +2,9 @@
 
 import os
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from kyvsim.expr import System
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class _SystemClock:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.types import CelType
+from kyvsim.light.named_tuple import NamedTuple
 
 CALL_LIMIT = 1_000_000
 """The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""

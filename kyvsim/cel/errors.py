@@ -1,7 +1,8 @@
 """What can go wrong with an expression: when it is compiled, when it is evaluated."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Issue(NamedTuple):

@@ -5,12 +5,13 @@ interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
 from kyvsim.cel.text import go_type, show_value
 from kyvsim.cel.values import MadeList, MadeMap, type_name
+from kyvsim.light.named_tuple import NamedTuple
 
 Run = Callable[[list[Any]], Any]
 """An expression as a closure over its frame: steps left, variables, names of loops."""

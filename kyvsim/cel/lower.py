@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import access, equality, logic, loops
 from kyvsim.cel.calls import compile_call, weighed
@@ -44,6 +44,7 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
 from kyvsim.kube.regexes import RegexError
+from kyvsim.light.named_tuple import NamedTuple
 
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}

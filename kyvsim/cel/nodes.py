@@ -1,6 +1,8 @@
 """The tree of an expression. Every node has a number of its own and an offset into the text."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Literal(NamedTuple):

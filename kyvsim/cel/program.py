@@ -1,7 +1,7 @@
 """Text → a program that can be evaluated any number of times."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.check import check
 from kyvsim.cel.environment import CALL_LIMIT, Environment
@@ -14,6 +14,7 @@ from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Program(NamedTuple):

@@ -4,9 +4,9 @@ Source of the grammar: upstream cel-go parser/gen/CEL.g4.
 """
 
 import re
-from typing import NamedTuple
 
 from kyvsim.cel.errors import Issue
+from kyvsim.light.named_tuple import NamedTuple
 
 _TEXT_BODY = (
     r"(?:\\[abfnrtv\"'\\?`]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}"

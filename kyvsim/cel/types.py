@@ -4,7 +4,8 @@ Source of the names: upstream cel-go common/types/types.go, checker/format.go.
 """
 
 from types import MappingProxyType
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class CelType(NamedTuple):

@@ -4,7 +4,6 @@ Source of the rules: kyverno-json, pkg/core/assertion.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.expressions import (
@@ -15,6 +14,7 @@ from kyvsim.chainsaw.expressions import (
     parse_expression,
 )
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _NUMBERS = (int, float)
 

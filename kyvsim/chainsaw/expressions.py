@@ -5,12 +5,12 @@ Source of the grammar: kyverno-json, pkg/core/expression.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
 from kyvsim.expr import QueryError, QuerySyntaxError, System, bound_queries
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _FOREACH = re.compile(r"~(\w+)?\.(.*)")
 _BINDING = re.compile(r"(.*)\s*->\s*(\w+)")

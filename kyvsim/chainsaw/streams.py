@@ -1,6 +1,6 @@
 """What a command prints, in the order in which it does, and how it ended."""
 
-from typing import NamedTuple
+from kyvsim.light.named_tuple import NamedTuple
 
 STDOUT, STDERR = 1, 2
 

@@ -1,10 +1,9 @@
 """What scripts can reach: the cluster, the files of the test, and those that they write."""
 
-from typing import NamedTuple
-
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})

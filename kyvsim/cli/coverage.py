@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from kyvsim.cli.options import Decorator
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS

@@ -3,12 +3,12 @@
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import click
 
 from kyvsim.cli.options import Decorator
 from kyvsim.cli.streams import OutputError
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Chosen(NamedTuple):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -12,6 +12,7 @@ from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_run import summary_line, unusable_manifests

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, Predicate
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule

@@ -6,13 +6,14 @@ makes no verdict of its own.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
 from kyvsim.compile.turn import Turn
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.result import Passes, RuleResult, RuleStatus
 from kyvsim.proof import Walk, compile_walk

@@ -1,8 +1,7 @@
 """A policy's turn in a stage."""
 
-from typing import NamedTuple
-
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Turn(NamedTuple):

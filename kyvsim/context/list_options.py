@@ -7,11 +7,11 @@ Kubernetes' own kinds can be selected by (pkg/apis/*/v1/conversion.go).
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels
+from kyvsim.light.named_tuple import NamedTuple
 
 _Test = Callable[[Json], bool]
 

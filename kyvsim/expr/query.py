@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.record import Function
@@ -12,6 +11,7 @@ from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import System
 
 

@@ -6,13 +6,14 @@ pkg/engine/context/evaluate.go.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.expr.current_path import current_path
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import compile_query
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import System
 
 Ask: TypeAlias = Callable[[Scope, str], Json]

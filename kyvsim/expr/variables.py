@@ -7,9 +7,10 @@ one was filled in.
 """
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.DOTALL)
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.package_data import read_table
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class KindFacts(NamedTuple):

@@ -5,9 +5,9 @@ upstream: Go's time package (nextStdChunk and parse in format.go).
 
 import re
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.duration import quote_ascii
+from kyvsim.light.named_tuple import NamedTuple
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),

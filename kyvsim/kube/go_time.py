@@ -6,10 +6,11 @@ for: texts with a zone name other than UTC keep their clock, as upstream does in
 
 import re
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import Chunk, Fields, TimeError, describe, read_chunk, split_layout
+from kyvsim.light.named_tuple import NamedTuple
 
 RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _MAX_DURATION = (1 << 63) - 1

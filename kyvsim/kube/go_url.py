@@ -4,10 +4,10 @@ upstream: net/url/url.go.
 """
 
 import re
-from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from kyvsim.kube.go_text import quote
+from kyvsim.light.named_tuple import NamedTuple
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -1,7 +1,8 @@
 """Group, version and kind: API versions of objects, and the selectors that policies write."""
 
 import re
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 _VERSION = re.compile(r"v[0-9](?:(?:alpha|beta)[0-9])?|\*")
 

@@ -5,7 +5,8 @@ upstream: pkg/utils/image/infos.go over github.com/distribution/reference.
 
 import re
 from types import MappingProxyType
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 DEFAULT_REGISTRY = "docker.io"
 _MAX_PATH = 255

@@ -6,7 +6,6 @@ It is cut where its items are plain to see, in YAML and in JSON; else it is read
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.objects import Json
@@ -15,6 +14,7 @@ from kyvsim.kube.yaml_document import Keys
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.kube.yaml_text import load_first
+from kyvsim.light.named_tuple import NamedTuple
 
 _ITEMS = "items:\n"
 _FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")

@@ -1,7 +1,9 @@
 """Reading Kubernetes objects that are plain data: identity and metadata."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from kyvsim.light.named_tuple import NamedTuple
 
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.

@@ -7,9 +7,9 @@ leading `v`. Ranges know `x` as a wildcard, but neither `^` nor `~`.
 import re
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote
+from kyvsim.light.named_tuple import NamedTuple
 
 _MAX_UINT64 = (1 << 64) - 1
 _RELEASE = (1,)

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 _CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
 _ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_line import (
@@ -24,6 +24,7 @@ from kyvsim.kube.yaml_line import (
     has_deeper,
     line_reader,
 )
+from kyvsim.light.named_tuple import NamedTuple
 
 _LineReader: TypeAlias = Callable[[str], Line]
 

@@ -9,7 +9,7 @@ Source of the rules: go.yaml.in/yaml/v3 (resolve.go, decode.go).
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import yaml
 from yaml.events import (
@@ -26,6 +26,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError, from_parser_error
 from kyvsim.kube.yaml_scalars import ScalarError, json_value, key_text, resolve, tagged_value
+from kyvsim.light.named_tuple import NamedTuple
 
 _MAX_NODES = 1_000_000
 _WORDS_OF_VERSION_1 = frozenset(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import yaml
 from yaml.events import (
@@ -19,6 +19,7 @@ from yaml.events import (
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_scalars import ScalarError, plain_key
+from kyvsim.light.named_tuple import NamedTuple
 
 _STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS = frozenset({MappingEndEvent, SequenceEndEvent})

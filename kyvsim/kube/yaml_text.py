@@ -5,7 +5,6 @@ which go-yaml is a port, does the parsing; everything above its events is ours.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import yaml
 from yaml.events import StreamEndEvent
@@ -15,6 +14,7 @@ from kyvsim.kube.yaml_chunks import split_chunks
 from kyvsim.kube.yaml_document import Event, Keys, parse_events, read_document
 from kyvsim.kube.yaml_errors import YamlError, from_parser_error
 from kyvsim.kube.yaml_positions import find_position
+from kyvsim.light.named_tuple import NamedTuple
 
 __all__ = (
     "FirstDocument",

@@ -4,9 +4,10 @@ Everything behind knows compiled policies and facts (`kyvsim.model.facts`), and 
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.reading import PolicyReader

@@ -7,13 +7,13 @@ that a comment hides.
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
 from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import helm_template, wrong_text
 from kyvsim.load.walk import USUAL, Walking

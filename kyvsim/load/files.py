@@ -7,8 +7,8 @@ import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.walk import USUAL, Walking, is_manifest_name, left_aside, unreadable, walk
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location

@@ -1,10 +1,10 @@
 """What match blocks look at, read from a request once."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, annotations, labels, metadata, text_field
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
 

@@ -5,8 +5,8 @@ Codes: KV028 left out of a folder: what it is.
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
 
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location
 
 

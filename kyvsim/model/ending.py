@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Verdict(StrEnum):

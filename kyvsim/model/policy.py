@@ -1,9 +1,9 @@
 """Policies as loaded: checked for shape, expressions still text."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.source import Document, Path
 

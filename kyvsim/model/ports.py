@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Clock(Protocol):

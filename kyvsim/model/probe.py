@@ -4,8 +4,9 @@ Nobody listens by default, and then no closure is wrapped.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.source import Document, Path
 

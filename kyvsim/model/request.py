@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Operation(StrEnum):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.installation import Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location

@@ -1,7 +1,8 @@
 """When something is due."""
 
 from datetime import datetime
-from typing import NamedTuple
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Schedule(NamedTuple):

@@ -6,11 +6,11 @@ github.com/evanphx/json-patch/v5 (DecodePatch).
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_pointer import Pointer, parse_pointer
 

@@ -5,10 +5,10 @@ upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, p
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.errors import PatchError
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")

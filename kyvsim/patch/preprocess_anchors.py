@@ -12,10 +12,10 @@ The work is done on an own copy of the patch, which is changed in place.
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, wrong_kind
 

@@ -6,11 +6,12 @@ upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.light.named_tuple import NamedTuple
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"

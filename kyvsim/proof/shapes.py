@@ -5,9 +5,10 @@ whoever asks more slowly, so nothing here has a message or a reason.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class DoubtError(Exception):

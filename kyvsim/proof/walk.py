@@ -5,9 +5,10 @@ have. Lists that have to have an element are counted in bits of their own, above
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.proof.shapes import Both, DoubtError, Each, Fields, Keys, Shape, Value
 
 Walk: TypeAlias = Callable[[Json], int]

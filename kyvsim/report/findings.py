@@ -1,7 +1,6 @@
 """What `lint` found, and its figures."""
 
-from typing import NamedTuple
-
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, left_out_fact, warning_fact

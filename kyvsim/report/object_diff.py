@@ -5,9 +5,9 @@ comes before the first one of an item does not make the whole item look changed.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.diff import Marked, marked_lines
 from kyvsim.report.object_yaml import scalar, yaml_lines
 

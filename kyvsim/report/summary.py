@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import Override, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.report_entry import report_message

@@ -1,9 +1,9 @@
 """A whole cluster: its parts, its controllers, and what is there from the start."""
 
 from datetime import datetime
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.sim.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
 from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook

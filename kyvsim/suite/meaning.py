@@ -1,10 +1,10 @@
 """Which policies, rules and resources a row means, and what to say where they do not exist."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import likely, listed
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys

@@ -6,9 +6,9 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files

@@ -10,7 +10,7 @@ pkg/image/verification/evaluator/compiler.go
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import CALL_LIMIT, Environment, Library, environment
@@ -35,6 +35,7 @@ from kyvsim.cel.libraries.lists import TWO_VARIABLES
 from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"

@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -20,6 +20,7 @@ from kyvsim.cel.signature import function
 from kyvsim.cel.types import CelType, list_of, map_of, struct
 from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 
 REQUEST = struct("http.CheckRequest")

@@ -5,12 +5,13 @@ those of a context file.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
+from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = opaque("imagedata.Context")
 

@@ -5,12 +5,13 @@ policy does not take has no valid signatures; of any other an error says that it
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Attestor(NamedTuple):

@@ -5,7 +5,7 @@ upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go 
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -29,6 +29,7 @@ from kyvsim.cel.values import Message
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = opaque("mcp.MCP")
 REQUEST = struct("mcp.MCPRequest")

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.conversion import text_to_timestamp
 from kyvsim.cel.environment import Library, Overload
@@ -22,6 +22,7 @@ from kyvsim.cel.values import Message
 from kyvsim.go.base64 import Base64Error, decode_unpadded
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import Clock
 
 TOKEN = struct("jwt.Token")

@@ -7,7 +7,6 @@ k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
 import re
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.signature import function, way
@@ -16,6 +15,7 @@ from kyvsim.cel.values import NONE, Optional
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_time
 from kyvsim.kube.go_url import UrlError, parse_request_uri
+from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]

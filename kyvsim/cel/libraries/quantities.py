@@ -3,14 +3,13 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 """
 
-from typing import NamedTuple
-
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kube import quantity as kube
 from kyvsim.kube.quantity import parse_quantity
+from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1

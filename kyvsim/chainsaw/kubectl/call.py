@@ -1,13 +1,12 @@
 """One call of kubectl: its arguments, and whom it asks for what."""
 
-from typing import NamedTuple
-
 from kyvsim.chainsaw.kubectl.arguments import Invocation
 from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.reach import require_simulated, require_written
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
 from kyvsim.sim.server.client import ADMIN

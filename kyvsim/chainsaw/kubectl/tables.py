@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.ages import age
@@ -17,6 +16,7 @@ from kyvsim.chainsaw.kubectl.kyverno_columns import KYVERNO_COLUMNS
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server import Store
 
 _LEAST_WIDTH = 6

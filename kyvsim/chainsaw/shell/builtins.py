@@ -1,10 +1,11 @@
 """Commands that change the shell itself; `BUILTINS` lists them."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.streams import Result
+from kyvsim.light.named_tuple import NamedTuple
 
 _FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", ""), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})

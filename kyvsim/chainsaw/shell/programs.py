@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.ending import UnsupportedError
@@ -10,6 +9,7 @@ from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.shell.conditions import holds
 from kyvsim.chainsaw.streams import Result, complaint, out
 from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Call(NamedTuple):

@@ -1,6 +1,8 @@
 """The syntax tree of scripts."""
 
-from typing import NamedTuple, TypeAlias, Union
+from typing import TypeAlias, Union
+
+from kyvsim.light.named_tuple import NamedTuple
 
 
 class Text(NamedTuple):

@@ -5,9 +5,9 @@ Source of the rules: POSIX, Shell Command Language, 2.2 and 2.3.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kyvsim.chainsaw.shell.syntax import Part, Script, Substitution, Text, Variable, Word
+from kyvsim.light.named_tuple import NamedTuple
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _OPERATOR = re.compile(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")

@@ -7,7 +7,6 @@ answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
 import re
 from collections.abc import Callable, Mapping
 from posixpath import normpath
-from typing import NamedTuple
 
 from kyvsim.context.access_review import can_review, review
 from kyvsim.context.cluster_api import (
@@ -29,6 +28,7 @@ from kyvsim.expr import (
 )
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mocks import CallAnswer
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView

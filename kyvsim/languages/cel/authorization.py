@@ -5,7 +5,7 @@ cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import (
@@ -27,6 +27,7 @@ from kyvsim.languages.cel.expressions import (
     evaluate,
 )
 from kyvsim.languages.cel.kind import PolicyPart
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import Clock
 from kyvsim.model.probe import Probe

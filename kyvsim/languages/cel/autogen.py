@@ -9,9 +9,10 @@ Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _GROUPS: Mapping[str, str] = MappingProxyType(
     {

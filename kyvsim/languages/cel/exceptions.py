@@ -8,7 +8,6 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.compile.options import CompileOptions
@@ -16,6 +15,7 @@ from kyvsim.compile.outcome import CompiledBody, Evaluation, MatchedException, O
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import CelException
 from kyvsim.model.probe import PolicyPlace, Probe, Seen

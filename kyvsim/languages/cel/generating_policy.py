@@ -8,7 +8,7 @@ what becomes of the objects, pkg/cel/libs/fake_context.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
@@ -26,6 +26,7 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go), pkg/cel/
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
@@ -12,6 +12,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.kube.globs import GlobError, compile_glob
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.expressions import ExpressionProblem
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 
 _Test = Callable[[str], Any]

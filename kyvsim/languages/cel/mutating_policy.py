@@ -7,7 +7,7 @@ Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
@@ -36,6 +36,7 @@ from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.schema_types import type_finder

@@ -6,13 +6,13 @@ be carried over switches derivation off for all of them.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"

@@ -4,7 +4,6 @@ Part of it concerns policies beside what is given, and `lint` tells it too; the 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -13,6 +12,7 @@ from kyvsim.languages.idle.annotations import (
     meaningless_severity,
 )
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.payload import PayloadMode

@@ -5,7 +5,7 @@ pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
@@ -17,6 +17,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Path

@@ -7,7 +7,7 @@ Source of the rules: upstream pkg/admissionpolicy/mutate.go.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
@@ -28,6 +28,7 @@ from kyvsim.languages.native.expressions import (
     values_of,
 )
 from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import Stage

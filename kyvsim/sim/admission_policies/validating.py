@@ -5,7 +5,7 @@ dispatcher.go).
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
@@ -18,6 +18,7 @@ from kyvsim.languages.cel_validator import (
     compiled,
     variable_value,
 )
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of

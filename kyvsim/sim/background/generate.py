@@ -3,14 +3,13 @@
 Source of the rules and texts: upstream pkg/background/generate/controller.go.
 """
 
-from typing import NamedTuple
-
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.compile.outcome import Evaluation, Outcome, passed
 from kyvsim.engine import World, check_rule, old_facts, open_background
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest, Operation

@@ -12,8 +12,8 @@ order come first, and among them races of a sort that was seldom tried.
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.causality import Causality, Race
 from kyvsim.sim.exploration.endings import text_of

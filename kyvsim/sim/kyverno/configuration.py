@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.labels import Selector, compile_selector
 from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.server import Review, Store

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.configuration import settings_of

@@ -1,7 +1,6 @@
 """What is stored: objects by identity, their versions, and everyone who watches them."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
@@ -14,6 +13,7 @@ from kyvsim.kube.objects import (
     object_key,
     text_field,
 )
+from kyvsim.light.named_tuple import NamedTuple
 
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 

@@ -1,12 +1,12 @@
 """A policy's expressions as trees, with their places, as advice looks at them."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.nodes import Bind, Ident, Loop, Node, Select, children, dotted_name
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

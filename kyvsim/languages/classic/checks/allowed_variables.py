@@ -7,7 +7,6 @@ pkg/engine/context/mock_context.go
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
@@ -16,6 +15,7 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.references import broken_references, pointer
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.languages.classic.checks.variable_text import expression_of, variables
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
 

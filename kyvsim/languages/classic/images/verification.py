@@ -23,7 +23,6 @@ pkg/engine/internal/imageverifier.go.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -52,6 +51,7 @@ from kyvsim.languages.classic.images.matching import Image, matching
 from kyvsim.languages.classic.images.metadata import known_before, with_verdicts
 from kyvsim.languages.classic.images.recorded import NotRecordedError, recorded_data
 from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import RuleStatus
 from kyvsim.patch import apply_json_patch
 

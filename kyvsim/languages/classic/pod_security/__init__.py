@@ -5,7 +5,6 @@ controls are those of pkg/pss/utils/mapping.go.
 """
 
 import re
-from typing import NamedTuple
 
 from kyvsim.languages.classic.pod_security import (
     app_armor,
@@ -19,6 +18,7 @@ from kyvsim.languages.classic.pod_security import (
 from kyvsim.languages.classic.pod_security.pod import PodCheck, unless_windows
 from kyvsim.languages.classic.pod_security.selinux import selinux
 from kyvsim.languages.classic.pod_security.sysctls import sysctls
+from kyvsim.light.named_tuple import NamedTuple
 
 _LATEST = 1 << 62
 """A minor version after all others."""

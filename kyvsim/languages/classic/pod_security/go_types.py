@@ -7,9 +7,9 @@ holds their fields (made by tests/package_data/make_pod_types.py).
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from kyvsim.kube.package_data import read_table
+from kyvsim.light.named_tuple import NamedTuple
 
 _SCALARS: Mapping[str, type | range] = MappingProxyType(
     {

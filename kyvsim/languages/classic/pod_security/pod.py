@@ -1,9 +1,10 @@
 """What checks look at, a Pod, and what they find: fields with values that are forbidden."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 

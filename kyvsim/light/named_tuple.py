@@ -1,0 +1,86 @@
+"""Named tuples as `typing.NamedTuple` has them, whose declaration compiles nothing.
+
+That of the standard library writes a constructor as source for each class and has it compiled:
+ten times the work of all else that declares the class, hundreds of times before a command starts.
+Here one constructor is compiled for each number of fields, and classes take it with the names of
+theirs. Instances are made, read and compared at the same speed.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["NamedTuple"]
+
+if TYPE_CHECKING or sys.version_info >= (3, 14):  # whose classes keep their annotations elsewhere
+    from typing import NamedTuple
+else:
+    from collections import _tuplegetter
+    from collections.abc import Iterable
+    from functools import lru_cache
+    from types import CodeType, FunctionType
+
+    _new = tuple.__new__
+
+    class _Fields(tuple):
+        """What all named tuples can do."""
+
+        __slots__ = ()
+
+        @classmethod
+        def _make(cls, values: Iterable[Any]) -> Any:
+            """Return an instance with the values of an iterable."""
+            made = _new(cls, values)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"{len(cls._fields)} values wanted, not {len(made)}")
+            return made
+
+        def _replace(self, /, **changes: Any) -> Any:
+            """Return an instance with other values in some fields."""
+            made = _new(self.__class__, map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"no such fields: {list(changes)}")
+            return made
+
+        def _asdict(self) -> dict[str, Any]:
+            """Return the values by the names of their fields."""
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self) -> str:
+            values = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+            return f"{self.__class__.__name__}({values})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
+
+    class _Declaration(type):
+        """Makes a plain class of a name and a body with annotations."""
+
+        def __new__(cls, name: str, bases: tuple[Any, ...], body: dict[str, Any]) -> type:
+            del bases
+            fields = tuple(body.get("__annotations__", ()))
+            defaults = {field: body[field] for field in fields if field in body}
+            if tuple(defaults) != fields[len(fields) - len(defaults) :]:
+                raise TypeError(f"{name}: a field without a default follows one with a default")
+            own = {
+                "__slots__": (),
+                "__match_args__": fields,
+                "_fields": fields,
+                "_field_defaults": defaults,
+                "__new__": _constructor(f"{name}.__new__", fields, tuple(defaults.values())),
+            }
+            places = {field: _tuplegetter(index, "") for index, field in enumerate(fields)}
+            return type(name, (_Fields,), body | own | places)
+
+    def _constructor(name: str, fields: tuple[str, ...], defaults: tuple[Any, ...]) -> FunctionType:
+        names = {"co_name": "__new__", "co_qualname": name, "co_varnames": ("_cls", *fields)}
+        return FunctionType(_code(len(fields)).replace(**names), _NAMES, "__new__", defaults)
+
+    @lru_cache(maxsize=64)
+    def _code(count: int) -> CodeType:
+        """Return what makes a tuple of so many arguments."""
+        names = "".join(f"_{index}," for index in range(count))
+        made = f"lambda _cls, {names}: _new(_cls, ({names}))"
+        return eval(made, {}).__code__  # noqa: S307 — a number is all that is put into it
+
+    _NAMES = {"__builtins__": {}, "__name__": __name__, "_new": _new}
+    NamedTuple = type.__new__(_Declaration, "NamedTuple", (), {})
