@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompileOptions
 from kyvsim.languages.cel.advice import CEL_ADVICE
-from kyvsim.languages.cel.advice.written import Written, expressions_of
 from kyvsim.languages.cel.autogen import is_about_pods, variants
 from kyvsim.languages.cel.compile import compile_cel_policy, idle_parts
 from kyvsim.languages.cel.mutation_variants import variants as moved_variants
+from kyvsim.languages.cel_advice.written import Written, expressions_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 

@@ -4,9 +4,10 @@ Outside of a cluster a policy counts without a binding, in a cluster it does not
 upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.compile.remark import warn
+from kyvsim.kube.objects import Json
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -43,6 +44,9 @@ def doubtful_bindings(
     yield from _unbound(given, every)
     for one in given:
         yield from _contradicting(one)
+        for policy in every:
+            if one.binds(policy.kind, policy.name):
+                yield from _wider(one, policy)
 
 
 def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
@@ -67,3 +71,38 @@ def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
     elif len(set(actions)) < len(actions):
         text = "a cluster refuses actions that stand here twice"
         yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
+
+
+def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
+    """KV269: a resource that a binding names and its policy never matches."""
+    own = (policy.spec.get("matchConstraints") or {}).get("resourceRules")
+    if not own:
+        return
+    for number, rule in enumerate((binding.match or {}).get("resourceRules") or ()):
+        for index, name in enumerate(rule["resources"]):
+            if not any(_meet({**rule, "resources": [name]}, one) for one in own):
+                text = (
+                    f"`{policy.name}` never matches `{name}` as it stands here: in a cluster this "
+                    "does nothing, and Kyverno's command line goes by the binding alone"
+                )
+                path = ("spec", "matchResources", "resourceRules", number, "resources", index)
+                yield warn(binding.document, "KV269", text, path)
+
+
+def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Return whether some request may fit two resource rules.
+
+    Groups and versions are left out: one rule may be for an equivalent of what the other names.
+    """
+    return all(
+        any(
+            _overlap(one, another)
+            for one in rule.get(field) or ("*",)
+            for another in other.get(field) or ("*",)
+        )
+        for field in ("operations", "resources")
+    )
+
+
+def _overlap(one: str, other: str) -> bool:
+    return "*" in one or "*" in other or one == other

@@ -28,12 +28,20 @@ def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | No
     return compile_native_policy(policy, options)
 
 
+def _lint(policy: Policy, options: CompileOptions) -> Told:
+    from kyvsim.languages.native.lint import (  # noqa: PLC0415 — slow, for these policies only
+        lint_native_policy,
+    )
+
+    return lint_native_policy(policy, options)
+
+
 LANGUAGE = Language(
     group=_GROUP,
     kinds=frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
     read=_read,
     lower=_lower,
-    lint=lambda policy, options: _lower(policy, options)[1],
+    lint=_lint,
 )
 
 __all__ = ["LANGUAGE"]

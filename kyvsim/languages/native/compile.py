@@ -32,6 +32,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.probe import NO_PROBE
 
 KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
+_BEYOND = "a cluster does not ask the policy: its own `matchConstraints` do not match"
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
 
@@ -132,6 +133,7 @@ def _bind(
         constraints = Constraints(lambda _: False, frozenset())
     if binding:
         body = _naming({kind.binding_property: binding.name}, body)
+        body = _told_beyond(compile_constraints(own, "", options.kinds, everything=True), body)
     return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
 
 
@@ -150,12 +152,27 @@ def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
     return run
 
 
+def _told_beyond(own: Constraints, body: CompiledBody) -> CompiledBody:
+    """Return a body that notes where a binding takes what its policy does not match."""
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        outcome = body(evaluation)
+        if outcome is None or own.fault or _fits(own, evaluation):
+            return outcome
+        return outcome._replace(note="; ".join(filter(None, (outcome.note, _BEYOND))))
+
+    return run
+
+
+def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
+    labels = evaluation.scope.outside.labels_of(evaluation.request.namespace)
+    facts = match_facts(evaluation.request, evaluation.object, labels)
+    return facts is None or constraints.matches(facts)
+
+
 def _last_of(bound: list[_Bound]) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
-        outside = evaluation.scope.outside
-        labels = outside.labels_of(evaluation.request.namespace)
-        facts = match_facts(evaluation.request, evaluation.object, labels)
-        fitting = [one for one in bound if facts is None or one.constraints.matches(facts)]
+        fitting = [one for one in bound if _fits(one.constraints, evaluation)]
         return fitting[-1].body(evaluation) if fitting else None
 
     return run

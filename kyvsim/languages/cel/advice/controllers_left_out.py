@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kyvsim.cel.nodes import Select, dotted_name
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
 _KNOWN = ("deployments", "daemonsets", "replicasets", "statefulsets", "jobs", "cronjobs")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written, is_name
+from kyvsim.languages.cel_advice.written import Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 
 _OBJECTS = ("object", "oldObject")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Node, StructLiteral
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
 

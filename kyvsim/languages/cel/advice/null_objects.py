@@ -8,7 +8,7 @@ from itertools import permutations
 
 from kyvsim.cel.nodes import Call, Literal, Node
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written, is_name
+from kyvsim.languages.cel_advice.written import Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 
 _OBJECTS = ("object", "oldObject")

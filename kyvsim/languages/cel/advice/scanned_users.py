@@ -6,7 +6,7 @@ upstream: pkg/controllers/report/utils/scanner.go
 from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written, selected
+from kyvsim.languages.cel_advice.written import Written, selected
 from kyvsim.model.diagnostic import Diagnostic
 
 _USER = "request.userInfo."

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.constant_tests import constant_value
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.constant_tests import constant_value
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
 

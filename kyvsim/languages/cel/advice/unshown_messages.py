@@ -6,7 +6,7 @@ upstream: pkg/cel/policies/vpol/compiler/policy.go
 from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
 

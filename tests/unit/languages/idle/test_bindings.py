@@ -64,3 +64,20 @@ def test_policies_and_bindings(told, objects, found):
 )
 def test_actions_that_a_cluster_refuses(told, actions, found):
     assert told(policy("a"), binding("a", actions)) == found
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ({**PODS, "resources": ["pods", "services"]}, ["KV269"]),
+        ({**PODS, "operations": ["DELETE"]}, ["KV269"]),
+        ({**PODS, "operations": ["*"]}, []),
+        ({**PODS, "resources": ["*"]}, []),
+        ({**PODS, "apiVersions": ["v1beta1"]}, []),
+        (PODS, []),
+    ],
+)
+def test_bindings_that_are_wider_than_their_policy(told, rule, found):
+    bound = binding("a")
+    bound["spec"]["matchResources"] = {"resourceRules": [rule]}
+    assert told(policy("a"), bound) == found

@@ -212,3 +212,18 @@ def test_a_binding_with_a_selector_that_cannot_be_read_takes_nothing(run):
 def test_a_selector_of_parameters_that_cannot_be_read_is_told(run):
     broken = binding("  paramRef: {selector: {matchLabels: {a: b c}}}")
     assert "KV161" in [one.code for one in run(policy(MOST, more=KIND) + broken)[2]]
+
+
+def test_what_only_the_binding_takes_is_noted(tmp_path):
+    (tmp_path / "p.yaml").write_text(policy(expression("has(object.spec)")) + binding())
+    pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {}\n"
+    (tmp_path / "r.yaml").write_text(DEPLOYMENT + pod)
+    given = ((str(tmp_path / name),) for name in ("p.yaml", "r.yaml"))
+    notes = [
+        (response.trigger["kind"], result.note)
+        for response in open_application(ApplyInputs(*given)).responses
+        for answer in response.responses
+        for result in answer.results
+    ]
+    beyond = "a cluster does not ask the policy: its own `matchConstraints` do not match"
+    assert notes == [("Deployment", ""), ("Pod", beyond)]

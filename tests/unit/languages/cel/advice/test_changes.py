@@ -165,3 +165,31 @@ def test_labels_that_a_selector_or_every_cluster_gives(told):
     chosen = {"matchConstraints": {"resourceRules": [PODS], "objectSelector": selector}}
     assert told(patched(LABEL), **chosen) == []
     assert told(patched(LABEL), {**PODS, "resources": ["namespaces"]}) == []
+
+
+LABELLED = {
+    "matchConstraints": {"resourceRules": [PODS], "objectSelector": {"matchLabels": {"a": "b"}}}
+}
+TESTED = "JSONPatch{op: 'test', path: '/metadata/labels/a', value: 'b'}"
+
+
+@pytest.mark.parametrize(
+    ("text", "spec", "found"),
+    [
+        ("[JSONPatch{op: 'replace', path: '/metadata/labels/a', value: 'b'}]", {}, ["KV267"]),
+        ("[JSONPatch{op: 'replace', path: '/data' + '/a', value: 'b'}]", {}, ["KV267"]),
+        ("[JSONPatch{op: 'replace', path: '/metadata/labels/a', value: 'b'}]", LABELLED, []),
+        ("[JSONPatch{op: 'replace', path: '/data/' + object.metadata.name, value: 'b'}]", {}, []),
+        ("[JSONPatch{op: 'replace', path: '/spec/replicas', value: 3}]", {}, []),
+        (f"[{TESTED}, JSONPatch{{op: 'replace', path: '/metadata/labels/a', value: 'c'}}]", {}, []),
+        (f"[JSONPatch{{op: 'replace', path: '/data/a', value: 'c'}}, {LABEL[1:]}", {}, ["KV267"]),
+        (
+            "has(object.data.a) ? [JSONPatch{op: 'replace', path: '/data/a', value: 'b'}] : []",
+            {},
+            [],
+        ),
+    ],
+)
+def test_entries_that_are_replaced_where_there_are_none(told, text, spec, found):
+    knows = {"matchConditions": [{"name": "c", "expression": "has(object.metadata.labels)"}]}
+    assert codes(told(patched(text), **{**knows, **spec})) == found

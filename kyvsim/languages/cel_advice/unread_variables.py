@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written, is_name
+from kyvsim.languages.cel_advice.written import MUTATING, VALIDATING, Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 
-_KINDS = frozenset({"ValidatingPolicy", "MutatingPolicy", "DeletingPolicy"})
+_KINDS = frozenset({*VALIDATING, *MUTATING, "DeletingPolicy"})
 """Kinds whose expressions all stand in fields of that name."""
 
 

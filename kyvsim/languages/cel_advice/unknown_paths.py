@@ -7,14 +7,14 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.matched_kinds import (
+from kyvsim.languages.cel_advice.matched_kinds import (
     changed_types,
     element_of,
     field_names,
     field_of,
 )
-from kyvsim.languages.cel.advice.patch_paths import UNKNOWN, PatchStep, steps_of
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.patch.merge_types import Type
 

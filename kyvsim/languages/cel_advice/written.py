@@ -1,4 +1,7 @@
-"""A policy's expressions as trees, with their places, as advice looks at them."""
+"""A policy's expressions as trees, with their places, as advice looks at them.
+
+Policies are those of languages that write their expressions in CEL.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,6 +15,10 @@ from kyvsim.model.source import Path
 
 _FIELDS = ("expression", "messageExpression", "valueExpression")
 _NAMES = frozenset({"object", "oldObject", "request", "variables"})
+VALIDATING = frozenset({"ValidatingPolicy", "ValidatingAdmissionPolicy"})
+"""Kinds that validate and do nothing else; others need a validation to do what else they do."""
+MUTATING = frozenset({"MutatingPolicy", "MutatingAdmissionPolicy"})
+"""Kinds that change objects."""
 _ELSEWHERE = frozenset({"matchImageReferences"})
 """Fields whose expressions know other names."""
 
@@ -45,13 +52,13 @@ class Written(NamedTuple):
     env: Environment
     expressions: tuple[Expression, ...]
     """All of them, or none where they cannot be judged by their names."""
-    derivable: bool
+    derivable: bool = False
     """Whether policies of its kind have variants for the controllers of Pods, of its own words."""
-    is_derived: bool
+    is_derived: bool = False
     """Whether variants for the controllers of Pods are derived from it."""
-    is_moved: bool
+    is_moved: bool = False
     """The same of a MutatingPolicy, whose variants are made in another way."""
-    is_about_pods: bool
+    is_about_pods: bool = False
     """Whether it is of the form that variants can be derived from."""
 
     @property

@@ -6,9 +6,9 @@ upstream: sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
 from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.matched_kinds import changed_types
-from kyvsim.languages.cel.advice.set_fields import set_fields
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.matched_kinds import changed_types
+from kyvsim.languages.cel_advice.set_fields import set_fields
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 
 

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Expression, Written
+from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written
 from kyvsim.model.diagnostic import Diagnostic
 
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
-_VALIDATING = frozenset({"ValidatingPolicy"})
-"""Kinds that do nothing but validate; the others need a validation to do what else they do."""
 _CONDITIONS = frozenset({"matchConditions", "conditions"})
 
 
@@ -20,7 +18,7 @@ def constant_tests(written: Written) -> Iterator[Diagnostic]:
         if one.path[-1] != "expression":
             continue
         value = constant_value(one, written)
-        if one.list_name == "validations" and value is True and written.kind in _VALIDATING:
+        if one.list_name == "validations" and value is True and written.kind in VALIDATING:
             text = f"`{one.text}` is true of every object: the validation checks nothing"
             yield warn(written.policy.document, "KV240", text, one.path)
         elif one.list_name in _CONDITIONS and value is not None:

@@ -3,13 +3,21 @@
 upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.matched_kinds import changed_types, is_atomic
-from kyvsim.languages.cel.advice.set_fields import set_fields
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.matched_kinds import changed_types, is_atomic
+from kyvsim.languages.cel_advice.set_fields import set_fields
+from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
+
+_WAYS: Mapping[str, str] = MappingProxyType(
+    {
+        "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
+        "MutatingAdmissionPolicy": "write a JSON patch",
+    }
+)
 
 
 def atomic_fields(written: Written) -> Iterator[Diagnostic]:
@@ -22,7 +30,6 @@ def atomic_fields(written: Written) -> Iterator[Diagnostic]:
             if all(kind is not None and is_atomic(kind) for kind in found):
                 text = (
                     f"`{name}` cannot be set: it is replaced as a whole, and where it is set the "
-                    "policy ends in an error (set `spec.evaluation.useServerSideApply: true`, or "
-                    "write a JSON patch)"
+                    f"policy ends in an error ({_WAYS[written.kind]})"
                 )
                 yield warn(written.policy.document, "KV258", text, one.path)

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from kyvsim.cel.nodes import Node, Select
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import lies_in_namespace
-from kyvsim.languages.cel.advice.matched_kinds import matched_kinds
-from kyvsim.languages.cel.advice.written import Written, is_name
+from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
+from kyvsim.languages.cel_advice.written import MUTATING, VALIDATING, Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 
 _NAME = "namespaceObject"
 _ASKED = frozenset({"kind", "resource", "namespace", "requestKind", "requestResource"})
 """Fields that tell objects of namespaces from others."""
-_KINDS = frozenset({"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy"})
+_KINDS = frozenset({*VALIDATING, *MUTATING, "GeneratingPolicy"})
 
 
 def unguarded_namespaces(written: Written) -> Iterator[Diagnostic]:

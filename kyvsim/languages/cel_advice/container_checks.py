@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Loop, Node, Select, children, dotted_name
 from kyvsim.kube.objects import Json
-from kyvsim.languages.cel.advice.matched_kinds import matched_kinds
-from kyvsim.languages.cel.advice.written import Expression, Written, is_name
+from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
+from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written, is_name
 from kyvsim.light.named_tuple import NamedTuple
 
 _OBJECTS = ("object", "request.object")
@@ -33,7 +33,7 @@ class ContainerCheck(NamedTuple):
 def container_checks(written: Written) -> Iterator[ContainerCheck]:
     """Yield the validations that demand something of each of `containers`, in policies on Pods."""
     kinds = {one.kind for one in matched_kinds(written.spec, _SUBRESOURCES)}
-    if written.kind != "ValidatingPolicy" or not kinds or not kinds <= _WORKLOADS:
+    if written.kind not in VALIDATING or not kinds or not kinds <= _WORKLOADS:
         return
     variables = {
         f"variables.{written.spec['variables'][one.path[2]]['name']}"

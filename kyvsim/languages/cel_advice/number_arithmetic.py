@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.written import Written, selected
+from kyvsim.languages.cel_advice.written import VALIDATING, Written, selected
 from kyvsim.model.diagnostic import Diagnostic
 
 _SIGNS = "+-*/%"
@@ -17,7 +17,7 @@ _OBJECTS = ("object.", "oldObject.", "request.object.", "request.oldObject.")
 
 def number_arithmetic(written: Written) -> Iterator[Diagnostic]:
     """KV252: arithmetic of a whole number and a field of an object."""
-    if written.kind != "ValidatingPolicy":
+    if written.kind not in VALIDATING:
         return
     for one in written.expressions:
         for name, shown in dict.fromkeys(filter(None, map(_mixed, one.nodes()))):

@@ -1,21 +1,21 @@
 """The operations of JSON patches that an expression writes, as far as their texts tell."""
 
-from collections.abc import Iterator
-
 from kyvsim.cel.nodes import Call, Literal, Node, StructLiteral
-from kyvsim.languages.cel.advice.written import Expression
+from kyvsim.languages.cel_advice.written import Expression
 from kyvsim.light.named_tuple import NamedTuple
 
 UNKNOWN = "\0"
 """Stands in a path for what only an object tells."""
-_KEEPS = frozenset({"add", "replace"})
+_WRITES = frozenset({"add", "replace"})
 
 
 class PatchStep(NamedTuple):
-    """One operation that sets a value."""
+    """One place at which values are set."""
 
     path: str
     """The path as it is written, with UNKNOWN for each part that is computed."""
+    operations: frozenset[str]
+    """What is done there: every operation of the expression with this path."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -24,21 +24,22 @@ class PatchStep(NamedTuple):
         return tuple(one.replace("~1", "/").replace("~0", "~") for one in parts)
 
 
-def steps_of(expression: Expression) -> Iterator[PatchStep]:
-    """Yield the operations of a patch that add or replace, once each; others are left out."""
+def steps_of(expression: Expression) -> tuple[PatchStep, ...]:
+    """Return the paths to which a patch writes, once each, in the order of the text."""
     if expression.list_name != "mutations" or expression.path[-2] != "jsonPatch":
-        return
-    seen = set()
+        return ()
+    found: dict[str, set[str]] = {}
     for node in expression.nodes():
-        if not isinstance(node, StructLiteral) or node.type_name.lstrip(".") != "JSONPatch":
-            continue
-        fields = {one.name: one.value for one in node.fields}
-        op, path = fields.get("op"), fields.get("path")
-        if isinstance(op, Literal) and op.value in _KEEPS and path is not None:
-            text = _text(path)
-            if text.startswith("/") and text not in seen:
-                seen.add(text)
-                yield PatchStep(text)
+        if isinstance(node, StructLiteral) and node.type_name.lstrip(".") == "JSONPatch":
+            fields = {one.name: one.value for one in node.fields}
+            op, path = fields.get("op"), fields.get("path")
+            if isinstance(op, Literal) and isinstance(op.value, str) and path is not None:
+                found.setdefault(_text(path), set()).add(op.value)
+    return tuple(
+        PatchStep(path, frozenset(operations))
+        for path, operations in found.items()
+        if path.startswith("/") and operations & _WRITES
+    )
 
 
 def _text(node: Node) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from kyvsim.cel.nodes import StructLiteral
-from kyvsim.languages.cel.advice.matched_kinds import element_of, field_of
-from kyvsim.languages.cel.advice.written import Expression
+from kyvsim.languages.cel_advice.matched_kinds import element_of, field_of
+from kyvsim.languages.cel_advice.written import Expression
 from kyvsim.patch.merge_types import Type
 
 _ROOT = "Object"

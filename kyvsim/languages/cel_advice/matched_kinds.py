@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.written import MUTATING, Written
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
@@ -44,8 +44,8 @@ def matched_kinds(
 
 
 def changed_types(written: Written) -> tuple[Type, ...]:
-    """Return the types of all objects that a MutatingPolicy changes; () where some are unknown."""
-    if written.kind != "MutatingPolicy" or written.spec.get("targetMatchConstraints"):
+    """Return the types of all objects that a policy changes; () where some are unknown."""
+    if written.kind not in MUTATING or written.spec.get("targetMatchConstraints"):
         return ()
     found = tuple(map(_type_of, matched_kinds(written.spec)))
     known = tuple(one for one in found if one is not None)

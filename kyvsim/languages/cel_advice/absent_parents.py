@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from kyvsim.cel.nodes import Literal, Node, Select, StructLiteral
 from kyvsim.compile.remark import warn
-from kyvsim.languages.cel.advice.matched_kinds import matched_kinds
-from kyvsim.languages.cel.advice.patch_paths import UNKNOWN, steps_of
-from kyvsim.languages.cel.advice.written import Written
+from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
+from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
+from kyvsim.languages.cel_advice.written import MUTATING, Expression, Written
 from kyvsim.model.diagnostic import Diagnostic
 
 _PARENTS: Mapping[str, str] = MappingProxyType(
@@ -28,7 +28,18 @@ _LABELLED = frozenset({"Namespace", "Node"})
 
 def absent_parents(written: Written) -> Iterator[Diagnostic]:
     """KV261: a JSON patch below a field that an object may lack."""
-    if written.kind != "MutatingPolicy":
+    for one, step in steps_without_parent(written):
+        parent = step.path.rpartition("/")[0]
+        text = (
+            f"the patch ends in an error on objects without `{parent}`: `{_PARENTS[parent]}` is "
+            f"never asked for (add `{parent}` where it is missing)"
+        )
+        yield warn(written.policy.document, "KV261", text, one.path)
+
+
+def steps_without_parent(written: Written) -> Iterator[tuple[Expression, PatchStep]]:
+    """Yield what patches write below a field that objects may lack, with its expression."""
+    if written.kind not in MUTATING:
         return
     steps = [(one, step) for one in written.expressions for step in steps_of(one)]
     made = {step.path for _, step in steps}
@@ -38,11 +49,7 @@ def absent_parents(written: Written) -> Iterator[Diagnostic]:
         if field is None or parent in made or (key in {"", UNKNOWN} and field != "labels"):
             continue
         if not _knows(written, field):
-            text = (
-                f"the patch ends in an error on objects without `{parent}`: `{field}` is never "
-                f"asked for (add `{parent}` where it is missing)"
-            )
-            yield warn(written.policy.document, "KV261", text, one.path)
+            yield one, step
 
 
 def _knows(written: Written, field: str) -> bool:
