@@ -38,7 +38,8 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     compiled = compiled_for(inputs, read)
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
-    run = run_of(compiled, inputs, read, objects_of(read.resources))
+    objects = objects_of(read.resources)
+    run = run_of(compiled, inputs, read, Sample(objects, len(objects)))
     return run._replace(responses=course.watching(found), course=course)
 
 
@@ -68,23 +69,30 @@ def compiled_for(inputs: ApplyInputs, read: ReadInputs) -> Compiled:
     return Compiled(policies, refused, system.clock.now())
 
 
-def run_of(
-    compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, objects: tuple[Json, ...]
-) -> Run:
-    """Return a run without its responses; of `objects` the kinds and names are looked at."""
+class Sample(NamedTuple):
+    """The resources of a run, or so many of them that they have all kinds and names."""
+
+    objects: tuple[Json, ...]
+    number: int
+    """How many the run has."""
+
+
+def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
+    """Return a run without its responses."""
     policies, refused, now = compiled
     sound = tuple(one.policy for one in policies.policies)
-    given = _given(read, inputs, objects, (*read.diagnostics, *refused))
+    said = (*read.diagnostics, *refused)
+    given = _given(read, inputs, sample, said)
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_exceptions(read.exceptions.policies, read.policies)
         idle += idle_bindings(read.bindings, read.policies)
     return Run(
         policies=sound,
-        resource_count=len(read.resources) + len(read.payloads),
+        resource_count=sample.number + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
-        diagnostics=(*read.diagnostics, *refused, *of_run(given), *idle, *without_payloads(given)),
+        diagnostics=(*said, *of_run(given), *idle, *without_payloads(given)),
         schedules=schedules_of(sound, now),
         left_out=read.left_out,
         responses=iter(()),
@@ -100,13 +108,14 @@ def run_of(
 def _given(
     read: ReadInputs,
     inputs: ApplyInputs,
-    objects: tuple[Json, ...],
+    sample: Sample,
     said: tuple[Diagnostic, ...],
 ) -> Given:
     others = objects_of((*read.targets, *read.shared_data))
     return Given(
         policies=read.policies,
-        resources=objects,
+        resources=sample.objects,
+        number=sample.number,
         derive=derived_rules,
         others=(*others, *read.definitions, *read.parameters),
         exceptions=read.exceptions.rules,

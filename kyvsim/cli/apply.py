@@ -8,7 +8,7 @@ import click
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
-from kyvsim.cli.apply_jobs import run_in_parts
+from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
     GoSpelledCommand,
@@ -177,7 +177,7 @@ def _apply(
     options: Mapping[str, Any],
     files: "ObjectFiles | None",
 ) -> int:
-    run = run_in_parts(inputs, stdin, options)
+    run = run_in_blocks(inputs, stdin, options)
     if run is None:
         with waiting("reading files", shown=is_terminal(sys.stderr)):
             run = open_application(inputs, stdin)

@@ -1,33 +1,49 @@
-"""By how many processes `kyvsim apply` works, and whether by more than one at all."""
+"""By how many processes `kyvsim apply` works, and whether block by block at all."""
 
 import os
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.apply_formats import teller
+from kyvsim.cli.streams import is_terminal
+from kyvsim.report.progress import with_progress
 from kyvsim.report.run import Run
 
+_LARGE: Final = 500_000
+"""Bytes of resources from which on blocks are quicker than the whole, and take less memory."""
 _MUCH: Final = 2_000_000
 """Bytes of resources from which on it pays to have several processes."""
 
 
-def run_in_parts(
+def run_in_blocks(
     inputs: ApplyInputs, stdin: bytes | None, options: Mapping[str, Any]
 ) -> Run | None:
-    """Return a run by several processes, or None where one is to do it."""
-    jobs = options["jobs"]
-    if jobs == 1 or not (jobs or _size(inputs, stdin) >= _MUCH):
+    """Return a run that was made block by block, or None where all is to be read first."""
+    size = _size(inputs, stdin)
+    jobs = _possible(options["jobs"] or (processors() if size >= _MUCH else 1))
+    tell = teller(options) if jobs > 1 or size >= _LARGE else None
+    if tell is None:
         return None
-    jobs = jobs or processors()
-    tell = teller(options)
-    if jobs < 2 or tell is None:
-        return None
-    from kyvsim.api.apply_parts import can_fork, open_in_parts  # noqa: PLC0415 — slow, for much only
+    from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
 
-    return open_in_parts(inputs, stdin, jobs, tell) if can_fork() else None
+    return open_streamed(inputs, stdin, How(jobs, tell, _watched))
+
+
+def _possible(jobs: int) -> int:
+    """Return how many processes there can be of so many."""
+    if jobs < 2:
+        return 1
+    from kyvsim.api.part_processes import can_fork  # noqa: PLC0415 — slow, for several only
+
+    return jobs if can_fork() else 1
+
+
+def _watched(items: Iterator[Any], total: int) -> Iterator[Any]:
+    return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
 
 
 def _size(inputs: ApplyInputs, stdin: bytes | None) -> int:

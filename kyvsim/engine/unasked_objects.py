@@ -2,34 +2,39 @@
 
 from collections.abc import Iterable, Sequence
 
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
 
 
 class UnaskedObjects:
-    """A `ClusterView` without objects that remembers whether any were asked for.
+    """A `ClusterView` that knows all Namespaces, and remembers whether others were asked for.
 
-    There are no Namespaces where it stands in, so that what it says of those is true. Any other
-    answer of it is worth nothing: `asked` says whether one was given.
+    What it says of Namespaces is true. Any other answer of it is worth nothing: `asked` says
+    whether one was given.
     """
 
-    __slots__ = ("asked",)
+    __slots__ = ("_namespaces", "asked")
 
     has_ints = False
 
-    def __init__(self) -> None:
+    def __init__(self, namespaces: Iterable[Json] = ()) -> None:
+        self._namespaces = GivenObjects(namespaces)
         self.asked = False
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
-        """Return None."""
-        del namespace, name
-        self.asked |= (api_version, kind) != ("v1", "Namespace")
-        return None
+        """Return a Namespace, or None."""
+        self._note(api_version, kind)
+        return self._namespaces.get(api_version, kind, namespace, name)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return nothing."""
-        del api_version, kind, namespace
-        self.asked = True
-        return ()
+        """Return Namespaces, or nothing."""
+        self._note(api_version, kind)
+        return self._namespaces.list(api_version, kind, namespace)
+
+    def _note(self, api_version: str, kind: str) -> None:
+        group, _ = split_api_version(api_version)
+        self.asked |= (group, kind) != ("", "Namespace")
 
     def kind_of(self, api_version: str, name: str) -> str:
         """Return ""."""
@@ -54,7 +59,6 @@ class UnaskedObjects:
         self.asked = True
         return ()
 
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
-        """Return an empty dict."""
-        del namespace
-        return {}
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
+        """Return the labels of a Namespace, or an empty dict."""
+        return self._namespaces.namespace_labels(namespace)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
+from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_document import Keys
@@ -21,6 +22,7 @@ _FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
 _AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
 _JSON_ITEMS = re.compile(r'"items": ?\[[ \n]*(?=\{)')
 _JSON_NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
+_AFTER_ITEM = re.compile(r"[ \n]*(?:,[ \n]*|\Z)")
 _ANY_JSON = json.JSONDecoder()
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000
@@ -72,15 +74,50 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     envelope = read_plain(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
     if envelope is None or envelope.get("items") != []:
         return None
-    items, line = [], text.count("\n", 0, start) + 1
-    for begin, stop in _pieces(text, start, end, sign):
-        place = Excerpt(text, begin, stop, line, column + 2)
-        own = place.text
+    line = text.count("\n", 0, start) + 1
+    pieces = _pieces(text, start, end, sign)
+    return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
+
+
+def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Item]:
+    """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
+
+    Raises ValueError, RecursionError or Unusual where that takes the whole list.
+    """
+    if frame.is_json:
+        yield from _json_items(text, floats=floats)
+        return
+    pieces = _pieces(text, 0, len(text), frame.sign.decode())
+    yield from _yaml_items(text, pieces, (frame.column, 1), floats=floats)
+
+
+def _yaml_items(
+    text: str, pieces: Iterator[tuple[int, int]], place: tuple[int, int], *, floats: bool
+) -> Iterator[Item]:
+    """Yield the items that pieces of a text are; `place` is their column, and the first line."""
+    column, line = place
+    for begin, stop in pieces:
+        excerpt = Excerpt(text, begin, stop, line, column + 2)
+        own = excerpt.text
         data = read_plain(own, floats=floats, column=column + 2)
         is_plain = data is not None
-        items.append(Item(data if is_plain else _odd(own, floats=floats), place, is_plain))
+        yield Item(data if is_plain else _odd(own, floats=floats), excerpt, is_plain)
         line += own.count("\n")
-    return CutList(envelope, items)
+
+
+def _json_items(text: str, *, floats: bool) -> Iterator[Item]:
+    at, counted, line = text.index("{"), 0, 1
+    while True:
+        line += text.count("\n", counted, at)
+        counted = at
+        item, at = _json_item(text, at, line, floats=floats)
+        yield item
+        between = _AFTER_ITEM.match(text, at)
+        if between is None:
+            raise Unusual
+        at = between.end()
+        if at == len(text):
+            return
 
 
 def _pieces(text: str, start: int, end: int, sign: str) -> Iterator[tuple[int, int]]:

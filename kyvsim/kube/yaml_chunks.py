@@ -47,30 +47,10 @@ class Chunk(NamedTuple):
         return Excerpt(self.stream, self.start, self.start + len(self.text), self.line)
 
 
-def _is_separator(line: str) -> bool:
+def is_separator(line: str) -> bool:
+    """Return whether a line that begins with `---` ends a document, and nothing else."""
     rest = line[3:].strip()
     return not rest or (rest.startswith("#") and not _ODD_BREAK.search(rest))
-
-
-def cut_stream(text: str, size: int) -> Iterator[Excerpt]:
-    """Yield parts of a stream, of whole documents and about `size` characters.
-
-    One after the other they have the documents that the stream has. What follows on a bad separator
-    is in none.
-    """
-    text = _normal(text)
-    start, line, rest = 0, 1, 0
-    while True:
-        found = _next_separator(text, rest)
-        separator = text[found : _end_of_line(text, found)]
-        rest = min(found + len(separator) + 1, len(text))
-        if found == len(text) or not _is_separator(separator):
-            yield Excerpt(text, start, rest, line)
-            return
-        if found - start >= size:
-            yield Excerpt(text, start, found, line)
-            line += text.count("\n", start, found)
-            start = found
 
 
 def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
@@ -83,7 +63,7 @@ def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
     LF, and the last line has an end, which a block of text keeps.
     upstream: apimachinery `util/yaml` YAMLReader.
     """
-    text = _normal(text)
+    text = normal_text(text)
     start, size = 0, len(text)
     while start < size:
         end = _next_separator(text, start)
@@ -96,13 +76,14 @@ def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
             return
         line += body.count("\n")
         separator = text[end : _end_of_line(text, end)]
-        if not _is_separator(separator):
+        if not is_separator(separator):
             yield Chunk("", line, separator)
             return
         start, line = end + len(separator) + 1, line + 1
 
 
-def _normal(text: str) -> str:
+def normal_text(text: str) -> str:
+    """Return a text with LF at the end of all lines, and without a byte order mark."""
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     return text if text.endswith("\n") else f"{text}\n"
 

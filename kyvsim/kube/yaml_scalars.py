@@ -39,6 +39,8 @@ _WORDS = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
+_KEPT = 1 << 13
+"""Scalars whose values are remembered: more do not make dumps quicker to read, only larger."""
 _NUMBER_STARTS = frozenset("+-0123456789")
 _INT = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
@@ -114,16 +116,16 @@ def json_value(value: Json, text: str) -> Json:
     return value
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_KEPT)
 def plain_value(text: str) -> Json:
     """Return the value of a plain scalar; raises ScalarError for infinities and NaN."""
     return json_value(resolve(text), text)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_KEPT)
 def plain_float_value(text: str) -> Json:
     """Return the value of a plain scalar as `plain_value` does, every number as a float."""
-    value = plain_value(text)
+    value = json_value(resolve(text), text)
     return float(value) if value.__class__ is int else value
 
 

@@ -78,7 +78,7 @@ def _empty(place: str, is_folder: bool) -> Diagnostic:
     return Diagnostic("KV009", Severity.ERROR, text, Location(place))
 
 
-class _Place:
+class PlaceFinder:
     """Finds positions in a part of a text: what `Document.locate` is, one for each document."""
 
     __slots__ = ("_name", "_of")
@@ -88,6 +88,7 @@ class _Place:
         self._of = of
 
     def __call__(self, path: Path) -> Location:
+        """Return the position of the node at a path."""
         line, column = find_position(self._of.text, path)
         return Location(self._name, line + self._of.line - 1, column)
 
@@ -109,7 +110,7 @@ def parse_documents(
         plain = _plain(chunk, typing) if by_lines else None
         if plain is not None:
             for data, own, is_plain in plain:
-                locate = _Place(name, own)
+                locate = PlaceFinder(name, own)
                 yield Document(data, name, index, locate, folder, has_no_null_maps=is_plain)
                 index += 1
             continue
@@ -132,18 +133,18 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | N
     if not text or helm_template(text):
         return None
     cut = cut_list(text, floats=typing.floats)
-    if cut is not None and _is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
+    if cut is not None and is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
         found = [
             (
-                _typed(one.data, cut.envelope),
+                typed(one.data, cut.envelope),
                 one.place._replace(line=one.place.line + chunk.line - 1),
                 one.is_plain,
             )
             for one in cut.items
         ]
-        return None if any(_is_list(data) for data, _, _ in found) else found
+        return None if any(is_list(data) for data, _, _ in found) else found
     data = read_text(text, floats=typing.floats)
-    return None if data is None or _is_list(data) else [(data, chunk.excerpt(), True)]
+    return None if data is None or is_list(data) else [(data, chunk.excerpt(), True)]
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
@@ -185,7 +186,7 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
         yield Document(
-            first.data, source.name, 0, _Place(source.name, chunk.excerpt()), source.folder
+            first.data, source.name, 0, PlaceFinder(source.name, chunk.excerpt()), source.folder
         )
 
 
@@ -212,7 +213,7 @@ def _malformed(name: str, chunk: Chunk, error: YamlError) -> Diagnostic:
     return Diagnostic("KV006", Severity.ERROR, text, place)
 
 
-def _is_list(data: Json) -> bool:
+def is_list(data: Json) -> bool:
     """Return whether an object means to be a list of objects: `List`, or a typed one (PodList).
 
     A custom resource may be called `AllowList` and have `items` that are no objects.
@@ -233,7 +234,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
     pending: list[tuple[Json, Path]] = [(document.data, ())]
     while pending:
         data, prefix = pending.pop()
-        if not _is_list(data):
+        if not is_list(data):
             locate = _under(document, prefix) if prefix else document.locate
             yield document._replace(data=data, locate=locate)
             continue
@@ -243,7 +244,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
             continue
         found = [(item, (*place, n)) for n, item in enumerate(items)]
         yield from (_odd_item(document, where) for item, where in found if not _is_map(item))
-        pending.extend((_typed(item, data), where) for item, where in found[::-1] if _is_map(item))
+        pending.extend((typed(item, data), where) for item, where in found[::-1] if _is_map(item))
 
 
 def _is_map(item: Json) -> bool:
@@ -265,7 +266,8 @@ def _odd_item(document: Document, place: Path) -> Diagnostic:
     return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
 
 
-def _typed(item: Json, parent: Json) -> Json:
+def typed(item: Json, parent: Json) -> Json:
+    """Return the item of a list with the type that it inherits where it has none."""
     kind = parent["kind"].removesuffix("List")
     if not kind or item.get("kind"):
         return item

@@ -44,7 +44,7 @@ def read_sources(
         if isinstance(path, Source):
             yield path
         elif path == STDIN:
-            yield _decode(STDIN_NAME, stdin or b"")
+            yield decode(STDIN_NAME, stdin or b"")
         else:
             yield from _read_path(path, walking)
 
@@ -141,10 +141,11 @@ def _read_file(path: str) -> Source | Diagnostic:
             data = file.read()
     except OSError as error:
         return unreadable(path, error)
-    return _decode(path, data)
+    return decode(path, data)
 
 
-def _decode(name: str, data: bytes) -> Source | Diagnostic:
+def decode(name: str, data: bytes) -> Source | Diagnostic:
+    """Return bytes as the text of an input, or what is wrong with them."""
     if data.startswith((_GZIP, _ZIP)):
         return _error("KV005", _archive(name, data), Location(name))
     if data.startswith(_UTF16_MARKS):

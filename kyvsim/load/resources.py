@@ -14,7 +14,6 @@ from kyvsim.load.documents import (
     AS_WRITTEN,
     Loaded,
     Typing,
-    parse_documents,
     read_documents,
 )
 from kyvsim.load.files import Source
@@ -41,19 +40,7 @@ def load_resources(
     """
     objects, remarks = load_objects(paths, stdin, typing, walking)
     kinds = crd_kinds(crds)
-    return tuple(_completed(one, kinds) for one in objects), remarks
-
-
-def load_part(source: Source, crds: Iterable[Json]) -> tuple[Loaded, tuple[Diagnostic, ...]]:
-    """Return what `load_resources` does of a part of a file that was named, which may be empty.
-
-    What is wrong with documents comes first, then apart what is wrong with objects.
-    """
-    found = tuple(parse_documents(source, AS_RESOURCES, is_much=True))
-    objects, problems = objects_among(one for one in found if isinstance(one, Document))
-    kinds = crd_kinds(crds)
-    remarks = tuple(one for one in found if isinstance(one, Diagnostic))
-    return (tuple(_completed(one, kinds) for one in objects), remarks), problems
+    return tuple(completed(one, kinds) for one in objects), remarks
 
 
 def load_objects(
@@ -113,7 +100,7 @@ def complete(data: Json, kinds: KindTable) -> Json:
     return _without_null_maps(_with_namespace(data, kinds))
 
 
-def _completed(document: Document, kinds: KindTable) -> Document:
+def completed(document: Document, kinds: KindTable) -> Document:
     """Return the document of a resource that is complete, itself where nothing is missing."""
     data = document.data
     found = _with_namespace(data, kinds)

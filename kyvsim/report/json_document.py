@@ -46,11 +46,7 @@ def render(run: Run) -> Iterator[str]:
     books = _Books(Ledger(), Collisions(), Deletions(), [])
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     yield '{"results": ['
-    between = "\n  "
-    for piece in _results(run, books, lists) if run.told is None else run.told.pieces:
-        if piece:
-            yield between + piece
-            between = ",\n  "
+    yield from _without_comma(_results(run, books, lists) if run.told is None else run.told.pieces)
     yield "]"
     for name, entries in run.told.lists.items() if run.told else ():
         lists[name] += entries
@@ -69,23 +65,30 @@ def render(run: Run) -> Iterator[str]:
 
 
 def tell(run: Run) -> Told:
-    """Return what the document says of a part of the responses; raises Unparted."""
-    books = _Books(Ledger(), Collisions(), Deletions(), [])
+    """Return what the document says of a part of the responses; reading it raises Unparted."""
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    text = ",\n  ".join(filter(None, _results(run, books, lists)))
-    if books.needs:
-        raise Unparted
-    return Told((text,), lists)
+    return Told(_results(run, None, lists), lists)
 
 
-def _results(run: Run, books: _Books, lists: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield the results of each response; what follows on them goes to `books` and `lists`."""
+def _without_comma(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield pieces without the very first character, which stands between two results."""
+    rest = iter(pieces)
+    for piece in rest:
+        if piece:
+            yield piece[1:]
+            break
+    yield from rest
+
+
+def _results(run: Run, books: _Books | None, lists: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the results of each response, a comma before each; what follows on them goes aside.
+
+    Without `books` it must be none of what goes there: raises Unparted.
+    """
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
     unchecked = 0
     for response in run.responses:
-        for book in (books.ledger, books.collisions, books.deletions):
-            book.add(response)
-        books.needs.extend(needs_of(response))
+        _note(response, books)
         rows = list(rows_of(response))
         texts = [row_text(row) for row in rows]
         if run.course.unchecked != unchecked:
@@ -94,7 +97,18 @@ def _results(run: Run, books: _Books, lists: Mapping[str, list[str]]) -> Iterato
         lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
         for key, entry in _objects(response):
             lists[key].append(to_json(entry))
-        yield ",\n  ".join(texts)
+        yield ",\n  ".join(("", *texts))
+
+
+def _note(response: EngineResponse, books: _Books | None) -> None:
+    needs = needs_of(response)
+    if books is None:
+        if needs:
+            raise Unparted
+        return
+    for book in (books.ledger, books.collisions, books.deletions):
+        book.add(response)
+    books.needs.extend(needs)
 
 
 def _on_demand(

@@ -19,12 +19,12 @@ class Terms(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Responses as a format writes them, where other processes have done so."""
+    """Responses as a format writes them, of a run or of parts of it one after the other."""
 
     pieces: Iterable[str]
-    """What stands for each part of them, in order; each can be read once."""
+    """What stands for them, which can be read once."""
     lists: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """What follows on them in lists by name."""
+    """What follows on them in lists by name: complete when the pieces are read."""
 
 
 class Unparted(Exception):  # noqa: N818 — no error: it says how to go on

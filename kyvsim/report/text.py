@@ -41,13 +41,16 @@ def render(run: Run, look: Look) -> Iterator[str]:
 
 
 def tell(run: Run, look: Look) -> Told:
-    """Return what the view shows of a part of the responses; raises Unparted."""
-    found: list[str] = []
-    for piece in _pieces(run, look, Ledger()):
+    """Return what the view shows of a part of the responses; reading it raises Unparted."""
+    return Told(_untied(_pieces(run, look, None)))
+
+
+def _untied(pieces: Iterable[_Piece]) -> Iterator[str]:
+    """Yield pieces that have nothing to do with other parts."""
+    for piece in pieces:
         if not isinstance(piece, str):
             raise Unparted
-        found.append(piece)
-    return Told(("".join(found),))
+        yield piece
 
 
 def _noting(
@@ -68,13 +71,17 @@ def header(run: Run) -> str:
     return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
 
 
-def _pieces(run: Run, look: Look, ledger: Ledger) -> Iterator[_Piece]:
-    """Yield the text of every response, with the needs of its object in their place."""
+def _pieces(run: Run, look: Look, ledger: Ledger | None) -> Iterator[_Piece]:
+    """Yield the text of every response, with the needs of its object in their place.
+
+    Without a ledger nobody asks what may meet them.
+    """
     paint = painter(colours=look.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
     for response in run.responses:
-        ledger.add(response)
+        if ledger is not None:
+            ledger.add(response)
         verdicts = block(response, rows_of(response))
         changes = list(_changes(response, paint, look))
         if verdicts or changes:

@@ -27,7 +27,7 @@ class Given(NamedTuple):
 
     policies: tuple[Policy, ...]
     resources: tuple[Json, ...]
-    """What rules are to look at."""
+    """What rules are to look at, or so much of it that all kinds and names are there."""
     derive: Callable[[Policy], Iterable[Rule]]
     """Returns the rules of a policy with those that are derived from them."""
     others: tuple[Json, ...] = ()
@@ -38,6 +38,8 @@ class Given(NamedTuple):
     """Whether every policy could be used, so that all names are known."""
     modes: frozenset[PayloadMode] = frozenset()
     """What sorts of payloads are given."""
+    number: int = 0
+    """How many objects rules are to look at."""
 
 
 def of_policies(
@@ -92,8 +94,8 @@ def nothing_matched(given: Given, paths: Iterable[str]) -> Iterator[Diagnostic]:
         return
     policy, rule = rules[0]
     there = {text_field(one, "kind") for one in given.resources}
-    text = f"no {one} matched any of the {len(given.resources)} resources"
-    if len(given.resources) == 1:
+    text = f"no {one} matched any of the {given.number} resources"
+    if given.number == 1:
         text = f"no {one} matched the resource"
     if any(_meets(policy, rule, there) for policy, rule in rules):
         text = (

@@ -1,5 +1,7 @@
-"""`apply --jobs`: the same bytes and the same status, whatever becomes of the processes."""
+"""`apply` in blocks and by processes: the same bytes and status, whatever becomes of them."""
 
+import gc
+import json
 import multiprocessing
 import os
 import random
@@ -11,9 +13,12 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
-from kyvsim.api import apply_parts
+from kyvsim.api import apply_parts, apply_streamed
+from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
+from kyvsim.model.source import Document
 from kyvsim.report.run import Unparted
 
 POLICY = """
@@ -72,7 +77,7 @@ spec:
   - name: team
     match:
       any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]
-    validate: {message: no, deny: {}}
+    validate: {message: "no", deny: {}}
 """
 FORMATS = (
     (),
@@ -121,7 +126,8 @@ ODD = {
 }
 IN_PARTS = frozenset(
     {"plain", "begins with a separator", "windows", "mark", "comments", "malformed", "no object"}
-    | {"twice", "bad separator", "text after the end", "template", "list"}
+    | {"twice", "bad separator", "text after the end", "template", "list", "unknown kind"}
+    | {"definition"}
 )
 
 
@@ -129,14 +135,14 @@ IN_PARTS = frozenset(
 def parted(monkeypatch):
     """Whether each run came about in parts."""
     found = []
-    real = apply_parts.open_in_parts
+    real = apply_streamed.open_streamed
 
     def watched(*arguments):
         run = real(*arguments)
         found.append(run is not None)
         return run
 
-    monkeypatch.setattr(apply_parts, "open_in_parts", watched)
+    monkeypatch.setattr(apply_streamed, "open_streamed", watched)
     return found
 
 
@@ -163,12 +169,32 @@ def test_formats_are_the_same(given, kyvsim, parted, options):
     assert parted == ([] if whole & set(options) else [True, True])
 
 
+def cut_small(monkeypatch):
+    """Have one process work in blocks, too, whatever the size of the input."""
+    monkeypatch.setattr(apply_jobs, "_LARGE", 0)
+    monkeypatch.setattr(apply_streamed, "_BLOCK", 300)
+
+
+def both(given, kyvsim, monkeypatch, policies, resources, *options):
+    """Return what is said of the whole, in blocks by one process, and by two."""
+    command = (*given(policies, resources), *options)
+    alone = kyvsim(*command, "-j", "1")
+    cut_small(monkeypatch)
+    return alone, kyvsim(*command, "-j", "1"), kyvsim(*command, "-j", "2")
+
+
+@pytest.mark.parametrize("options", FORMATS, ids=" ".join)
+def test_formats_are_the_same_in_blocks(given, kyvsim, parted, monkeypatch, options):
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, STREAM, *options)
+    assert alone == one == two
+    assert all(parted)
+
+
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
-def test_odd_input_is_told_the_same_way(given, kyvsim, parted, name, options):
-    command = (*given(POLICY, ODD[name]), *options)
-    alone, two, three = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2", "3"))
-    assert alone == two == three
+def test_odd_input_is_told_the_same_way(given, kyvsim, parted, monkeypatch, name, options):
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, ODD[name], *options)
+    assert alone == one == two
     assert parted == [name in IN_PARTS] * 2
 
 
@@ -184,19 +210,115 @@ def test_bad_input_between_good_is_told_with_its_place(given, kyvsim, parted):
     assert parted == [True]
 
 
-@pytest.mark.parametrize("policies", [READS, MUTATES, NAMESPACES])
-def test_what_needs_other_objects_is_left_to_one_process(given, kyvsim, parted, policies):
-    namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: a}}\n"
-    command = given(POLICY + "---" + policies, STREAM + namespace)
-    alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
-    assert alone == two
+NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: a}}\n"
+
+
+@pytest.mark.parametrize("policies", [READS, MUTATES])
+def test_what_needs_other_objects_is_read_as_a_whole(given, kyvsim, parted, monkeypatch, policies):
+    policies = POLICY + "---" + policies
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + NAMESPACE)
+    assert alone == one == two
+    assert parted == [False, False]
+
+
+@pytest.mark.parametrize("namespace", [NAMESPACE, ""])
+def test_namespaces_are_known_to_all_parts(given, kyvsim, parted, monkeypatch, namespace):
+    policies = POLICY + "---" + NAMESPACES
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + namespace)
+    assert alone == one == two
+    assert ("team / team" in alone[1]) is bool(namespace)
+    assert parted == [True, True]
+
+
+@pytest.mark.parametrize("hidden", ['"Name\\x73pace"', "!!str Namespace", "NamespaceList"])
+def test_a_namespace_that_is_not_seen_beforehand(given, kyvsim, parted, monkeypatch, hidden):
+    namespace = NAMESPACE.replace("kind: Namespace", f"kind: {hidden}")
+    if hidden.endswith("List"):
+        namespace = (
+            "---\napiVersion: v1\nkind: NamespaceList\nitems:\n"
+            "- metadata: {name: a, labels: {team: a}}\n"
+        )
+    policies = POLICY + "---" + NAMESPACES
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + namespace)
+    assert alone == one == two
+    assert "team / team" in alone[1]
+    assert parted == [False, False]
+
+
+def listed(how):
+    whole = {
+        "apiVersion": "v1",
+        "items": [yaml.safe_load(pod) for pod in pods(60)],
+        "kind": "List",
+        "metadata": {"resourceVersion": ""},
+    }
+    return json.dumps(whole, indent=4) + "\n" if how == "json" else yaml.safe_dump(whole)
+
+
+@pytest.mark.parametrize("how", ["json", "yaml"])
+@pytest.mark.parametrize(
+    "options", [("--detailed-results",), ("--output-format", "json")], ids=["text", "json"]
+)
+def test_lists_are_cut_at_their_items(given, kyvsim, parted, monkeypatch, how, options):
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, listed(how), *options)
+    assert alone == one == two
+    assert parted == [True, True]
+
+
+def test_an_item_that_is_none_takes_the_list_as_a_whole(given, kyvsim, parted, monkeypatch):
+    text = listed("yaml").replace("kind: Pod", "kind: [", 1)
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, text)
+    assert alone == one == two
+    assert alone[0] == 2
+    assert parted == [False, False]
+
+
+def test_no_rule_that_matches_is_told_of_blocks_too(given, kyvsim, parted, monkeypatch):
+    text = STREAM.replace("kind: Pod", "kind: Service")
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, text)
+    assert alone == one == two
+    assert "any of the 40 resources" in alone[2]
+    assert parted == [True, True]
+
+
+def test_a_file_that_changes_meanwhile_is_read_anew(given, kyvsim, parted, monkeypatch):
+    cut_small(monkeypatch)
+    command = given(POLICY, STREAM)
+    file = Path(command[-1])
+    real = apply_streamed.shared_among
+
+    def changing(*arguments):
+        file.write_text(STREAM.replace("p17", "q17"))
+        return real(*arguments)
+
+    monkeypatch.setattr(apply_streamed, "shared_among", changing)
+    _, out, _ = kyvsim(*command, "-j", "1")
+    assert "q17" in out
     assert parted == [False]
 
 
-def test_rules_for_selected_namespaces_go_in_parts_where_there_is_none(given, kyvsim, parted):
-    command = given(POLICY + "---" + NAMESPACES, STREAM)
-    assert kyvsim(*command, "-j", "1") == kyvsim(*command, "-j", "2")
-    assert parted == [True]
+def test_documents_are_forgotten_when_they_are_told(given, kyvsim, monkeypatch):
+    """However many there are, those of a block are there at once: work that is counted."""
+    cut_small(monkeypatch)
+    most = []
+    for count in (100, 400):
+        alive, blocks = [], []
+        real = apply_parts.load_block
+
+        def counted(*arguments, real=real, alive=alive, blocks=blocks):
+            blocks.append(1)
+            alive.append(sum(one.__class__ is Document for one in gc.get_objects()))
+            return real(*arguments)
+
+        monkeypatch.setattr(apply_parts, "load_block", counted)
+        command = given(POLICY, "---\n".join(pods(count)))
+        gc.collect()
+        before = sum(one.__class__ is Document for one in gc.get_objects())
+        kyvsim(*command, "-j", "1")
+        monkeypatch.setattr(apply_parts, "load_block", real)
+        most.append(max(alive) - before)
+        assert len(blocks) > count / 5
+    assert most[0] == most[1] < 12
 
 
 def test_several_files_and_standard_input(tmp_path, given, kyvsim, parted, monkeypatch):
@@ -219,14 +341,14 @@ def test_several_files_and_standard_input(tmp_path, given, kyvsim, parted, monke
 def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
     command = given(POLICY, STREAM)
     alone = kyvsim(*command, "-j", "1")
-    own, load = os.getpid(), apply_parts.load_part
+    own, load = os.getpid(), apply_parts.load_block
 
-    def dying(source, crds):
-        if os.getpid() != own and source.line > 100:
+    def dying(block, kinds):
+        if os.getpid() != own and block.span.line > 100:
             os.kill(os.getpid(), signal.SIGKILL)
-        return load(source, crds)
+        return load(block, kinds)
 
-    monkeypatch.setattr(apply_parts, "load_part", dying)
+    monkeypatch.setattr(apply_parts, "load_block", dying)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == [False]
 

@@ -9,7 +9,8 @@ from kyvsim.engine.unasked_objects import UnaskedObjects
     "ask",
     [
         lambda view: view.get("v1", "ConfigMap", "a", "b"),
-        lambda view: view.list("v1", "Namespace", ""),
+        lambda view: view.get("x.io/v1", "Namespace", "", "a"),
+        lambda view: view.list("v1", "Pod", ""),
         lambda view: view.kind_of("v1", "pods"),
         lambda view: view.guesses("v1", "pods"),
         lambda view: view.is_namespaced("v1", "Pod"),
@@ -23,8 +24,16 @@ def test_whoever_asks_for_objects_is_remembered(ask):
     assert view.asked
 
 
-def test_namespaces_are_known_not_to_be_there():
-    view = UnaskedObjects()
-    assert view.get("v1", "Namespace", "", "a") is None
-    assert view.namespace_labels("a") == {}
+def test_namespaces_are_known():
+    there = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "a", "labels": {"b": "c"}},
+    }
+    view = UnaskedObjects([there])
+    assert view.get("v1", "Namespace", "", "a") == there
+    assert view.get("v1", "Namespace", "", "b") is None
+    assert view.namespace_labels("a") == {"b": "c"}
+    assert view.namespace_labels("b") == {}
+    assert list(view.list("v1", "Namespace", "")) == [there]
     assert not view.asked

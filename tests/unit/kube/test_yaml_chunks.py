@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.yaml_chunks import Chunk, cut_stream, split_chunks
+from kyvsim.kube.yaml_chunks import Chunk, split_chunks
 
 
 def cut(text):
@@ -39,23 +39,3 @@ def test_a_bad_separator_ends_the_stream(line):
 
 def test_the_last_line_has_an_end_whatever_is_written():
     assert [one.text for one in split_chunks("a: |\n  b")] == ["a: |\n  b\n"]
-
-
-@pytest.mark.parametrize("size", [1, 5, 20, 1000])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: 1\n---\nb: 2\n---\nc: 3\n",
-        "---\r\na: 1\r\n---\r\nb: 2",
-        "\ufeffa: 1\n--- # next\n---\n# none\n---\nb: |\n  x\n---",
-        "a: 1\n---\nb: 2\n--- c\nd: 4\n---\ne: 5\n",
-        "--- a\nb: 1\n",
-        "",
-    ],
-)
-def test_parts_of_a_stream_have_its_documents_and_lines(text, size):
-    whole = [(one.text, one.line, one.bad_separator) for one in split_chunks(text)]
-    parts = list(cut_stream(text, size))
-    found = [one for part in parts for one in split_chunks(part.text, part.line)]
-    assert [(one.text, one.line, one.bad_separator) for one in found] == whole
-    assert size < 1000 or len(parts) == 1

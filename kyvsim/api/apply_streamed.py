@@ -1,0 +1,153 @@
+"""`apply` over large inputs: block by block, by one process or by several.
+
+It says what `open_application` does, to the letter, and never holds more than a block. What it
+tells waits in files without names until all is known. Where parts do not tell what the whole does,
+a file changes meanwhile, or a process is lost, there is no such run, and nothing of one was shown.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from typing import Any, Final, TypeAlias
+
+from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
+from kyvsim.api.apply_parts import SHARED, Part, Sum, Tell, Work, shared_among, tell_part
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.part_text import PartText
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.load.cut_files import Block, cut_files, origins
+from kyvsim.model.result import Stage
+from kyvsim.report.run import Run, Told, Unparted
+
+Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
+"""Yields what it is given, of which there are so many, and may show how far that is."""
+
+_BLOCK: Final = 1 << 16
+"""Bytes of a block: the memory that a run takes grows with it, and less does not pay."""
+_PARTS_EACH: Final = 8
+"""So many parts for each process, so that all end at about the same time."""
+_STAGES: Final = frozenset({Stage.VALIDATE, Stage.NATIVE_VALIDATE, Stage.CEL_VALIDATE})
+"""What tells of an object by itself; what changes or creates objects can meet others."""
+_SWAPPED: Final = "KV029"
+
+
+class How(NamedTuple):
+    """How a run is made."""
+
+    jobs: int
+    """How many processes share it."""
+    tell: Tell
+    watch: Watch
+
+
+def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
+    """Return a run of which all responses are told, or None for what has to be read as a whole."""
+    if not _are_plain(inputs):
+        return None
+    try:
+        blocks = _blocks(inputs, stdin, how.jobs)
+        if len(blocks) < 2:
+            return None
+        read = read_inputs(inputs._replace(resources=()), stdin)
+        shared = shared_among(blocks, read)
+        compiled = compiled_for(inputs, read._replace(resources=shared))
+        if not _is_parted(read, compiled):
+            return None
+        run = run_of(compiled, inputs, read, Sample((), 0))
+        work = Work(
+            inputs=inputs, read=read, shared=shared, compiled=compiled, run=run, tell=how.tell
+        )
+        return _told(work, blocks, how)
+    except (Unparted, OSError):
+        return None
+
+
+def _blocks(inputs: ApplyInputs, stdin: bytes | None, jobs: int) -> tuple[Block, ...]:
+    """Return the blocks of all resources; none where some are not in files that are named."""
+    files = origins(inputs.resources, stdin)
+    if files is None:
+        return ()
+    size = _BLOCK
+    if jobs > 1:
+        size = min(size, sum(one.length for one in files) // (jobs * _PARTS_EACH))
+    return tuple(cut_files(files, max(size, 1), SHARED))
+
+
+def _are_plain(inputs: ApplyInputs) -> bool:
+    """Return whether resources are all that is given, besides policies and who asks."""
+    return not (
+        inputs.targets
+        or inputs.exceptions
+        or inputs.values_file
+        or inputs.set_values
+        or inputs.payloads
+        or inputs.exceptions_with_resources
+        or inputs.check_idempotent
+    )
+
+
+def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
+    """Return whether nothing but a look at an object of the run can need more than a part."""
+    stages = {
+        rule.stage
+        for policy in compiled.policies.policies
+        for some in (policy.rules, policy.validating_others, *policy.validating.values())
+        for rule in some
+    }
+    swapped = any(one.code == _SWAPPED for one in read.diagnostics)
+    return stages <= _STAGES and not (read.unusable or read.exceptions.total or swapped)
+
+
+def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:
+    """Return the run with what is told of all blocks; raises Unparted and OSError."""
+    with ExitStack() as stack:
+        parts = tuple(_parts(blocks, how.jobs))
+        texts = tuple(stack.enter_context(closing(PartText())) for _ in parts)
+        if how.jobs == 1:
+            for part, text in zip(parts, texts, strict=True):
+                text.end(tell_part(work, how.watch(iter(part), len(part)), text.write))
+        else:
+            from kyvsim.api.part_processes import told_by_processes  # noqa: PLC0415 — slow, for some
+
+            told = told_by_processes(work, parts, texts, how.jobs)
+            for _ in how.watch(told, len(parts)):
+                pass
+        found = Sum(audit_warn=work.inputs.audit_warn)
+        for text in texts:
+            found.add(text.partial())
+        if {block.origin.name for block in blocks} - found.files:
+            return None  # there is a file without documents
+        return _run(work, found)._replace(told=Told(_pieces(texts, stack.pop_all()), found.lists))
+
+
+def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:
+    """Yield blocks that are told together, of about the same size; all of them for one process."""
+    total = sum(block.span.end - block.span.start for block in blocks)
+    size = total if jobs == 1 else total // (jobs * _PARTS_EACH)
+    part: list[Block] = []
+    filled = 0
+    for block in blocks:
+        part.append(block)
+        filled += block.span.end - block.span.start
+        if filled >= size:
+            yield part
+            part, filled = [], 0
+    if part:
+        yield part
+
+
+def _pieces(texts: Iterable[PartText], kept: ExitStack) -> Iterator[str]:
+    """Yield what is told of all parts; their files are closed in the end."""
+    with kept:
+        for text in texts:
+            yield from text.pieces()
+
+
+def _run(work: Work, found: Sum) -> Run:
+    """Return the run that the parts make up, without what they tell."""
+    read = work.read
+    place = read.before_resources
+    said = (*found.remarks, *found.problems)
+    read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
+    objects = (*objects_of(work.shared), *found.objects())
+    run = run_of(work.compiled, work.inputs, read, Sample(objects, found.resources))
+    return run._replace(course=found.course)
