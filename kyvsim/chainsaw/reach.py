@@ -14,7 +14,6 @@ from kyvsim.kube.discovery import every_kind, is_builtin, is_mature, served_vers
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.sim.admission_policies.unreported import unreported
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
 
@@ -70,9 +69,6 @@ _OF_INSTALLATIONS = frozenset(
         ("batch", "Job"),
     }
 )
-_REPORTS = frozenset({"ClusterPolicyReport", "PolicyReport"})
-_TELLING = _REPORTS | {"Event"}
-"""Kinds in which Kyverno tells what its scans have found."""
 _FILLED_IN = frozenset(
     {
         ("", "Namespace"),
@@ -120,21 +116,11 @@ def require_release(key: ObjectKey, store: Store) -> None:
         raise UnsupportedError(told)
 
 
-def require_reported(key: ObjectKey, store: Store, kinds: frozenset[str] = _REPORTS) -> None:
-    """Raise UnsupportedError for reports where there are policies that they do not tell of here."""
-    if key.kind not in kinds:
-        return
-    for one in unreported(store):
-        told = f"what Kyverno reports of the {one.kind} `{one.name}` is not simulated"
-        raise UnsupportedError(told)
-
-
 def require_written(key: ObjectKey, store: Store) -> None:
     """Raise UnsupportedError where an object is not there that in a cluster somebody writes.
 
     Objects of its kind that a test has written itself are what they are in a cluster.
     """
-    require_reported(key, store, _TELLING)
     if key.name and store.get(*key) is not None:
         return
     if not key.name and store.list(key.api_version, key.kind, key.namespace):

@@ -17,7 +17,14 @@ from kyvsim.model.source import Document, Location, Path
 _CONTROLLERS = tuple(
     f"{name}Controller" for name in ("admission", "background", "cleanup", "reports")
 )
-_FEATURES = frozenset({"policyExceptions", "omitEvents", "logging", "controllerRuntimeMetrics"})
+_SWITCHES = (
+    *("validatingAdmissionPolicyReports", "mutatingAdmissionPolicyReports"),
+    *("generateValidatingAdmissionPolicy", "generateMutatingAdmissionPolicy"),
+)
+"""Features that are on or off."""
+_FEATURES = frozenset(
+    {"policyExceptions", "omitEvents", "logging", "controllerRuntimeMetrics", *_SWITCHES}
+)
 """Features that count, and those that change nothing of what is simulated."""
 _REPORTING = "reporting"
 """Of this feature it counts which results are reported; all parts of it are switched on."""
@@ -81,7 +88,7 @@ _WORDS: Mapping[type, str] = MappingProxyType(
     {list: "a list", bool: "true or false", str: "text", dict: "a map"}
 )
 _SHAPES: tuple[tuple[tuple[str, ...], type], ...] = (
-    (("features", "policyExceptions", "enabled"), bool),
+    *((("features", name, "enabled"), bool) for name in ("policyExceptions", *_SWITCHES)),
     (("features", "policyExceptions", "namespace"), str),
     (("features", "omitEvents", "eventTypes"), list),
     (("features", "reporting", "allowedResults"), dict),

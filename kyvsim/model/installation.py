@@ -71,6 +71,7 @@ CI = Installation(
             "features": {
                 "policyExceptions": {"enabled": True, "namespace": "*"},
                 "omitEvents": {"eventTypes": []},
+                "mutatingAdmissionPolicyReports": {"enabled": True},
             },
             "admissionController": _rights(("secrets",), _EVERY_VERB),
             "backgroundController": _rights(_NEEDED, _EVERY_VERB),
@@ -78,5 +79,6 @@ CI = Installation(
         }
     ),
 )
-"""The values under which upstream runs its end-to-end tests (scripts/config/standard, ttl)."""
+"""The values under which upstream runs its end-to-end tests (scripts/config: standard, ttl,
+mutating-admission-policy-reports)."""
 BY_NAME: Mapping[str, Installation] = MappingProxyType({one.name: one for one in (HELM, CI)})

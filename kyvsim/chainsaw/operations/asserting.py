@@ -13,7 +13,6 @@ from kyvsim.chainsaw.reach import (
     require_filled_in,
     require_installed_so,
     require_release,
-    require_reported,
     require_written,
 )
 from kyvsim.chainsaw.session import POLL, Situation
@@ -85,7 +84,6 @@ def _require_served(situation: Situation, tree: Json) -> None:
     """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
     key = object_key(tree)
     store = situation.session.parts.store
-    require_reported(key, store)
     if key.kind and not is_served(key, store):
         require_release(key, store)
         require_written(key, store)

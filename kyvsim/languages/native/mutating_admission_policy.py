@@ -31,7 +31,7 @@ from kyvsim.languages.native.kind import Compiled, NativeKind
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
-from kyvsim.model.result import Stage
+from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
 
@@ -112,7 +112,9 @@ def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
         if not all_hold(policy.conditions, for_conditions(values)):
             return _UNMET
     except EvaluationError as error:
-        return _UNMET if policy.ignores_faults else unheard((str(error),))
+        # Upstream gives up an object where it cannot tell whether a policy has to do with it.
+        unasked = unheard((str(error),))._replace(status=RuleStatus.ERROR)
+        return _UNMET if policy.ignores_faults else unasked
     after = obj
     try:
         for mutation in policy.mutations:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.sim.admission_policies.unreported import is_unreported
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
@@ -48,20 +47,13 @@ def find(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _of_admission_policies(obj: Json, facts: Facts) -> Iterator[str]:
-    installation = facts.parts.settings.installation
-    wanted = installation.value("features", "mutatingAdmissionPolicyReports", "enabled") is True
-    if wanted and is_unreported(obj):
-        yield "what Kyverno's scans report"
-
-
 def _in_part(facts: Facts) -> Iterator[Hazard]:
     """Yield policies in CEL of which something counts for nothing here."""
     told: set[tuple[ObjectKey, str]] = set()
     for event in facts.events:
         if event.outcome != "done" or event.after is None:
             continue
-        for what in (*not_done(event.after), *_of_admission_policies(event.after, facts)):
+        for what in not_done(event.after):
             if (event.object, what) not in told:
                 told.add((event.object, what))
                 yield Hazard(

@@ -21,7 +21,7 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
     kind_of_report,
     owner_reference,
 )
-from kyvsim.sim.kyverno.native_reports import VALIDATING, reported_policies
+from kyvsim.sim.kyverno.native_reports import reported_policies
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, PolicyCache
 from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
 from kyvsim.sim.kyverno.users import REPORTS
@@ -164,7 +164,7 @@ class ReportCollector:
         """
         rules, policies = self._rules(), self._cel_policies()
         policies |= {
-            (report_source(VALIDATING), object_key(one).name)
+            (report_source(object_key(one).kind), object_key(one).name)
             for one in reported_policies(self._parts)
         }
         found: dict[tuple[str, ...], Json] = {}

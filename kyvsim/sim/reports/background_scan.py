@@ -34,7 +34,7 @@ from kyvsim.sim.kyverno.event_notes import (
 from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.match_conditions import concerns
-from kyvsim.sim.kyverno.native_reports import VALIDATING
+from kyvsim.sim.kyverno.native_reports import NATIVE_KINDS
 from kyvsim.sim.kyverno.report_results import is_reported
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
@@ -55,7 +55,6 @@ _STAGES = tuple(
         Stage.CEL_VERIFY_IMAGES,
     }
 )
-_NATIVE = frozenset({VALIDATING, f"{VALIDATING}Binding"})
 _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 
 
@@ -85,7 +84,7 @@ class _Scanner:
         if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
             self._parts.scheduler.after(NOTICE, _ACTOR, self.rescan)
-        elif key.kind in _NATIVE:
+        elif key.kind in NATIVE_KINDS:
             self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._rescan_by(change.subject))
         elif change.new is not None and self._is_scanned(key) and _differs(change):
             self._known.add((split_api_version(key.api_version)[0], key.kind))

@@ -1,8 +1,10 @@
-"""What ValidatingAdmissionPolicies say of objects that are there.
+"""What Kubernetes' admission policies say of objects that are there.
 
 Of several bindings that match the last one counts; parameters that a selector takes are one list.
+A policy that would change an object has not been applied to it.
 
-Source of the rules: upstream pkg/admissionpolicy (validate.go, utils.go `CollectParams`).
+Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
+`CollectParams`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +20,9 @@ from kyvsim.languages.native import LANGUAGE
 from kyvsim.match import match_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import PolicyResponse, Stage
+from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.source import Document, Location
+from kyvsim.patch.nodes import same
 from kyvsim.sim.admission_policies.bound import (
     Asked,
     ParameterError,
@@ -31,6 +34,8 @@ from kyvsim.sim.kyverno.native_reports import bindings_of, reported_policies
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Store
+
+_NOT_APPLIED = "mutation is not applied"
 
 
 class ScanError(Exception):
@@ -57,7 +62,7 @@ def native_responses(request: AdmissionRequest, parts: Parts) -> Iterator[Policy
     asked = Asked(request, World(parts.store, account=REPORTS).outside, parts.store)
     for stored in reported_policies(parts):
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
-        bindings = tuple(bindings_of(object_key(stored).name, parts))
+        bindings = tuple(bindings_of(stored, parts))
         if bindings:
             yield from _bound(policy, stored, bindings, asked)
         else:
@@ -68,9 +73,13 @@ def _unbound(policy: Policy, stored: Json, asked: Asked) -> Iterator[PolicyRespo
     """Yield what a policy without bindings says, which knows nothing of Namespaces."""
     facts = match_facts(asked.request, asked.request.subject, {})
     constraints = compile_constraints(_constraints(stored), "", asked.store.defined)
-    if facts is not None and constraints.matches(facts):
-        params: tuple[Json, ...] = (None,) if stored["spec"].get("paramKind") else ()
-        yield from _evaluated(policy, asked, World(Store()), params=params)
+    if facts is None or not constraints.matches(facts):
+        return
+    for response in _evaluated(policy, asked, World(Store()), params=_no_params(stored)):
+        why = _unasked(response)
+        if why:
+            raise ScanError(policy.name, why)
+        yield _compared(response, asked.request.subject)
 
 
 def _bound(
@@ -84,10 +93,40 @@ def _bound(
         if matches_request(one["spec"].get("matchResources"), asked, everything=True)
     ]
     found = [(one, _parameters(stored, one, asked)) for one in fitting]
-    for binding, params in found[-1:]:
-        world = World(asked.store, account=REPORTS)
+    world, before = World(asked.store, account=REPORTS), asked.request.subject
+    last: PolicyResponse | None = None
+    for binding, params in found if _changes(stored) else found[-1:]:
         name = object_key(binding).name
-        yield from _evaluated(policy, asked, world, params=params, binding=name)
+        for response in _evaluated(policy, asked, world, params=params, binding=name):
+            if not _unasked(response):
+                # Each changes the object as it is stored, beside what the one before made of it.
+                last = _compared(response, before)
+                before = response.object if response.results else before
+    if last is not None:
+        yield last
+
+
+def _changes(stored: Json) -> bool:
+    return object_key(stored).kind == "MutatingAdmissionPolicy"
+
+
+def _unasked(response: PolicyResponse) -> str:
+    """Return why a policy could not be asked whether it has to do with an object, "" if it was."""
+    silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
+    return "; ".join(text for one in silent for text in one.unchecked)
+
+
+def _compared(response: PolicyResponse, before: Json) -> PolicyResponse:
+    """Return what a scan says: a mutation that would change the object has not been done."""
+    if not response.changed or same(response.object, before):
+        return response
+    results = tuple(
+        one._replace(status=RuleStatus.FAIL, message=_NOT_APPLIED)
+        if one.status is RuleStatus.PASS
+        else one
+        for one in response.results
+    )
+    return response._replace(results=results)
 
 
 def _evaluated(
@@ -100,8 +139,13 @@ def _evaluated(
     compiled = compile_invocation(policy, asked.store.defined, params, binding)
     given = open_request(asked.request, world, policy.name)
     if given is not None:
-        phase = Stage.NATIVE_VALIDATE.phase
+        phase = compiled.rules[0].stage.phase
         yield run_turn(Turn(compiled, compiled.rules), phase, given, world)
+
+
+def _no_params(stored: Json) -> tuple[Json, ...]:
+    """Return the value of `params` where nothing says which: policies that change have none."""
+    return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
 
 
 def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:
@@ -111,7 +155,7 @@ def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:
     """
     kind, reference = stored["spec"].get("paramKind"), binding["spec"].get("paramRef")
     if not reference:
-        return (None,) if kind else ()
+        return _no_params(stored)
     problem = unknown_kind(kind, asked.store) or _forbidden(kind, reference, asked)
     name = object_key(stored).name
     try:

@@ -86,6 +86,23 @@ def test_what_is_not_simulated_is_told(load, path):
     assert "is not simulated" in message
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "validatingAdmissionPolicyReports",
+        "mutatingAdmissionPolicyReports",
+        "generateValidatingAdmissionPolicy",
+        "generateMutatingAdmissionPolicy",
+    ],
+)
+def test_what_is_made_of_admission_policies_and_told_of_them_counts(load, name):
+    found, remarks = load(f"{{features: {{{name}: {{enabled: false}}}}}}")
+    assert remarks == []
+    assert found.value("features", name, "enabled") is False
+    found, ((code, _),) = load(f"{{features: {{{name}: {{enabled: 'no'}}}}}}")
+    assert (found, code) == (None, "KV053")
+
+
 def test_what_changes_nothing_here_is_passed_over(load):
     text = "{grafana: {enabled: true}, admissionController: {replicas: 3, extraArgs: {v: 4}}}"
     assert load(text)[1] == []

@@ -1,8 +1,6 @@
 """Hazards of the cluster itself: rights that lack, kinds that nothing enforces."""
 
-import pytest
-
-from kyvsim.model.installation import CI, Installation
+from kyvsim.model.installation import CI
 
 COPY = """
 apiVersion: kyverno.io/v1
@@ -96,26 +94,3 @@ def test_workloads_that_get_their_pods_or_are_denied_themselves_are_none(run, ob
     ):
         simulation = run(NO_LATEST % (controllers, action), _deployment(obj, image))
         assert not [one for one in simulation.hazards if one.code == "KH017"]
-
-
-@pytest.mark.parametrize("wanted", [False, True])
-def test_reports_on_mutating_admission_policies_are_missed_where_they_are_wanted(run, obj, wanted):
-    meta = {"labels": {"reports.kyverno.io/enabled": "true"}}
-    add = '[JSONPatch{op: "add", path: "/data/a", value: "b"}]'
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "operations": ["CREATE"],
-        "resources": ["configmaps"],
-    }
-    spec = {
-        "reinvocationPolicy": "Never",
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": add}}],
-    }
-    made = obj("MutatingAdmissionPolicy", "m", metadata=meta, spec=spec)
-    made["apiVersion"] = "admissionregistration.k8s.io/v1beta1"
-    values = {"features": {"mutatingAdmissionPolicyReports": {"enabled": wanted}}}
-    simulation = run([], made, installation=Installation("own", values))
-    assert ("KH016" in {one.code for one in simulation.hazards}) is wanted

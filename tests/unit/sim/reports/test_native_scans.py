@@ -1,4 +1,4 @@
-"""What Kyverno's scans tell of ValidatingAdmissionPolicies."""
+"""What Kyverno's scans tell of Kubernetes' own admission policies."""
 
 import pytest
 
@@ -195,3 +195,149 @@ def test_failures_are_told_by_events(put, native, deployment, cluster):
     note = "Deployment default/web: [few] fail; too many"
     assert ("ValidatingAdmissionPolicy", "PolicyViolation", note) in found
     assert ("Deployment", "PolicyViolation", "policy few/few fail: too many") in found
+
+
+ADD = 'Object{metadata: Object.metadata{labels: {"team": "a"}}}'
+TO = 'Object{metadata: Object.metadata{labels: {"team": string(params.data.team)}}}'
+REPORTED = {"features": {"mutatingAdmissionPolicyReports": {"enabled": True}}}
+
+
+@pytest.fixture
+def told_of(make_cluster, deployment):
+    """Return what a scan tells of a Deployment that is there before policies are."""
+
+    def read(*objects, values=REPORTED, **about):
+        parts = make_cluster(installation=Installation("own", values)).parts
+        for one in (deployment(**about), *objects):
+            assert parts.client(ADMIN).create(one).ok
+        parts.scheduler.advance(120)
+        reports = parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+        rows = [(one["result"], one["message"]) for each in reports for one in each["results"]]
+        events = parts.timeline.events
+        lost = [one for event in events for one in event.unevaluated]
+        return reports, rows, lost
+
+    return read
+
+
+@pytest.fixture
+def changing(obj):
+    def make(expression=ADD, label="true", **spec):
+        merge = {"patchType": "ApplyConfiguration"}
+        merge["applyConfiguration"] = {"expression": expression}
+        spec = {
+            "matchConstraints": rules(),
+            "reinvocationPolicy": "Never",
+            "failurePolicy": "Fail",
+            "mutations": [merge],
+            **spec,
+        }
+        meta = {"labels": {LABEL: label}}
+        kind = "MutatingAdmissionPolicy"
+        return obj(
+            kind,
+            "add",
+            api_version="admissionregistration.k8s.io/v1beta1",
+            metadata=meta,
+            spec=spec,
+        )
+
+    return make
+
+
+@pytest.fixture
+def bound(obj):
+    def make(name="b", labels=None, **spec):
+        spec = {"policyName": "add", **spec}
+        return obj(
+            "MutatingAdmissionPolicyBinding",
+            name,
+            api_version="admissionregistration.k8s.io/v1beta1",
+            metadata={"labels": labels or {}},
+            spec=spec,
+        )
+
+    return make
+
+
+UNDONE = ("fail", "mutation is not applied")
+DONE = ("pass", "mutation is successfully applied")
+
+
+def test_an_entry_on_a_change_says_which_policy_and_binding_it_is_of(told_of, changing, bound):
+    reports, *_ = told_of(changing(), bound())
+    (entry,) = reports[0]["results"]
+    del entry["timestamp"]
+    assert entry == {
+        "source": "MutatingAdmissionPolicy",
+        "policy": "add",
+        "rule": "add",
+        "message": "mutation is not applied",
+        "result": "fail",
+        "scored": True,
+        "properties": {"mapBinding": "b", "process": "background scan"},
+    }
+
+
+def test_an_object_that_a_policy_would_not_change_passes(told_of, changing, bound):
+    policy = changing('object.metadata.name == "web" ? Object{} : ' + ADD)
+    assert told_of(policy, bound())[1] == [DONE]
+
+
+def test_conditions_of_a_change_that_do_not_hold_skip(told_of, changing, bound):
+    policy = changing(matchConditions=[{"name": "c", "expression": "false"}])
+    assert told_of(policy, bound())[1] == [("skip", "match conditions aren't met")]
+
+
+def test_a_policy_that_changes_is_asked_without_a_binding_too(told_of, changing):
+    assert told_of(changing())[1] == [UNDONE]
+
+
+@pytest.mark.parametrize(
+    ("label", "values"),
+    [
+        ("false", REPORTED),
+        ("true", {}),
+        ("true", {"features": {"mutatingAdmissionPolicyReports": {"enabled": False}}}),
+    ],
+)
+def test_changes_are_reported_where_label_and_installation_want_it(
+    told_of, changing, bound, label, values
+):
+    assert told_of(changing(label=label), bound(), values=values)[1] == []
+
+
+def test_a_later_binding_is_compared_with_what_the_one_before_made(told_of, changing, bound):
+    left_out = {"reports.kyverno.io/disabled": ""}
+    reports, rows, _ = told_of(changing(), bound("a", left_out), bound("b"))
+    assert rows == [DONE]
+    assert reports[0]["results"][0]["properties"]["mapBinding"] == "b"
+
+
+@pytest.mark.parametrize("unbound", [True, False])
+def test_conditions_that_cannot_be_evaluated_give_up_the_object_but_for_bindings(
+    told_of, changing, bound, unbound
+):
+    condition = {"name": "c", "expression": "object.x == 1"}
+    policy = changing(matchConditions=[condition])
+    _, rows, lost = told_of(*([policy] if unbound else [policy, bound()]))
+    assert rows == []
+    assert [one.rule for one in lost] == (["add"] if unbound else [])
+
+
+@pytest.mark.parametrize("name", ["a", "other"])
+def test_parameters_of_a_change_are_those_of_the_cluster(told_of, changing, bound, obj, name):
+    param = obj("ConfigMap", "a", "default", data={"team": "x"})
+    reference = {"name": name, "parameterNotFoundAction": "Allow"}
+    policy = changing(TO, paramKind=CONFIG)
+    _, rows, lost = told_of(param, policy, bound(paramRef=reference))
+    if name == "a":
+        assert rows == [UNDONE]
+    else:
+        assert rows == []
+        assert [one.rule for one in lost] == ["add"]
+
+
+def test_a_change_that_cannot_be_made_is_not_reported(told_of, changing, bound):
+    policy = changing("Object{metadata: Object.metadata{labels: {'a': object.x}}}")
+    assert told_of(policy, bound())[1:] == ([], [])
