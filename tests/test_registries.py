@@ -15,8 +15,9 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.apply_formats import DOCUMENTS
+from kyvsim.cli.commands import module_of
+from kyvsim.cli.declared import Command, Group
 from kyvsim.cli.front_page import COMMANDS
-from kyvsim.cli.program import module_of
 from kyvsim.conditions.operators import OPERATORS, operators
 from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.context.loaders import loader_of
@@ -304,7 +305,11 @@ def test_every_function_in_cel_is_called_by_a_test():
 
 
 def test_every_command_is_listed():
-    commands = [name for name, module in modules("cli").items() if hasattr(module, "command")]
+    commands = [
+        name
+        for name, module in modules("cli").items()
+        if isinstance(getattr(module, "command", None), Command | Group)
+    ]
     assert sorted(map(module_of, COMMANDS)) == sorted(commands)
     for name in commands:
         assert importlib.import_module(f"kyvsim.cli.{name}").command.help

@@ -4,14 +4,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.cli import declared
 from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
-    GoSpelledCommand,
     jobs_option,
     list_option,
     refuse_urls,
@@ -61,13 +59,13 @@ POLICY is a file, a folder or - for standard input.
 """
 
 
-@click.command(
-    cls=GoSpelledCommand,
+@declared.command(
+    spelled_as_in_go=True,
     help=_HELP,
     epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
     "not be used.",
 )
-@click.argument("policies", nargs=-1, metavar="POLICY...")
+@declared.argument("policies", nargs=-1, metavar="POLICY...")
 @list_option("-r", "--resource", "--resources", help="Resource files, folders or - for stdin.")
 @list_option(
     "--target-resource",
@@ -80,56 +78,56 @@ POLICY is a file, a folder or - for standard input.
     help="Parameters of Kubernetes' admission policies.",
 )
 @list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
-@click.option("-f", "--values-file", default="", help="Values for the policies' variables.")
+@declared.option("-f", "--values-file", default="", help="Values for the policies' variables.")
 @list_option("-s", "--set", "set_values", help="Values as name=value.")
-@click.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
-@click.option("--context-file", default="", help="Context data for CEL policies.")
+@declared.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
+@declared.option("--context-file", default="", help="Context data for CEL policies.")
 @list_option("--json", "json_files", help="JSON or YAML files that policies of mode JSON judge.")
 @list_option("--http-payload", help="JSON files with requests that policies of mode HTTP judge.")
 @list_option("--envoy-payload", help="JSON files with requests that policies of mode Envoy judge.")
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
-@click.option(
+@declared.option(
     "--exceptions-with-resources",
     "--exceptions-within-resources",
     is_flag=True,
     help="Take policy exceptions out of the resource files too.",
 )
-@click.option(
+@declared.option(
     "--exceptions-within-policies",
     is_flag=True,
     help="Take policy exceptions out of the policy files too.",
 )
-@click.option(
+@declared.option(
     "--model",
-    type=click.Choice(_MODELS),
+    type=declared.Choice(_MODELS),
     default=_MODELS[0],
     show_default=True,
     help="Whose reading of the policies to follow.",
 )
-@click.option(
+@declared.option(
     "-o",
     "--output",
     default="",
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
-@click.option(
+@declared.option(
     "--output-format",
-    type=click.Choice(tuple(DOCUMENTS), case_sensitive=False),
+    type=declared.Choice(tuple(DOCUMENTS), case_sensitive=False),
     help="One document with everything; with --policy-report the report's format.",
 )
-@click.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
-@click.option("-t", "--table", is_flag=True, help="Print the results as a table.")
-@click.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
-@click.option("--diff", is_flag=True, help="Show only the changed parts of mutated resources.")
-@click.option(
+@declared.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
+@declared.option("-t", "--table", is_flag=True, help="Print the results as a table.")
+@declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
+@declared.option("--diff", is_flag=True, help="Show only the changed parts of mutated resources.")
+@declared.option(
     "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
 )
-@click.option(
+@declared.option(
     "--check-idempotent",
     is_flag=True,
     help="Run the mutate rules twice; what changes again counts as a failure.",
 )
-@click.option(
+@declared.option(
     "--now",
     callback=time_option,
     help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
@@ -137,24 +135,24 @@ POLICY is a file, a folder or - for standard input.
 @strict_option
 @walking_options
 @jobs_option
-@click.option("--remove-color", is_flag=True, help="Print without colours.")
-@click.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
-@click.option(
+@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@declared.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
+@declared.option(
     "--warn-exit-code",
-    type=click.IntRange(0, 255),
+    type=declared.IntRange(0, 255),
     default=0,
     help="Exit status when there are warnings and nothing worse.",
 )
-@click.option(
+@declared.option(
     "--warn-no-pass", is_flag=True, help="Exit with --warn-exit-code when nothing passed."
 )
 @refused_options
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
-    _check(ctx, options)
-    inputs = _inputs(options)._replace(walking=walking_of(options, ctx))
-    stdin = stdin_of({name: options[name] for name in _FILES}, ctx)
+    _check(call, options)
+    inputs = _inputs(options)._replace(walking=walking_of(options, call))
+    stdin = stdin_of({name: options[name] for name in _FILES}, call)
     files = _object_files(options["output"])
     try:
         return _apply(inputs, stdin, options, files)
@@ -220,41 +218,41 @@ def _strict(run: Run) -> Run:
     )
 
 
-def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
+def _check(call: declared.Call, options: Mapping[str, Any]) -> None:
     """Raise UsageError for arguments that do not go together.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
     policies, resources = options["policies"], options["resource"]
     if options["values_file"] and options["set_values"]:
-        raise click.UsageError("pass values with either --set or --values-file, not both", ctx)
+        raise declared.UsageError("pass values with either --set or --values-file, not both", call)
     if not policies:
-        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
     if resources and options["json_files"]:
         text = "pass either resources or payloads (--json), not both: run kyvsim once for each"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if not resources and not _payloads(options):
-        raise click.UsageError(
-            "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
+        raise declared.UsageError(
+            "no resource given: pass manifests with --resource PATH (- for standard input)", call
         )
-    check_formats(options, ctx)
+    check_formats(options, call)
     if options["warn_no_pass"] and not options["warn_exit_code"]:
         text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     refuse_urls(
-        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), ctx
+        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), call
     )
     if options["output"] in _FORMAT_NAMES:
         name = options["output"]
-        raise click.UsageError(
+        raise declared.UsageError(
             f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
             f"--output-format (for a folder of that name: -o ./{name})",
-            ctx,
+            call,
         )
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
         if not name or not value or "=" in value:
-            raise click.UsageError(f"--set {pair}: not of the form name=value", ctx)
+            raise declared.UsageError(f"--set {pair}: not of the form name=value", call)
 
 
 def _inputs(options: Mapping[str, Any]) -> ApplyInputs:

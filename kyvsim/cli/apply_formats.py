@@ -9,8 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-import click
-
+from kyvsim.cli import declared
 from kyvsim.cli.streams import say, shows_colours
 from kyvsim.report import text
 from kyvsim.report.run import Look, Run, Told
@@ -29,7 +28,7 @@ _VIEWS = (
 """Options of which each is a format of its own, with their spelling."""
 
 
-def check_formats(options: Mapping[str, Any], ctx: click.Context) -> None:
+def check_formats(options: Mapping[str, Any], call: declared.Call) -> None:
     """Raise UsageError where options ask for two formats at once."""
     chosen = [spelled for name, spelled in _VIEWS if options[name]]
     data = options["output_format"]
@@ -37,14 +36,14 @@ def check_formats(options: Mapping[str, Any], ctx: click.Context) -> None:
         chosen.append(f"--output-format {data}")
     if data and options["policy_report"] and data not in _REPORTS:
         text = f"--policy-report is printed as {' or '.join(_REPORTS)}, not as {data}"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if len(chosen) > 1:
         text = f"{' and '.join(chosen)} are formats of their own: standard output holds one of them"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if options["diff"] and (chosen or data):
         other = (chosen or [f"--output-format {data}"])[0]
         text = f"--diff shortens the view for people: it does not go with {other}"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
 
 
 def is_for_people(options: Mapping[str, Any]) -> bool:

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import click
-
 from kyvsim.api.cel import (
     EXPRESSION_KINDS,
     REQUEST_KINDS,
@@ -18,6 +16,7 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
+from kyvsim.cli import declared
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import list_option, time_option
@@ -27,7 +26,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.report.remark_text import remark_text
 
 
-@click.group()
+@declared.group()
 def cel() -> None:
     """Work with CEL expressions as Kyverno's policy kinds use them."""
 
@@ -35,9 +34,9 @@ def cel() -> None:
 command = cel
 _PLACE = "ERROR: <input>:"
 """What stands before line and column of each fault."""
-_kind = click.option(
+_kind = declared.option(
     "--kind",
-    type=click.Choice(EXPRESSION_KINDS),
+    type=declared.Choice(EXPRESSION_KINDS),
     default=EXPRESSION_KINDS[0],
     show_default=True,
     metavar="KIND",
@@ -46,7 +45,7 @@ _kind = click.option(
     "MutatingAdmissionPolicy; HTTP or Envoy for a ValidatingPolicy of that mode.",
 )
 _expressions = list_option("-e", "--expression", help="An expression.", split=False)
-_arguments = click.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
+_arguments = declared.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
 
 
 @cel.command(short_help="Compile expressions and show their types.")
@@ -69,19 +68,21 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @cel.command(name="eval", short_help="Evaluate expressions on an object.")
 @_expressions
 @_kind
-@click.option(
+@declared.option(
     "-r",
     "--resource",
     default="",
     help="The file of `object`, or a request; - for standard input.",
 )
-@click.option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
-@click.option("--context-file", default="", help="Objects and image data to read.")
-@click.option("--namespace", default="default", show_default=True, help="Namespace of the policy.")
-@click.option(
+@declared.option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
+@declared.option("--context-file", default="", help="Objects and image data to read.")
+@declared.option(
+    "--namespace", default="default", show_default=True, help="Namespace of the policy."
+)
+@declared.option(
     "--now", callback=time_option, help="The current time (RFC 3339); the machine's by default."
 )
-@click.option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
+@declared.option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
 @_arguments
 def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
     """Evaluate expressions on an object and show their types and values.
@@ -98,14 +99,18 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     )
     batch = options["batch"]
     if batch and (arguments or expression):
-        raise click.UsageError("--batch has expressions of its own: give no other")
+        raise declared.UsageError("--batch has expressions of its own: give no other")
     texts = () if batch else _texts(arguments, expression)
     if inputs.name and not inputs.resource:
-        raise click.UsageError("--name chooses an object of --resource: give that too")
+        raise declared.UsageError("--name chooses an object of --resource: give that too")
     if inputs.name and inputs.kind in REQUEST_KINDS:
-        raise click.UsageError(f"--name chooses an object, and {inputs.kind} is about one request")
+        raise declared.UsageError(
+            f"--name chooses an object, and {inputs.kind} is about one request"
+        )
     if batch == "-" and inputs.resource == "-":
-        raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
+        raise declared.UsageError(
+            "standard input (-) can hold either lines or the resource, not both"
+        )
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
     for remark in session.diagnostics:
         say(remark_text(remark))
@@ -120,9 +125,9 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
 def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, ...]:
     texts = (*options, *arguments)
     if not texts:
-        raise click.UsageError("no expression given: pass it as an argument or with -e")
+        raise declared.UsageError("no expression given: pass it as an argument or with -e")
     if not all(map(str.strip, texts)):
-        raise click.UsageError("an expression is empty")
+        raise declared.UsageError("an expression is empty")
     return texts
 
 
@@ -163,7 +168,7 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
 
 @cel.command()
 @_kind
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@declared.argument("names", metavar="[NAME]...", nargs=-1)
 def functions(names: tuple[str, ...], kind: str) -> int:
     """Show the variables and functions that a policy kind knows."""
     known = dict(signatures(kind))

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import click
-
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
+from kyvsim.cli import declared
 from kyvsim.cli.closing import close
-from kyvsim.cli.options import GoSpelledCommand, jobs_option
+from kyvsim.cli.options import jobs_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -27,21 +26,21 @@ What cannot be simulated is told as unsupported and never counts as passed.
 """
 
 
-@click.command(
-    cls=GoSpelledCommand,
+@declared.command(
+    spelled_as_in_go=True,
     help=_HELP,
     epilog="Exit status: 0 no test failed (unsupported ones are counted in the last line), "
     "1 a test failed, 2 some input could not be used.",
 )
-@click.argument("paths", nargs=-1, required=True, metavar="DIR...")
-@click.option(
+@declared.argument("paths", nargs=-1, required=True, metavar="DIR...")
+@declared.option(
     "--test-file",
     default="",
     metavar="NAME",
     help="What test files are called, looked for in each DIR itself only; "
     "without it: chainsaw-test.yaml in and below each DIR.",
 )
-@click.option(
+@declared.option(
     "--config",
     "configuration",
     default="",
@@ -49,7 +48,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
     help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
     "else the nearest one in or above each DIR.",
 )
-@click.option(
+@declared.option(
     "--install",
     metavar="helm|ci|FILE",
     default="ci",
@@ -58,22 +57,22 @@ What cannot be simulated is told as unsupported and never counts as passed.
     "end-to-end tests (ci), or with the values in FILE.",
 )
 @formats_option(FORMATS)
-@click.option("--fail-only", is_flag=True, help="Show failed tests only.")
-@click.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
+@declared.option("--fail-only", is_flag=True, help="Show failed tests only.")
+@declared.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
 @walking_options
-@click.option("--remove-color", is_flag=True, help="Print without colours.")
+@declared.option("--remove-color", is_flag=True, help="Print without colours.")
 @jobs_option
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
-    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), call)
     run = ChainsawRun(
         paths=options["paths"],
         file_name=options["test_file"],
         jobs=options["jobs"],
         timeline=options["timeline"],
         configuration=options["configuration"],
-        walking=walking_of(options, ctx),
+        walking=walking_of(options, call),
         install=options["install"],
     )
     report = run_chainsaw(run)

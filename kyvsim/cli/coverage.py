@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import click
-
-from kyvsim.cli.options import Decorator
+from kyvsim.cli import declared
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
 from kyvsim.light.named_tuple import NamedTuple
@@ -29,21 +27,21 @@ class CoverageWish(NamedTuple):
     """Percent; 0 where nothing is asked for."""
 
 
-def coverage_options() -> Decorator:
+def coverage_options() -> declared.Decorator:
     """Return the options, of which each asks for coverage."""
     options = (
-        click.option(
+        declared.option(
             "--coverage",
             is_flag=True,
             help="Show which rules, branches and outcomes of the policies no row reached.",
         ),
-        click.option(
+        declared.option(
             "--coverage-report",
             multiple=True,
             metavar="FORMAT=FILE",
             help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
-        click.option(
+        declared.option(
             "--coverage-threshold",
             metavar="PERCENT",
             callback=_percent,
@@ -59,22 +57,22 @@ def coverage_options() -> Decorator:
     return decorate
 
 
-def _percent(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+def _percent(_call: declared.Call, _spelled: str, value: str | None) -> Any:
     if value is None:
         return None
     try:
         percent = Decimal(value.removesuffix("%"))
     except InvalidOperation:
-        raise click.BadParameter(f"`{value}` is no number") from None
+        raise declared.BadValueError(f"`{value}` is no number") from None
     if not percent.is_finite() or not 0 <= percent <= 100:
-        raise click.BadParameter(f"`{value}` is not in the range from 0 to 100")
+        raise declared.BadValueError(f"`{value}` is not in the range from 0 to 100")
     return percent
 
 
-def coverage_wish(options: Mapping[str, Any], ctx: click.Context) -> CoverageWish:
+def coverage_wish(options: Mapping[str, Any], call: declared.Call) -> CoverageWish:
     """Return what the options ask for; raise UsageError where they name no format and file."""
     known = tuple(COVERAGE_FORMATS)
-    files = chosen_files(options["coverage_report"], known, "--coverage-report", ctx)
+    files = chosen_files(options["coverage_report"], known, "--coverage-report", call)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
     return CoverageWish(wanted, files, threshold or Decimal())

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
 from kyvsim.api.system import own_system
+from kyvsim.cli import declared
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.streams import say, write_out
@@ -29,7 +28,7 @@ from kyvsim.report.style import safe_line
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
-@click.group(context_settings={"max_content_width": 100})
+@declared.group(width=100)
 def jp() -> None:
     """Work with JMESPath expressions as policies use them."""
 
@@ -38,7 +37,7 @@ command = jp
 
 
 @jp.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@declared.argument("names", metavar="[NAME]...", nargs=-1)
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]
@@ -51,7 +50,7 @@ def function(names: tuple[str, ...]) -> int:
 
 @jp.command()
 @list_option("-f", "--file", help="Read an expression from a file.")
-@click.argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
+@declared.argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
     texts = [*expressions, *map(read_text, file)]
@@ -65,14 +64,14 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@click.option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
+@declared.option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
 @list_option("-q", "--query", help="Read a query from a file.")
-@click.option("-c", "--compact", is_flag=True, help="Leave out blanks that JSON does not need.")
-@click.option(
+@declared.option("-c", "--compact", is_flag=True, help="Leave out blanks that JSON does not need.")
+@declared.option(
     "-u", "--unquoted", is_flag=True, help="Print a result that is a text without quotes."
 )
-@click.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
-@click.argument("queries", metavar="[QUERY]...", nargs=-1)
+@declared.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
+@declared.argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
     """Evaluate queries; stdin has what is missing."""
     system = own_system()
@@ -80,10 +79,12 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     source, batch = options["source"], options["batch"]
     if batch:
         if texts or source:
-            raise click.UsageError("--batch has queries and inputs of its own: give nothing else")
+            raise declared.UsageError(
+                "--batch has queries and inputs of its own: give nothing else"
+            )
         return _batch(read_lines(batch), system)
     if not texts and not source:
-        raise click.UsageError("at least one query or input object is required")
+        raise declared.UsageError("at least one query or input object is required")
     data = _data(read_text(source), source) if source else None
     if not texts:
         texts = [_prompted("a jmespath expression")]
@@ -142,17 +143,17 @@ def read_text(name: str) -> str:
         raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         return raw.decode()
     except UnicodeDecodeError:
-        raise click.ClickException(f"failed to read file {name}: invalid UTF-8") from None
+        raise declared.CommandError(f"failed to read file {name}: invalid UTF-8") from None
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
-        raise click.ClickException(f"failed to read file {name}: {cause}") from None
+        raise declared.CommandError(f"failed to read file {name}: {cause}") from None
 
 
 def read_lines(name: str) -> list[str]:
     """Return the lines of a file that are not blank; raises ClickException where there is none."""
     lines = [line for line in read_text(name).split("\n") if line.strip()]
     if not lines:
-        raise click.ClickException(f"{_shown(name)} is empty: there is no line to evaluate")
+        raise declared.CommandError(f"{_shown(name)} is empty: there is no line to evaluate")
     return lines
 
 
@@ -169,9 +170,9 @@ def _data(text: str, name: str) -> Json:
     try:
         found = load_one(text, floats=True)
     except YamlError as error:
-        raise click.ClickException(f"error parsing input json: {error}") from None
+        raise declared.CommandError(f"error parsing input json: {error}") from None
     if found is None and all(_is_blank(line) for line in text.splitlines()):
-        raise click.ClickException(f"{_shown(name)} is empty: there is no input object in it")
+        raise declared.CommandError(f"{_shown(name)} is empty: there is no input object in it")
     return found
 
 

@@ -3,10 +3,9 @@
 import sys
 from typing import Any
 
-import click
-
 from kyvsim.api.lint import lint
-from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, strict_option
+from kyvsim.cli import declared
+from kyvsim.cli.options import list_option, refuse_urls, strict_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -25,36 +24,36 @@ PATH is a file, a folder or - for standard input.
 """
 
 
-@click.command(
-    cls=GoSpelledCommand,
+@declared.command(
+    spelled_as_in_go=True,
     help=_HELP,
     epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
-@click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option(
+@declared.argument("paths", nargs=-1, metavar="PATH...")
+@declared.option(
     "--output-format",
-    type=click.Choice(tuple(FORMATS), case_sensitive=False),
+    type=declared.Choice(tuple(FORMATS), case_sensitive=False),
     default="text",
     show_default=True,
     help="How the findings are printed.",
 )
 @list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
 @strict_option
-@click.option(
+@declared.option(
     "--skip-others",
     is_flag=True,
     help="Leave out files that hold no policy, also where they are named, as a hook names them.",
 )
 @walking_options
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
     paths = options["paths"]
     if not paths:
-        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
-    refuse_urls(paths, ctx)
-    given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
-    walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+    refuse_urls(paths, call)
+    given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
+    walking = walking_of(options, call)._replace(as_found=options["skip_others"])
     with waiting("checking policies", shown=is_terminal(sys.stderr)):
         findings = lint(paths, given, options["crd_path"], walking)
     if options["strict"]:

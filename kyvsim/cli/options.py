@@ -1,16 +1,10 @@
-"""Options that commands share: lists split at commas, flags of the online half, Go's spellings."""
+"""Options that commands share: lists split at commas, flags of the online half."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
-import click
-
-Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-_BOOLEAN = r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)"
-_SHORT_VALUE = r"(-[a-zA-Z])=(.*)"
+from kyvsim.cli import declared
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
 _REGISTRY = "there is no registry to ask"
@@ -49,27 +43,28 @@ _NEEDLESS = (
 def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --strict, which means the same for every command that has it."""
     text = "Count warnings about input as errors, with exit status 2."
-    return click.option("--strict", is_flag=True, help=text)(function)
+    return declared.option("--strict", is_flag=True, help=text)(function)
 
 
 def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --jobs, the number of processes for commands whose work divides."""
     text = "Processes at once; 0: as many as processors, where it is worth it."
-    return click.option("-j", "--jobs", type=click.IntRange(0), default=0, help=text)(function)
+    return declared.option("-j", "--jobs", type=declared.IntRange(0), default=0, help=text)(
+        function
+    )
 
 
 def list_option(
     *names: str,
     help: str,  # noqa: A002 — click's word
     split: bool = True,
-) -> Decorator:
+) -> declared.Decorator:
     """Return an option that may repeat, as a tuple; it splits its values at commas, or not."""
-    return click.option(*names, multiple=True, callback=_split if split else None, help=help)
+    return declared.option(*names, multiple=True, callback=_split if split else None, help=help)
 
 
-def time_option(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
     """Return the time in UTC that an option gives, or None where it gives none."""
-    spelled = parameter.opts[-1]
     if value is None:
         return None
     try:
@@ -78,7 +73,7 @@ def time_option(ctx: click.Context, parameter: click.Parameter, value: str | Non
         time = None
     if time is None or time.tzinfo is None:
         text = f"{spelled} {value}: not a time such as 2026-01-31T08:00:00Z"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     return time.astimezone(UTC)
 
 
@@ -92,7 +87,7 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def offline_options(*names: str) -> Decorator:
+def offline_options(*names: str) -> declared.Decorator:
     """Return what adds those flags of the reference that need a server, refused with a word."""
     chosen = [one for one in _ONLINE if one[0][-1] in names]
 
@@ -105,57 +100,17 @@ def offline_options(*names: str) -> Decorator:
     return add
 
 
-def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
+def refuse_urls(paths: Iterable[str], call: declared.Call) -> None:
     """Raise UsageError where a path is an address to fetch from."""
     for path in paths:
         if path.startswith(("http://", "https://")):
-            raise click.UsageError(
-                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
+            raise declared.UsageError(
+                f"kyvsim works offline: fetch {path} yourself and pass the files", call
             )
 
 
-class GoSpelledCommand(click.Command):
-    """A command that takes `--flag=true` and `-r=path` as well, as Go programs do.
-
-    Its help is there for `-h`, too, and may be wider than click's.
-    """
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.context_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments after putting them into click's spelling."""
-        bare = {
-            name
-            for parameter in self.params
-            if isinstance(parameter, click.Option) and parameter.is_flag
-            for name in parameter.opts
-        }
-        return super().parse_args(ctx, _respelled(args, bare))
-
-
-def _respelled(args: Sequence[str], bare: set[str]) -> list[str]:
-    """Return the arguments in click's spelling; what follows `--` stays."""
-    end = args.index("--") if "--" in args else len(args)
-    found: list[str] = []
-    for argument in args[:end]:
-        given = "=" in argument
-        boolean = re.fullmatch(_BOOLEAN, argument, re.IGNORECASE) if given else None
-        short = re.fullmatch(_SHORT_VALUE, argument, re.DOTALL) if given else None
-        if boolean and boolean[1] in bare:
-            found += [boolean[1]] if boolean[2].lower() in {"true", "t", "1"} else []
-        elif short and short[1] not in bare:
-            found += [short[1], short[2]]
-        else:
-            found.append(argument)
-    return [*found, *args[end:]]
-
-
-def _split(
-    ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
-) -> tuple[str, ...]:
-    del ctx, parameter
+def _split(call: declared.Call, spelled: str, values: Sequence[str]) -> tuple[str, ...]:
+    del call, spelled
     parts: list[str] = []
     for value in values:
         parts += _quoted(value) if '"' in value else value.split(",")
@@ -168,12 +123,12 @@ def _quoted(value: str) -> list[str]:
     return next(csv.reader([value]))
 
 
-def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
-    def refuse(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-        del parameter
+def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decorator:
+    def refuse(call: declared.Call, spelled: str, value: Any) -> None:
+        del spelled
         if value:
-            raise click.UsageError(message, ctx)
+            raise declared.UsageError(message, call)
 
-    return click.option(
+    return declared.option(
         *names, is_flag=bare, expose_value=False, hidden=True, callback=refuse, is_eager=True
     )

@@ -4,9 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-import click
-
-from kyvsim.cli.options import Decorator
+from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
 
@@ -18,9 +16,9 @@ class Chosen(NamedTuple):
     files: tuple[tuple[str, str], ...]
 
 
-def formats_option(known: Iterable[str]) -> Decorator:
+def formats_option(known: Iterable[str]) -> declared.Decorator:
     """Return the option that `chosen_formats` reads, for the formats that a command knows."""
-    return click.option(
+    return declared.option(
         "-o",
         "--output-format",
         multiple=True,
@@ -30,35 +28,35 @@ def formats_option(known: Iterable[str]) -> Decorator:
     )
 
 
-def chosen_formats(values: Sequence[str], known: tuple[str, ...], ctx: click.Context) -> Chosen:
+def chosen_formats(values: Sequence[str], known: tuple[str, ...], call: declared.Call) -> Chosen:
     """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
-        name, path = _format_and_file(value, known, "--output-format", ctx)
+        name, path = _format_and_file(value, known, "--output-format", call)
         if path:
             files.append((name, path))
         else:
             shown.append(name)
     if len(shown) > 1:
         text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
-        raise click.UsageError(f"--output-format: {text}", ctx)
+        raise declared.UsageError(f"--output-format: {text}", call)
     return Chosen(shown[0] if shown else known[0], tuple(files))
 
 
 def chosen_files(
-    values: Sequence[str], known: tuple[str, ...], option: str, ctx: click.Context
+    values: Sequence[str], known: tuple[str, ...], option: str, call: declared.Call
 ) -> tuple[tuple[str, str], ...]:
     """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
-    chosen = [_format_and_file(value, known, option, ctx) for value in values]
+    chosen = [_format_and_file(value, known, option, call) for value in values]
     bare = next((name for name, path in chosen if not path), None)
     if bare is not None:
-        raise click.UsageError(f"{option} {bare}: name a file, as in {bare}=FILE", ctx)
+        raise declared.UsageError(f"{option} {bare}: name a file, as in {bare}=FILE", call)
     return tuple(chosen)
 
 
 def _format_and_file(
-    value: str, known: tuple[str, ...], option: str, ctx: click.Context
+    value: str, known: tuple[str, ...], option: str, call: declared.Call
 ) -> tuple[str, str]:
     """Return a format and the path that it goes to, "" for none."""
     name, separator, path = value.partition("=")
@@ -68,9 +66,9 @@ def _format_and_file(
         is_path = "/" in value or value.endswith((".yaml", ".yml", ".json"))
         if is_path and option == "--output-format":
             text += "; a path follows the format, as in json=FILE (-o PATH is of kyvsim apply)"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if separator and not path:
-        raise click.UsageError(f"{option} {value}: there is no file after =", ctx)
+        raise declared.UsageError(f"{option} {value}: there is no file after =", call)
     return name, path
 
 

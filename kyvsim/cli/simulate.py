@@ -6,17 +6,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
 from kyvsim.api.simulate import (
     SimulateInputs,
     Watched,
     scenario_json_schema,
     simulate,
 )
+from kyvsim.cli import declared
 from kyvsim.cli.closing import close
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.options import GoSpelledCommand, list_option, refuse_urls, time_option
+from kyvsim.cli.options import list_option, refuse_urls, time_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
@@ -45,60 +44,66 @@ Time is virtual: minutes pass in no time.
 """
 
 
-def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    del parameter
+def _duration(call: declared.Call, spelled: str, value: str | None) -> float | None:
+    del spelled
     if value is None:
         return None
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
-        raise click.UsageError(f"--horizon {value}: not a time such as 90s or 2m", ctx)
+        raise declared.UsageError(f"--horizon {value}: not a time such as 90s or 2m", call)
     return nanoseconds / SECOND
 
 
-def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    del parameter
+def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
+    del spelled
     if value == "all":
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise click.UsageError(f"--interleavings {value}: neither a number above 0 nor `all`", ctx)
+        raise declared.UsageError(
+            f"--interleavings {value}: neither a number above 0 nor `all`", call
+        )
     return int(value)
 
 
-@click.command(
-    cls=GoSpelledCommand,
+@declared.command(
+    spelled_as_in_go=True,
     help=_HELP,
     epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
     "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
 )
-@click.argument("paths", nargs=-1, metavar="POLICY...")
+@declared.argument("paths", nargs=-1, metavar="POLICY...")
 @list_option("-r", "--resource", "--resources", help="What is created, in order; - for stdin.")
 @list_option("--object", "--objects", help="What is there before the policies, such as roles.")
 @list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
-@click.option("--as", "user", default="", help="Who creates the resources; an administrator else.")
-@click.option("--as-group", "groups", multiple=True, help="A group of that user. May repeat.")
-@click.option(
-    "--model", type=click.Choice(_MODELS), help="Whose reading of the policies to follow."
+@declared.option(
+    "--as", "user", default="", help="Who creates the resources; an administrator else."
 )
-@click.option(
+@declared.option("--as-group", "groups", multiple=True, help="A group of that user. May repeat.")
+@declared.option(
+    "--model", type=declared.Choice(_MODELS), help="Whose reading of the policies to follow."
+)
+@declared.option(
     "--install",
     metavar="helm|ci|FILE",
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
     "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Chooses other uids and generated names.")
-@click.option(
+@declared.option(
+    "--seed", type=declared.IntRange(0), help="Chooses other uids and generated names."
+)
+@declared.option(
     "--start", "start", callback=time_option, help="When it begins (RFC 3339), in virtual time."
 )
-@click.option(
+@declared.option(
     "--horizon", callback=_duration, help="Virtual time after the last step, such as 2m; 60s else."
 )
-@click.option(
+@declared.option(
     "--max-events",
-    type=click.IntRange(1),
+    type=declared.IntRange(1),
     metavar="N",
     help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
 )
-@click.option(
+@declared.option(
     "--interleavings",
     metavar="N|all",
     callback=_interleavings,
@@ -106,28 +111,28 @@ def _interleavings(ctx: click.Context, parameter: click.Parameter, value: str) -
     help="Try other orders of steps too, N in all or all that can make a difference.",
 )
 @formats_option(FORMATS)
-@click.option(
+@declared.option(
     "--fail-on",
-    type=click.Choice(_LEVELS),
+    type=declared.Choice(_LEVELS),
     help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
 )
-@click.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
+@declared.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
 @walking_options
-@click.option("--remove-color", is_flag=True, help="Print without colours.")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@declared.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""
     if options["schema"]:
         write_out([json.dumps(scenario_json_schema(), indent=2), "\n"])
         return OK
     if not options["paths"]:
-        raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
+        raise declared.UsageError("no policy or scenario given: pass files or folders", call)
     given = ("paths", "resource", "exception", "object")
-    refuse_urls([path for name in given for path in options[name]], ctx)
-    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    inputs = _inputs(options)._replace(walking=walking_of(options, ctx))
-    stdin = stdin_of({name: options[name] for name in given}, ctx)
+    refuse_urls([path for name in given for path in options[name]], call)
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), call)
+    inputs = _inputs(options)._replace(walking=walking_of(options, call))
+    stdin = stdin_of({name: options[name] for name in given}, call)
     done = simulate(inputs, stdin, _watched(options))
     for one in done.diagnostics:
         say(remark_text(one))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-import click
+from kyvsim.cli import declared
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""
@@ -28,7 +28,7 @@ def read_stdin() -> bytes:
     """Return all of standard input; raise UsageError where it is closed."""
     with contextlib.suppress(AttributeError, ValueError):
         return sys.stdin.buffer.read()
-    raise click.UsageError("- asks for standard input, but it is closed")
+    raise declared.UsageError("- asks for standard input, but it is closed")
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

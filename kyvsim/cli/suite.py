@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import click
-
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
+from kyvsim.cli import declared
 from kyvsim.cli.closing import close
 from kyvsim.cli.coverage import (
     CoverageWish,
@@ -20,7 +19,6 @@ from kyvsim.cli.coverage import (
 )
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import (
-    GoSpelledCommand,
     jobs_option,
     list_option,
     offline_options,
@@ -53,84 +51,84 @@ resource does not exist, or that never ran, fails.
 """
 
 
-@click.command(
-    cls=GoSpelledCommand,
+@declared.command(
+    spelled_as_in_go=True,
     help=_HELP,
     epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
     "2 some input could not be used.",
 )
-@click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option(
+@declared.argument("paths", nargs=-1, metavar="PATH...")
+@declared.option(
     "-f",
     "--file-name",
     default="kyverno-test.yaml",
     show_default=True,
     help="What manifests are called.",
 )
-@click.option(
+@declared.option(
     "-t",
     "--test-case-selector",
     default="policy=*,rule=*,resource=*",
     show_default=True,
     help="Check only rows that fit, with wildcards.",
 )
-@click.option(
+@declared.option(
     "--lenient",
     is_flag=True,
     help="Read rows as Kyverno's own command does: what never ran passes.",
 )
 @formats_option(FORMATS)
-@click.option("--fail-only", is_flag=True, help="Show failed rows only.")
-@click.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
+@declared.option("--fail-only", is_flag=True, help="Show failed rows only.")
+@declared.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
 @strict_option
-@click.option("--remove-color", is_flag=True, help="Print without colours.")
-@click.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
-@click.option(
+@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@declared.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
+@declared.option(
     "--update",
     is_flag=True,
     help="Write the patched and generated objects of now to the files that rows name.",
 )
-@click.option(
+@declared.option(
     "--create",
     is_flag=True,
     help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
 )
-@click.option(
+@declared.option(
     "--watch",
     is_flag=True,
     help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
 )
 @list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
-@click.option("--force", is_flag=True, help="With --create: overwrite files.")
+@declared.option("--force", is_flag=True, help="With --create: overwrite files.")
 @walking_options
 @coverage_options()
 @jobs_option
 @offline_options("--registry", "--git-branch")
-@click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
     if not options["paths"] and not options["create"]:
-        raise click.UsageError("no test given: pass folders of manifests", ctx)
+        raise declared.UsageError("no test given: pass folders of manifests", call)
     if options["create"]:
-        return create(options, ctx)
+        return create(options, call)
     if options["resource"] or options["force"]:
-        raise click.UsageError("--resource and --force go with --create", ctx)
-    chosen = chosen_formats(options["output_format"], tuple(FORMATS), ctx)
-    wish = coverage_wish(options, ctx)
+        raise declared.UsageError("--resource and --force go with --create", call)
+    chosen = chosen_formats(options["output_format"], tuple(FORMATS), call)
+    wish = coverage_wish(options, call)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
         options=Reading(
-            _selector(options["test_case_selector"], ctx),
+            _selector(options["test_case_selector"], call),
             options["lenient"],
             options["update"],
             wish.wanted,
-            walking_of(options, ctx),
+            walking_of(options, call),
         ),
         jobs=options["jobs"],
     )
     if options["watch"]:
-        check_watch(options, chosen, ctx)
+        check_watch(options, chosen, call)
         last = watch(run, lambda one: _show_round(one, chosen, options), MACHINE)
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
@@ -197,11 +195,11 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     return outcome._replace(not_updated=write_updates(updates))
 
 
-def _selector(text: str, ctx: click.Context) -> Selector:
+def _selector(text: str, call: declared.Call) -> Selector:
     try:
         return parse_selector(text)
     except SelectorError as error:
-        raise click.UsageError(f"--test-case-selector {error}", ctx) from None
+        raise declared.UsageError(f"--test-case-selector {error}", call) from None
 
 
 def _say_remarks(outcome: SuiteOutcome) -> None:

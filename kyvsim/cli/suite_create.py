@@ -4,10 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from kyvsim.api.suite_create import Created, Creation, create_test
 from kyvsim.api.suite_update import FileText
+from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
@@ -15,9 +14,9 @@ from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import counted, safe_line
 
 
-def create(options: Mapping[str, Any], ctx: click.Context) -> int:
+def create(options: Mapping[str, Any], call: declared.Call) -> int:
     """Write a manifest for policies and resources; return the exit status."""
-    creation = _creation(options, ctx)
+    creation = _creation(options, call)
     created = create_test(creation)
     for one in created.diagnostics:
         say(safe_line(str(one)))
@@ -31,27 +30,27 @@ def create(options: Mapping[str, Any], ctx: click.Context) -> int:
     return OK
 
 
-def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
+def _creation(options: Mapping[str, Any], call: declared.Call) -> Creation:
     folders = options["output_format"]
     policies, resources = options["paths"], options["resource"]
     if not policies or not resources:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if options["update"] or options["lenient"]:
-        raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
+        raise declared.UsageError("--create goes with neither --update nor --lenient", call)
     if options["watch"]:
-        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
+        raise declared.UsageError("--create does not go with --watch: it runs no tests", call)
     if asks_for_coverage(options):
-        raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
+        raise declared.UsageError("--create runs no rows: there is no coverage to show", call)
     if len(folders) > 1:
-        raise click.UsageError("with --create, -o is one folder", ctx)
+        raise declared.UsageError("with --create, -o is one folder", call)
     for path in (*policies, *resources):
         if path == "-" or "://" in path:
             text = f"--create needs files that the manifest can name, not {path}"
-            raise click.UsageError(text, ctx)
+            raise declared.UsageError(text, call)
     name = options["file_name"]
     if os.path.basename(name) != name:
-        raise click.UsageError(f"--file-name {name}: with --create it is a name, no path", ctx)
+        raise declared.UsageError(f"--file-name {name}: with --create it is a name, no path", call)
     return Creation(policies, resources, folders[0] if folders else ".", name)
 
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-import click
-
 from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
+from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
@@ -36,20 +35,20 @@ MACHINE = Clock()
 """Time as it passes on this machine."""
 
 
-def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
+def check_watch(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
     """Raise UsageError where another option does not go with --watch."""
     if options["update"]:
         text = "--watch does not go with --update: each round would write the files again"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if asks_for_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
     if chosen.shown not in FOR_PEOPLE:
         text = (
             f"--watch shows {' or '.join(FOR_PEOPLE)}, one report after the other: "
             f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
         )
-        raise click.UsageError(text, ctx)
+        raise declared.UsageError(text, call)
 
 
 def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:

@@ -1,11 +1,11 @@
 """`kyvsim version`."""
 
-import click
-
 from kyvsim import __version__
+from kyvsim.cli import declared
+from kyvsim.cli.streams import write_out
 
 
-@click.command()
+@declared.command()
 def command() -> None:
     """Show the version."""
-    click.echo(f"kyvsim, version {__version__}")
+    write_out([f"kyvsim, version {__version__}\n"])

@@ -3,24 +3,23 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import click
-
 from kyvsim.api.inputs import walking_through
+from kyvsim.cli import declared
 from kyvsim.cli.streams import say
 from kyvsim.load.walk import Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.style import safe_line
 
 _OPTIONS = (
-    click.option(
+    declared.option(
         "--exclude",
         multiple=True,
         metavar="GLOB",
         help="Leave files and folders out of the folders given, as a line of .gitignore would; "
         "may repeat.",
     ),
-    click.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
-    click.option(
+    declared.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
+    declared.option(
         "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
     ),
 )
@@ -33,12 +32,12 @@ def walking_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
+def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:
     """Return how the options say that folders are walked."""
     try:
         return walking_through(options["exclude"], ignore_files=not options["no_ignore"])
     except ValueError as error:
-        raise click.UsageError(f"--exclude: {error}", ctx) from None
+        raise declared.UsageError(f"--exclude: {error}", call) from None
 
 
 def say_left_out(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:

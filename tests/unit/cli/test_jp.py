@@ -1,9 +1,10 @@
 import json
 
 import pytest
-from click import ClickException
 from click.testing import CliRunner
 
+from kyvsim.cli.by_click import as_click
+from kyvsim.cli.declared import CommandError
 from kyvsim.cli.jp import command
 
 
@@ -16,7 +17,7 @@ def run(tmp_path):
 
     def call(*arguments, stdin=""):
         words = [word.replace("DIR", str(tmp_path)) for word in arguments]
-        return CliRunner().invoke(command, words, input=stdin, standalone_mode=False)
+        return CliRunner().invoke(as_click(command), words, input=stdin, standalone_mode=False)
 
     return call
 
@@ -80,8 +81,8 @@ def test_batch_answers_every_line_in_order(run):
 )
 def test_what_is_empty_or_lost_is_an_error(run, arguments, stdin, message):
     result = run(*arguments, stdin=stdin)
-    assert isinstance(result.exception, ClickException)
-    assert message in result.exception.message
+    assert isinstance(result.exception, CommandError)
+    assert message in str(result.exception)
 
 
 def test_an_input_that_is_null_is_one(run):

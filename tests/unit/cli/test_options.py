@@ -1,27 +1,23 @@
-import click
 import pytest
 
-from kyvsim.cli.options import GoSpelledCommand, list_option
+from kyvsim.cli import declared
+from kyvsim.cli.by_click import as_click
+from kyvsim.cli.options import list_option
+from kyvsim.cli.plain_arguments import read_plainly
 
 
 @pytest.fixture
-def parsed():
-    """A function that parses arguments with a list `-r`, a flag `-t` and free arguments."""
+def command():
+    """A command with a list `-r`, a flag `-t` and free arguments."""
 
-    def parse(*arguments):
-        found = {}
+    @declared.command(spelled_as_in_go=True)
+    @list_option("-r", "--resource", help="")
+    @declared.option("-t", "--table", is_flag=True)
+    @declared.argument("paths", nargs=-1)
+    def command(**values):
+        return values
 
-        @click.command(cls=GoSpelledCommand)
-        @list_option("-r", "--resource", help="")
-        @click.option("-t", "--table", is_flag=True)
-        @click.argument("paths", nargs=-1)
-        def command(**values):
-            found.update(values)
-
-        command.main(list(arguments), standalone_mode=False)
-        return found["resource"], found["table"], found["paths"]
-
-    return parse
+    return command
 
 
 @pytest.mark.parametrize(
@@ -38,5 +34,10 @@ def parsed():
         (["--", "--table=true", "-r=a"], ((), False, ("--table=true", "-r=a"))),
     ],
 )
-def test_arguments(parsed, arguments, found):
-    assert parsed(*arguments) == found
+def test_arguments(command, arguments, found):
+    values = as_click(command).main(list(arguments), standalone_mode=False)
+    assert (values["resource"], values["table"], values["paths"]) == found
+    assert read_plainly(declared.Call("kyvsim", command), arguments) in (
+        values,
+        None if "--" in arguments else values,
+    )

@@ -7,7 +7,7 @@ import sys
 import click
 import pytest
 
-from kyvsim.cli import program
+from kyvsim.cli import by_click
 from kyvsim.cli.front_page import COMMANDS, front_page, page_width
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
@@ -53,9 +53,9 @@ def test_help_lists_commands_and_flags():
 @pytest.mark.parametrize("columns", [30, 52, 66, 80, 200])
 def test_the_front_page_is_what_click_would_write(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
-    context = click.Context(program.kyvsim, info_name="kyvsim", **program.kyvsim.context_settings)
+    context = click.Context(by_click.kyvsim, info_name="kyvsim", **by_click.kyvsim.context_settings)
     page = front_page(page_width())
-    text = click.Command.get_help(program.kyvsim, context)
+    text = click.Command.get_help(by_click.kyvsim, context)
     options, _, commands = page.partition("\n\nCommands:\n")
     assert text.partition("\n\nCommands:\n")[0] == options
     formatter = context.make_formatter()
@@ -69,6 +69,23 @@ def test_the_front_page_loads_no_click(argument):
     code = f"import sys; from kyvsim.cli.main import run; run([{argument!r}]); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"click", "kyvsim.cli.program"} & {*done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["apply", "policies", "-r=fixtures/resources", "--table"],
+        ["lint", "policies", "--output-format", "json"],
+        ["test", "fixtures/tests/holes", "-t", "rule=team-labels"],
+        ["jp", "query", "-i", "fixtures/resources/namespaces.yaml", "kind"],
+        ["version"],
+        ["apply", "policies"],
+    ],
+)
+def test_plain_arguments_load_no_click(words):
+    code = f"import sys; from kyvsim.cli.main import run; run({words!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "click" not in done.stdout.splitlines()[-1].split()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")

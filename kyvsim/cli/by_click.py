@@ -1,0 +1,138 @@
+"""The program as click sees it: help texts, errors, and arguments that are not plain to read."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from kyvsim import __version__
+from kyvsim.cli.commands import named
+from kyvsim.cli.declared import BadValueError, Call, Choice, Command, Group, IntRange, Parameter
+from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
+from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
+from kyvsim.cli.plain_arguments import respelled
+from kyvsim.cli.streams import say
+
+
+class _Commands(click.Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        return as_click(named(cmd_name)) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        del ctx
+        return front_page(page_width())
+
+
+@click.group(cls=_Commands, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kyvsim")
+def kyvsim() -> None:
+    """Take the options that stand before the command."""
+
+
+def run_by_click(arguments: Sequence[str]) -> Any:
+    """Run a command and return what it returns, or an exit status where click ends it."""
+    try:
+        return kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
+    except click.ClickException as error:
+        _show(error)
+        return UNUSABLE
+    except click.Abort:
+        say("interrupted")
+        return INTERRUPTED
+
+
+def _show(error: click.ClickException) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(error.format_message())
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        say(f"Try '{error.ctx.command_path} --help' for help.")
+    say(f"error: {error.format_message()}")
+
+
+def as_click(command: Command | Group) -> click.Command:
+    """Return the command of click that has the same options, arguments and texts."""
+    if isinstance(command, Group):
+        commands = {name: as_click(one) for name, one in command.commands.items()}
+        settings = {"max_content_width": command.width} if command.width else {}
+        return click.Group(None, commands, help=command.help, context_settings=settings)
+    return _Declared(command)
+
+
+class _Declared(click.Command):
+    """A command as it is declared.
+
+    The help of those that are spelled as in Go is there for `-h`, too, and may be wider than
+    click's.
+    """
+
+    def __init__(self, declared: Command) -> None:
+        super().__init__(
+            None,
+            callback=_callback(declared),
+            params=[_parameter(one, declared) for one in declared.parameters],
+            help=declared.help,
+            epilog=declared.epilog,
+            short_help=declared.short_help,
+        )
+        self.declared = declared
+        if declared.spelled_as_in_go:
+            self.context_settings = {
+                "help_option_names": ["-h", "--help"],
+                "max_content_width": 100,
+            }
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments after putting them into click's spelling."""
+        return super().parse_args(ctx, respelled(self.declared, args))
+
+
+def _callback(command: Command) -> Callable[..., Any]:
+    @click.pass_context
+    def run(ctx: click.Context, /, **values: Any) -> Any:
+        return Call(ctx.command_path, command).run(values)
+
+    return run
+
+
+def _parameter(declared: Parameter, command: Command) -> click.Parameter:
+    settings = dict(declared.settings)
+    match settings.get("type"):
+        case Choice(words, case_sensitive):
+            settings["type"] = click.Choice(words, case_sensitive=case_sensitive)
+        case IntRange(least, most):
+            settings["type"] = click.IntRange(least, most)
+    if settings.get("callback"):
+        settings["callback"] = _value_callback(settings["callback"], command)
+    make: type[click.Parameter] = click.Option if declared.is_option else click.Argument
+    return make(declared.names, **settings)
+
+
+def _value_callback(
+    given: Callable[[Call, str, Any], Any], command: Command
+) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def callback(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return given(Call(ctx.command_path, command), parameter.opts[-1], value)
+        except BadValueError as error:
+            raise click.BadParameter(str(error), ctx, parameter) from None
+
+    return callback

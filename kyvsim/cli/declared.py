@@ -1,0 +1,173 @@
+"""What commands take, as data that costs nothing: their names and options in click's words.
+
+What is given plainly is read with it at once (`plain_arguments.py`). For all else, help texts and
+errors above all, click's commands are made of it (`by_click.py`): click takes as long to load as
+the interpreter.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from kyvsim.light.named_tuple import NamedTuple
+
+AnyFunction: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[AnyFunction], AnyFunction]
+_Function = TypeVar("_Function", bound=AnyFunction)
+
+
+class CommandError(Exception):
+    """A command cannot go on; the text says why."""
+
+
+class UsageError(CommandError):
+    """A command is asked for what it cannot do: its help, by the call, says what it can."""
+
+    def __init__(self, message: str, call: "Call | None" = None) -> None:
+        super().__init__(message)
+        self.call = call
+
+
+class BadValueError(Exception):
+    """The callback of an option cannot read its value; the text says why."""
+
+
+class Choice(NamedTuple):
+    """The type of an option that takes one of some words."""
+
+    words: tuple[str, ...]
+    case_sensitive: bool = True
+
+
+class IntRange(NamedTuple):
+    """The type of an option that takes a whole number."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+class Parameter(NamedTuple):
+    """An option or an argument of a command."""
+
+    names: tuple[str, ...]
+    """How it is spelled, and what its value is called where that does not follow from it."""
+    settings: Mapping[str, Any]
+    """What else click is told of it. A callback takes the call, the last spelling and the value."""
+    is_option: bool
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """How an option is spelled."""
+        return tuple(name for name in self.names if name.startswith("-"))
+
+    @property
+    def name(self) -> str:
+        """What the value is called: the first long spelling says it where nothing else does."""
+        own = (name for name in self.names if not name.startswith("-"))
+        first = next((name for name in self.spellings if name.startswith("--")), self.names[0])
+        return next(own, first.lstrip("-").replace("-", "_").lower())
+
+
+class Command(NamedTuple):
+    """A command: what it takes, and what it does."""
+
+    run: AnyFunction
+    """Takes the values by name, after the call where it asks for that; returns the exit status."""
+    parameters: tuple[Parameter, ...]
+    help: str
+    epilog: str | None = None
+    short_help: str | None = None
+    spelled_as_in_go: bool = False
+    """Whether it takes `--flag=true` and `-r=path` as well, as Go programs do."""
+    takes_call: bool = False
+
+
+class Call(NamedTuple):
+    """A command as somebody calls it."""
+
+    path: str
+    """The words that lead to it, as `kyvsim apply`."""
+    command: Command
+
+    def run(self, values: Mapping[str, Any]) -> Any:
+        """Run the command with the values of its parameters, and return what it returns."""
+        try:
+            return self.command.run(*((self,) if self.command.takes_call else ()), **values)
+        except UsageError as error:
+            error.call = error.call or self
+            raise
+
+
+class Group:
+    """A command of commands."""
+
+    __slots__ = ("commands", "help", "width")
+
+    def __init__(self, text: str, width: int | None) -> None:
+        self.help = text
+        self.width = width
+        self.commands: dict[str, Command] = {}
+
+    def command(
+        self, name: str | None = None, short_help: str | None = None
+    ) -> Callable[[AnyFunction], Command]:
+        """Return what makes a function one of the commands, called as the function or `name`."""
+
+        def add(function: AnyFunction) -> Command:
+            made = command(short_help=short_help)(function)
+            self.commands[name or function.__name__] = made
+            return made
+
+        return add
+
+
+def group(width: int | None = None) -> Callable[[AnyFunction], Group]:
+    """Return what makes a group of a function, whose docstring is its help of at most `width`."""
+    return lambda function: Group(function.__doc__ or "", width)
+
+
+def command(
+    help: str | None = None,  # noqa: A002 — click's word
+    epilog: str | None = None,
+    short_help: str | None = None,
+    *,
+    spelled_as_in_go: bool = False,
+) -> Callable[[AnyFunction], Command]:
+    """Return what makes a command of a function and of what decorates it."""
+
+    def make(function: AnyFunction) -> Command:
+        declared = vars(function)
+        return Command(
+            run=function,
+            parameters=tuple(reversed(declared.get("parameters", ()))),
+            help=help or function.__doc__ or "",
+            epilog=epilog,
+            short_help=short_help,
+            spelled_as_in_go=spelled_as_in_go,
+            takes_call="takes_call" in declared,
+        )
+
+    return make
+
+
+def argument(*names: str, **settings: Any) -> Decorator:
+    """Return what gives a command arguments; settings are those of click's."""
+    return _adding(Parameter(names, settings, is_option=False))
+
+
+def option(*names: str, **settings: Any) -> Decorator:
+    """Return what gives a command an option; settings are those of click's."""
+    return _adding(Parameter(names, settings, is_option=True))
+
+
+def pass_call(function: _Function) -> _Function:
+    """Have a command's function take the call before all else."""
+    vars(function)["takes_call"] = True
+    return function
+
+
+def _adding(parameter: Parameter) -> Decorator:
+    def add(function: AnyFunction) -> AnyFunction:
+        vars(function).setdefault("parameters", []).append(parameter)
+        return function
+
+    return add

@@ -1,0 +1,143 @@
+"""Arguments that are plain to see, read without click."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from kyvsim.cli.declared import (
+    BadValueError,
+    Call,
+    Choice,
+    Command,
+    IntRange,
+    Parameter,
+    UsageError,
+)
+from kyvsim.light.named_tuple import NamedTuple
+
+_PLAIN = frozenset(
+    {"callback", "default", "help", "is_flag", "metavar", "multiple", "show_default", "type"}
+)
+"""Settings of options whose values are read here."""
+
+_BOOLEAN = r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)"
+_SHORT_VALUE = r"(-[a-zA-Z])=(.*)"
+
+
+class _Odd(Exception):  # noqa: N818 — no fault: click knows what to say of it
+    """Arguments of which click is asked."""
+
+
+class _Given(NamedTuple):
+    """What stands on a command line."""
+
+    options: dict[str, list[str]]
+    """The values of each option that is given, by the option's name."""
+    arguments: tuple[str, ...]
+
+
+def read_plainly(call: Call, words: Sequence[str]) -> dict[str, Any] | None:
+    """Return what click would give a command for such words; None where click is to be asked.
+
+    That is where anything is wrong with them, or may be.
+    """
+    command = call.command
+    try:
+        given = _sorted(command, respelled(command, words))
+        return {
+            one.name: _value(one, given, call)
+            for one in command.parameters
+            if one.settings.get("expose_value", True)
+        }
+    except (_Odd, UsageError, BadValueError):
+        return None
+
+
+def respelled(command: Command, words: Sequence[str]) -> list[str]:
+    """Return the words in click's spelling; what follows `--` stays."""
+    if not command.spelled_as_in_go:
+        return [*words]
+    bare = {name for one in command.parameters if _is_flag(one) for name in one.spellings}
+    end = words.index("--") if "--" in words else len(words)
+    found = [part for word in words[:end] for part in _respelled(word, bare)]
+    return [*found, *words[end:]]
+
+
+def _respelled(word: str, bare: Collection[str]) -> Sequence[str]:
+    if "=" not in word:
+        return (word,)
+    boolean = re.fullmatch(_BOOLEAN, word, re.IGNORECASE)
+    if boolean and boolean[1] in bare:
+        return (boolean[1],) if boolean[2].lower() in {"true", "t", "1"} else ()
+    short = re.fullmatch(_SHORT_VALUE, word, re.DOTALL)
+    return (short[1], short[2]) if short and short[1] not in bare else (word,)
+
+
+def _is_flag(parameter: Parameter) -> bool:
+    return bool(parameter.settings.get("is_flag"))
+
+
+def _sorted(command: Command, words: Sequence[str]) -> _Given:
+    known = {
+        name: one
+        for one in command.parameters
+        if one.is_option and one.settings.keys() <= _PLAIN
+        for name in one.spellings
+    }
+    found = _Given({}, ())
+    arguments: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "-" or not word.startswith("-"):
+            arguments.append(word)
+            continue
+        name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        option = known.get(name)
+        if option is None or (equals and _is_flag(option)):
+            raise _Odd
+        if not equals and not _is_flag(option):
+            value = next(rest, "--")
+            if value.startswith("-") and value != "-":
+                raise _Odd
+        found.options.setdefault(option.name, []).append(value)
+    if arguments and all(one.is_option for one in command.parameters):
+        raise _Odd
+    return found._replace(arguments=tuple(arguments))
+
+
+def _value(parameter: Parameter, given: _Given, call: Call) -> Any:
+    """Return the value of a parameter, or what it has where it is not given."""
+    settings = parameter.settings
+    if not parameter.is_option:
+        if settings.get("nargs") != -1 or (settings.get("required") and not given.arguments):
+            raise _Odd
+        return given.arguments
+    words = given.options.get(parameter.name)
+    value: Any
+    if _is_flag(parameter):
+        value = words is not None
+    elif settings.get("multiple"):
+        value = tuple(words or ())
+    else:
+        value = (
+            settings.get("default") if words is None else _typed(words[-1], settings.get("type"))
+        )
+    callback = settings.get("callback")
+    return callback(call, parameter.spellings[-1], value) if callback else value
+
+
+def _typed(word: str, kind: Choice | IntRange | None) -> str | int:
+    if kind is None:
+        return word
+    if isinstance(kind, Choice):
+        if word in kind.words:
+            return word
+        raise _Odd
+    if not (word.isascii() and word.isdecimal()) or len(word) > 18:
+        raise _Odd
+    number = int(word)
+    if (kind.least is not None and number < kind.least) or (
+        kind.most is not None and number > kind.most
+    ):
+        raise _Odd
+    return number
