@@ -205,7 +205,7 @@ def test_codes_stand_in_one_file_each():
 
 def test_every_format_can_be_chosen():
     """A module of `report` that renders is named where one of them is chosen."""
-    kinds = ("chainsaw", "coverage", "lint", "suite", "timeline")
+    kinds = ("chainsaw", "coverage", "explain", "lint", "suite", "timeline")
     tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
     choosers = (PACKAGE / "cli/apply_formats.py", *tables)
     text = "".join(path.read_text(encoding="utf-8") for path in choosers)

@@ -22,6 +22,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
+from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.report.course import Course
@@ -52,8 +53,10 @@ class Compiled(NamedTuple):
     now: datetime
 
 
-def compiled_for(inputs: ApplyInputs, read: ReadInputs) -> Compiled:
-    """Return what is read of policies, compiled."""
+def compiled_for(
+    inputs: ApplyInputs, read: ReadInputs, follower: Follower | None = None
+) -> Compiled:
+    """Return what is read of policies, compiled; who follows is told each step of their rules."""
     system = own_system(inputs.now)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
     options = CompileOptions(
@@ -64,6 +67,7 @@ def compiled_for(inputs: ApplyInputs, read: ReadInputs) -> Compiled:
         kinds=kinds,
         bindings=read.bindings,
         parameters=read.parameters,
+        follower=follower,
     )
     policies, refused = compile_policies(read.policies, options)
     return Compiled(policies, refused, system.clock.now())

@@ -151,8 +151,8 @@ POLICY is a file, a folder or - for standard input.
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     _check(call, options)
-    inputs = _inputs(options)._replace(walking=walking_of(options, call))
-    stdin = stdin_of({name: options[name] for name in _FILES}, call)
+    inputs = inputs_of(options)._replace(walking=walking_of(options, call))
+    stdin = stdin_for(options, call)
     files = _object_files(options["output"])
     try:
         return _apply(inputs, stdin, options, files)
@@ -255,7 +255,13 @@ def _check(call: declared.Call, options: Mapping[str, Any]) -> None:
             raise declared.UsageError(f"--set {pair}: not of the form name=value", call)
 
 
-def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
+def stdin_for(options: Mapping[str, Any], call: declared.Call) -> bytes | None:
+    """Return standard input, if one of the paths asks for it."""
+    return stdin_of({name: options[name] for name in _FILES}, call)
+
+
+def inputs_of(options: Mapping[str, Any]) -> ApplyInputs:
+    """Return what the options say is to be read."""
     return ApplyInputs(
         policies=options["policies"],
         resources=options["resource"],

@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "apply": "Apply policies to resources and show what they do.",
         "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
         "chainsaw": "Run chainsaw tests on a simulated cluster.",
+        "explain": "Show how policies come to what they say of resources, step by step.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
         "simulate": "Play policies on a simulated cluster and show what happens, and when.",

@@ -9,7 +9,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.probe import NO_PROBE, Listener, PolicyPlace, Probe
+from kyvsim.model.probe import NO_PROBE, Follower, Listener, PolicyPlace, Probe
 
 
 class Model(StrEnum):
@@ -39,9 +39,17 @@ class CompileOptions(NamedTuple):
     """Those of Kubernetes' admission policies."""
     parameters: tuple[Json, ...] = ()
     """The objects given as parameters of such policies."""
+    follower: Follower | None = None
+    """Who is told how rules come to their verdicts; nobody by default."""
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody is told what happens when the policies run."""
+        return self.listener is not None or self.follower is not None
 
     def probe_of(self, policy: Policy, rule: Rule) -> Probe:
         """Return the probe of a whole rule."""
-        if self.listener is None:
+        if not self.is_heard:
             return NO_PROBE
-        return Probe(PolicyPlace(policy.document, policy.key, rule.name, rule.path), self.listener)
+        place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
+        return Probe(place, self.listener, self.follower)

@@ -50,6 +50,10 @@ def compile_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> E
     `any` stops at the first condition that holds, `all` at the first that does not, so errors
     after it do not show. Evaluation raises `ConditionError`. A missing block holds.
     """
+    return _followed_block(_compile_block(data, system, probe), probe)
+
+
+def _compile_block(data: Json, system: System, probe: Probe) -> Evaluate:
     if data.__class__ is list:
         if any("any" in item or "all" in item for item in data):
             return _every(
@@ -57,6 +61,14 @@ def compile_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> E
             )
         return _compile_plain_list(data, system, probe)
     return _compile_any_all(data or {}, system, probe)
+
+
+def _followed_block(evaluate: Evaluate, probe: Probe) -> Evaluate:
+    if probe.follower is None:
+        return evaluate
+    from kyvsim.conditions.followed import followed_block  # noqa: PLC0415 — where somebody follows
+
+    return followed_block(evaluate, probe, lambda found: found.met)
 
 
 def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
@@ -73,7 +85,7 @@ def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_P
             return UNMET
         return MET if second is None or second(scope).met else UNMET
 
-    return evaluate
+    return _followed_block(evaluate, probe)
 
 
 # ---------------------------------------------------------------------------- blocks
@@ -181,7 +193,8 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 
 def _compile_list(data: Json, system: System, probe: Probe) -> tuple[_Condition, ...]:
     return tuple(
-        _probed(_compile_condition(one, system), probe.at(n)) for n, one in enumerate(data or ())
+        _probed(_compile_condition(one, system, probe.at(n)), probe.at(n))
+        for n, one in enumerate(data or ())
     )
 
 
@@ -202,10 +215,28 @@ def _probed(condition: _Condition, probe: Probe) -> _Condition:
     return condition._replace(holds=told, fixed=None)
 
 
-def _compile_condition(data: Mapping[str, Json], system: System) -> _Condition:
+def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -> _Condition:
+    """Return one condition; where it is followed it is asked even if its outcome is known."""
+    key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
+    if probe.follower is None:
+        return _compile_sides(data, key, value)
+    from kyvsim.conditions.followed import (  # noqa: PLC0415 — where somebody follows
+        followed_condition,
+        followed_side,
+    )
+
+    told = _compile_sides(
+        data,
+        followed_side(key, "key", data.get("key"), probe),
+        followed_side(value, "value", data.get("value"), probe),
+    )
+    holds = followed_condition(told.holds, data, (key, value), probe)
+    return told._replace(holds=holds, fixed=None)
+
+
+def _compile_sides(data: Mapping[str, Json], key: Template, value: Template) -> _Condition:
     """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
     name = data.get("operator") or ""
-    key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
     message = data.get("message") or ""
     operator = operators.get(name)
     if operator is None:

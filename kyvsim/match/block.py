@@ -26,13 +26,24 @@ def compile_rule_match(
     matches = compile_match(match or {}, probe.at("match"))
     left_out = probe.at("exclude")
     excludes = _compile_block(exclude, _probed_exclude_filter, left_out) if exclude else None
+    confined = _inside(policy_namespace) if policy_namespace else None
+    if probe.follower is not None:
+        from kyvsim.match.followed import followed_blocks  # noqa: PLC0415 — where somebody follows
+
+        confined, matches, excludes = followed_blocks(
+            (confined, matches, excludes), policy_namespace, probe
+        )
 
     def applies(facts: MatchFacts) -> bool:
-        if policy_namespace and policy_namespace != facts.namespace:
+        if confined and not confined(facts):
             return False
         return matches(facts) and not (excludes and excludes(facts))
 
     return applies
+
+
+def _inside(namespace: str) -> Predicate:
+    return lambda facts: namespace == facts.namespace
 
 
 def matches_by_kind(match: Json) -> bool:
@@ -56,13 +67,13 @@ def compile_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:
     return _compile_block(block, _probed_match_filter, probe)
 
 
-def compile_exception_match(block: Json) -> Predicate:
+def compile_exception_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:
     """Return whether the match block of a policy exception covers a request.
 
     Unlike a rule's it knows no operations, and asks for the user also where none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    return _compile_block(block, lambda one, _: _exception_filter(one), NO_PROBE)
+    return _compile_block(block, _exception_filter, probe)
 
 
 def _compile_block(
@@ -76,18 +87,17 @@ def _compile_block(
 
 
 def _probed_match_filter(block: Json, probe: Probe) -> Predicate:
-    return probe.branch(PointKind.MATCH, "matched", _match_filter(block))
+    return probe.branch(PointKind.MATCH, "matched", _match_filter(block, probe))
 
 
 def _probed_exclude_filter(block: Json, probe: Probe) -> Predicate:
-    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block))
+    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, probe))
 
 
-def _match_filter(block: Json) -> Predicate:
-    resources = resource_criteria(block.get("resources") or {})
-    user = user_criteria(block)
+def _match_filter(block: Json, probe: Probe) -> Predicate:
+    resources, user = _criteria(block, probe)
     if not resources and not user:
-        return lambda _: False
+        return _followed(lambda _: False, probe)
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
 
     def matches(facts: MatchFacts) -> bool:
@@ -97,21 +107,42 @@ def _match_filter(block: Json) -> Predicate:
             return bool(resources) and holds_for_object(facts)
         return holds_for_object(facts) and holds_for_user(facts)
 
-    return matches
+    return _followed(matches, probe)
 
 
-def _exclude_filter(block: Json) -> Predicate:
-    criteria = resource_criteria(block.get("resources") or {}) + user_criteria(block)
-    return _all_of(criteria) if criteria else lambda _: False
+def _exclude_filter(block: Json, probe: Probe) -> Predicate:
+    resources, user = _criteria(block, probe)
+    criteria = resources + user
+    return _followed(_all_of(criteria) if criteria else lambda _: False, probe)
 
 
-def _exception_filter(block: Json) -> Predicate:
+def _criteria(block: Json, probe: Probe) -> tuple[list[Predicate], list[Predicate]]:
+    """Return the criteria of a filter: on the object, and on the user."""
+    resources = resource_criteria(block.get("resources") or {})
+    user = user_criteria(block)
+    if probe.follower is None:
+        return resources, user
+    from kyvsim.match.followed import followed_criteria  # noqa: PLC0415 — where somebody follows
+
+    return followed_criteria(block, resources, user, probe)
+
+
+def _followed(matches: Predicate, probe: Probe) -> Predicate:
+    """Return a filter as one that tells whether it matched, if anybody follows."""
+    if probe.follower is None:
+        return matches
+    from kyvsim.match.followed import followed_filter  # noqa: PLC0415 — where somebody follows
+
+    return followed_filter(matches, probe)
+
+
+def _exception_filter(block: Json, probe: Probe) -> Predicate:
     resources = {
         name: value
         for name, value in (block.get("resources") or {}).items()
         if name != "operations"
     }
-    return _exclude_filter({**block, "resources": resources})
+    return _exclude_filter({**block, "resources": resources}, probe)
 
 
 def _any_of(checks: Iterable[Predicate]) -> Predicate:

@@ -1,6 +1,7 @@
 """Criteria of a filter's `resources` block."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json
@@ -16,9 +17,14 @@ def resource_criteria(block: Json) -> list[Criterion]:
 
     upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
     """
+    return [_FIELDS[field](block[field]) for field in resource_fields(block)]
+
+
+def resource_fields(block: Json) -> list[str]:
+    """Return the fields of a `resources` block that are criteria, in the order they are asked."""
     return [
-        compile_field(block[field])
-        for field, compile_field in _FIELDS
+        field
+        for field in _FIELDS
         if block.get(field) or (field in _SELECTORS and block.get(field) is not None)
     ]
 
@@ -87,13 +93,15 @@ def _label_check(selector: Json) -> Callable[[Json], bool]:
 
 
 _SELECTORS = ("selector", "namespaceSelector")
-_FIELDS: tuple[tuple[str, Callable[[Json], Criterion]], ...] = (
-    ("operations", _operations),
-    ("kinds", compile_kinds),
-    ("name", _name),
-    ("names", _names),
-    ("namespaces", _namespaces),
-    ("annotations", _annotations),
-    ("selector", _selector),
-    ("namespaceSelector", _namespace_selector),
+_FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
+    {
+        "operations": _operations,
+        "kinds": compile_kinds,
+        "name": _name,
+        "names": _names,
+        "namespaces": _namespaces,
+        "annotations": _annotations,
+        "selector": _selector,
+        "namespaceSelector": _namespace_selector,
+    }
 )

@@ -1,6 +1,7 @@
 """User criteria: `subjects`, `roles` and `clusterRoles`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.wildcard import compile_wildcard
@@ -17,14 +18,12 @@ def user_criteria(block: Json) -> list[Criterion]:
 
     upstream: pkg/engine/utils/match.go (which combines them with AND), pkg/utils/match/subjects.go
     """
-    criteria: list[Criterion] = []
-    if roles := block.get("roles"):
-        criteria.append(_one_in_common(frozenset(roles), lambda user: user.roles))
-    if cluster_roles := block.get("clusterRoles"):
-        criteria.append(_one_in_common(frozenset(cluster_roles), lambda user: user.cluster_roles))
-    if subjects := block.get("subjects"):
-        criteria.append(_one_subject([_compile_subject(subject) for subject in subjects]))
-    return criteria
+    return [_FIELDS[field](block[field]) for field in user_fields(block)]
+
+
+def user_fields(block: Json) -> list[str]:
+    """Return the fields of a filter that are criteria on the user, in the order they are asked."""
+    return [field for field in _FIELDS if block.get(field)]
 
 
 def _one_in_common(
@@ -33,7 +32,8 @@ def _one_in_common(
     return lambda facts: not wanted.isdisjoint(held(facts.user or _NOBODY))
 
 
-def _one_subject(checks: list[Callable[[UserInfo], bool]]) -> Criterion:
+def _one_subject(subjects: Json) -> Criterion:
+    checks = [_compile_subject(subject) for subject in subjects]
     return lambda facts: any(check(facts.user or _NOBODY) for check in checks)
 
 
@@ -49,3 +49,14 @@ def _compile_subject(subject: Json) -> Callable[[UserInfo], bool]:
     if kind == "User":
         return lambda user: names_subject(user.username)
     return lambda _: False
+
+
+_FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
+    {
+        "roles": lambda wanted: _one_in_common(frozenset(wanted), lambda user: user.roles),
+        "clusterRoles": lambda wanted: _one_in_common(
+            frozenset(wanted), lambda user: user.cluster_roles
+        ),
+        "subjects": _one_subject,
+    }
+)

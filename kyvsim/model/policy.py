@@ -22,6 +22,12 @@ class Rule(NamedTuple):
     facts: RuleFacts
     variant: str = ""
     """Which variant of a policy for controllers it is; "" for what is written."""
+    carried_to: Path = ()
+    """The fields under which autogen put the patterns that are written; () for what is written."""
+
+    def is_renamed(self, other: "Rule") -> bool:
+        """Return whether another rule is this one, whatever name it was given since."""
+        return self.data is other.data
 
     @property
     def generates(self) -> bool:

@@ -1,14 +1,18 @@
 """Who is told of the points that compiling comes upon, and of what is reached when policies run.
 
-Nobody listens by default, and then no closure is wrapped.
+Nobody listens by default, and then no closure is wrapped. A listener counts what comes up; a
+follower is told every step with what was found (`model/following.py`).
 """
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Document, Location, Path
+
+if TYPE_CHECKING:
+    from kyvsim.model.explanation import RuleRun, Step
 
 _Looked = TypeVar("_Looked")
 
@@ -32,18 +36,56 @@ Listener: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen |
 """Takes notice of a point and the names of its outcomes; None where they are not to be counted."""
 
 
+class Follower(Protocol):
+    """Who is told each step of an evaluation."""
+
+    def evaluate(self, run: "RuleRun") -> None:
+        """Take notice of a rule that begins to be evaluated: what is told next belongs to it."""
+
+    def begin(self) -> int:
+        """Take notice of a step that begins; return what names it where it ends."""
+
+    def end(self, mark: int, step: "Step | None") -> None:
+        """Take a step that has ended, around all that were told since; None to forget these."""
+
+
 class Probe(NamedTuple):
     """A place that is being compiled, and who is told of what happens there."""
 
     place: PolicyPlace | None = None
     listener: Listener | None = None
+    follower: Follower | None = None
+    unwritten: Path = ()
+    """Steps further in that autogen put there, so that the document does not have them."""
 
     def at(self, *steps: str | int) -> "Probe":
         """Return the probe of a place further in."""
         if self.place is None:
             return self
-        inside = (*self.place.inside, *steps)
-        return self._replace(place=self.place._replace(inside=inside))
+        inside, left = list(self.place.inside), self.unwritten
+        for step in steps:
+            if left and step == left[0]:
+                left = left[1:]
+                continue
+            if not isinstance(step, int):
+                left = ()
+            inside.append(step)
+        return self._replace(place=self.place._replace(inside=tuple(inside)), unwritten=left)
+
+    @property
+    def name(self) -> str:
+        """The place in short: `any[0]`, `preconditions`."""
+        inside = self.place.inside if self.place else ()
+        numbers = 0
+        while numbers < len(inside) and isinstance(inside[-1 - numbers], int):
+            numbers += 1
+        named = inside[-1 - numbers] if numbers < len(inside) else ""
+        return f"{named}{''.join(f'[{one}]' for one in inside[len(inside) - numbers :])}"
+
+    def locate(self) -> Location | None:
+        """Return where it stands in its file."""
+        place = self.place
+        return place.document.locate((*place.root, *place.inside)) if place else None
 
     def point(self, kind: PointKind, *outcomes: str) -> Seen | None:
         """Tell of a point here; return what counts its outcomes, None where nobody does."""

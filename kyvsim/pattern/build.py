@@ -5,11 +5,14 @@ keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.pattern import anchors, lists, maps
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.anchors import parse_anchor
@@ -30,14 +33,41 @@ _TAGS = ("labels", "annotations")
 _CACHED_EXPANSIONS = 256
 
 
-def compile_pattern(pattern: Json) -> Callable[[Json], PatternFailure | None]:
+class Spot(NamedTuple):
+    """Where a part of a pattern stands: what paths in messages call it, and where it is written."""
+
+    place: Place
+    probe: Probe
+
+    def below(self, text: str, key: str) -> "Spot":
+        """Return the spot of a member that the pattern writes as `text`."""
+        return Spot(below(self.place, key), self.probe.at(text))
+
+    def inside(self, index: int) -> "Spot":
+        """Return the spot of an element."""
+        return Spot(inside(self.place), self.probe.at(index))
+
+
+_ValueCompiler: TypeAlias = Callable[[str, Json, Spot], Check]
+
+
+def compile_pattern(
+    pattern: Json, probe: Probe = NO_PROBE
+) -> Callable[[Json], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
+
+    Who follows at `probe` is told what each part of the pattern found.
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, paths.ROOT)
+    check = _compile(pattern, Spot(paths.ROOT, probe))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = anchors.has_wildcard_key(pattern)
+    lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
+    if probe.follower is not None:
+        from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
+
+        check, lacks_anchor_key = followed.whole(check, lacks_anchor_key, pattern, probe)
 
     def match(value: Json) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
@@ -46,7 +76,7 @@ def compile_pattern(pattern: Json) -> Callable[[Json], PatternFailure | None]:
         if mismatch.weight is Weight.SKIP:
             return PatternFailure(FailureKind.SKIP, "", mismatch)
         if mismatch.place is None or (
-            is_tracking and mismatch.weight is Weight.PLAIN and _lacks_anchor_key(check, value)
+            is_tracking and mismatch.weight is Weight.PLAIN and lacks_anchor_key(value)
         ):
             return PatternFailure(FailureKind.ERROR, "", mismatch)
         path = path_text(mismatch.place, mismatch.indices)
@@ -56,13 +86,16 @@ def compile_pattern(pattern: Json) -> Callable[[Json], PatternFailure | None]:
 
 
 def compile_any_pattern(
-    alternatives: list[Json],
+    alternatives: list[Json], probe: Probe = NO_PROBE
 ) -> tuple[Callable[[Json], PatternFailure | None], ...]:
     """Return one function for each pattern of an `anyPattern`.
 
     Whole numbers there have gone through JSON once more and are floats.
     """
-    return tuple(compile_pattern(with_floats(pattern)) for pattern in alternatives)
+    return tuple(
+        compile_pattern(with_floats(pattern), probe.at(index))
+        for index, pattern in enumerate(alternatives)
+    )
 
 
 def _lacks_anchor_key(check: Check, value: Json) -> bool:
@@ -72,71 +105,92 @@ def _lacks_anchor_key(check: Check, value: Json) -> bool:
     return not all(notes.anchors.values())
 
 
-def _compile(pattern: Json, place: Place) -> Check:
+def _compile(pattern: Json, spot: Spot) -> Check:
     if pattern.__class__ is dict:
-        return _compile_map(pattern, place, _member_value)
+        return _compile_map(pattern, spot, _member_value)
     if pattern.__class__ is list:
-        return _compile_list(pattern, place)
-    return scalar_check(pattern, place)
+        return _compile_list(pattern, spot)
+    return scalar_check(pattern, spot.place)
 
 
-def _compile_list(pattern: list[Json], place: Place) -> Check:
+def _compile_list(pattern: list[Json], spot: Spot) -> Check:
+    place = spot.place
     if not pattern:
         return lists.failing_list_check(place, "pattern Array empty")
     first = pattern[0]
     if first.__class__ is dict:
-        return lists.each_check(_compile(first, inside(place)), place)
+        return _compile_elements(pattern[:1], spot, lambda one: lists.each_check(one[0], place))
     if first.__class__ is not list:
         return lists.scalar_list_check(scalar_check(first, place), place)
-    elements = tuple(_compile(element, inside(place)) for element in pattern)
-    return lists.paired_check(elements, place)
+    return _compile_elements(pattern, spot, lambda all_of: lists.paired_check(all_of, place))
+
+
+def _compile_elements(
+    patterns: list[Json], spot: Spot, make: Callable[[tuple[Check, ...]], Check]
+) -> Check:
+    """Return the check of a list that is made from the checks of its patterns."""
+    checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
+    if spot.probe.follower is None:
+        return make(checks)
+    from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
+
+    return followed.listed(checks, patterns, make, spot.probe)
 
 
 # ---------------------------------------------------------------------------- maps
 
 
-def _compile_map(
-    pattern: Mapping[str, Json], place: Place, compile_value: Callable[[str, Json, Place], Check]
-) -> Check:
+def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueCompiler) -> Check:
     """Return the check of a map; `compile_value` compiles what stands under a bare key."""
     phases = anchors.checking_order(pattern)
     first, second = (
-        tuple(_compile_member(key, pattern[key], place, compile_value) for key in keys)
+        tuple(_followed_member(key, pattern[key], spot, compile_value) for key in keys)
         for keys in phases
     )
     tracked = anchors.tracked_keys(pattern)
     if anchors.may_skip({key: pattern[key] for key in phases[0]}):
-        check = maps.map_check(first, second, place)
+        check = maps.map_check(first, second, spot.place)
     else:
-        check = maps.plain_map_check(first + second, place)
+        check = maps.plain_map_check(first + second, spot.place)
+    if spot.probe.follower is not None:
+        from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
+
+        check = followed.absences(check, phases[0] + phases[1], first + second, spot.probe)
     return maps.noting(check, tracked) if tracked else check
 
 
-def _compile_member(
-    text: str, pattern: Json, place: Place, compile_value: Callable[[str, Json, Place], Check]
-) -> Member:
+def _followed_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
+    member = _compile_member(text, pattern, spot, compile_value)
+    if spot.probe.follower is None:
+        return member
+    from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
+
+    return followed.member(member, text, pattern, spot.probe)
+
+
+def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
     anchor = parse_anchor(text)
     if anchor is None or anchor.sign == anchors.ADDITION:
         if pattern == "*":
-            return Member(text, present_check(text, place), as_null=True)
-        return Member(text, compile_value(text, pattern, below(place, text)), as_null=True)
+            return Member(text, present_check(text, spot.place), as_null=True)
+        return Member(text, compile_value(text, pattern, spot.below(text, text)), as_null=True)
     key = anchor.key
-    here = below(place, key)
+    here = spot.below(text, key)
     if anchor.sign == anchors.NEGATION:
-        return Member(key, maps.negation_check(here))
+        return Member(key, maps.negation_check(here.place))
     if anchor.sign == anchors.EXISTENCE:
         return Member(key, _compile_existence(pattern, here))
     check = compile_value(key, pattern, here)
     if anchor.sign == anchors.CONDITION:
         skipping = maps.skipping_check(check, paths.CONDITIONAL)
-        return Member(key, skipping, absent=maps.absent_condition(here))
+        return Member(key, skipping, absent=maps.absent_condition(here.place))
     if anchor.sign == anchors.GLOBAL:
         return Member(key, maps.skipping_check(check, paths.GLOBAL))
     return Member(key, check)
 
 
-def _compile_existence(pattern: Json, place: Place) -> Check:
-    kind = type_name(pattern)
+def _compile_existence(pattern: Json, spot: Spot) -> Check:
+    kind, place = type_name(pattern), spot.place
     if pattern.__class__ is not list:
         text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
         return lists.misused_existence_check(place, text)
@@ -146,27 +200,26 @@ def _compile_existence(pattern: Json, place: Place) -> Check:
             "Pattern has to be of type map to compare against items in resource"
         )
         return lists.misused_existence_check(place, text)
-    elements = tuple(_compile(element, inside(place)) for element in pattern)
-    return lists.existence_check(elements, place)
+    return _compile_elements(pattern, spot, lambda all_of: lists.existence_check(all_of, place))
 
 
 # ---------------------------------------------------------------------------- metadata
 
 
-def _member_value(key: str, pattern: Json, place: Place) -> Check:
+def _member_value(key: str, pattern: Json, spot: Spot) -> Check:
     """Compile the value of a member of any map; `metadata` has rules of its own."""
     if key == "metadata" and pattern.__class__ is dict:
-        return _compile_map(pattern, place, _metadata_value)
-    return _compile(pattern, place)
+        return _compile_map(pattern, spot, _metadata_value)
+    return _compile(pattern, spot)
 
 
-def _metadata_value(key: str, pattern: Json, place: Place) -> Check:
+def _metadata_value(key: str, pattern: Json, spot: Spot) -> Check:
     if key in _TAGS and pattern.__class__ is dict:
-        return _compile_tags(pattern, place)
-    return _member_value(key, pattern, place)
+        return _compile_tags(pattern, spot)
+    return _member_value(key, pattern, spot)
 
 
-def _compile_tags(pattern: Mapping[str, Json], place: Place) -> Check:
+def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
     """Return the check of labels or annotations, whose keys may be wildcards.
 
     Members whose value is no text are not checked at all: upstream loses them. Within one walk,
@@ -175,14 +228,14 @@ def _compile_tags(pattern: Mapping[str, Json], place: Place) -> Check:
     """
     texts = {key: value for key, value in pattern.items() if value.__class__ is str}
     if not any(map(has_wildcard, texts)):
-        return _compile_map(texts, place, _member_value)
+        return _compile_map(texts, spot, _member_value)
     written, values = tuple(texts), tuple(texts.values())
-    no_map = structure_mismatch(place)
+    no_map = structure_mismatch(spot.place)
     identity = object()
 
     @lru_cache(maxsize=_CACHED_EXPANSIONS)
     def expanded(keys: tuple[str, ...]) -> Check:
-        return _compile_map(dict(zip(keys, values, strict=True)), place, _member_value)
+        return _compile_map(dict(zip(keys, values, strict=True)), spot, _member_value)
 
     def check(value: Json, notes: Notes | None) -> Mismatch | None:
         if value.__class__ is not dict:

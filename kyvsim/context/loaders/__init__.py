@@ -13,6 +13,7 @@ from kyvsim.context.json_context import EntryLoader
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
+from kyvsim.model.probe import NO_PROBE, Probe
 
 FIELDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -33,9 +34,19 @@ def loader_of(field: str) -> ContextLoader:
     return cast("ContextLoader", module.LOADER)
 
 
-def compile_entries(entries: Iterable[Json], system: System) -> tuple[tuple[str, EntryLoader], ...]:
-    """Return name and loader of each context entry, in the order in which they are written."""
-    return tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
+def compile_entries(
+    entries: Iterable[Json], system: System, probe: Probe = NO_PROBE
+) -> tuple[tuple[str, EntryLoader], ...]:
+    """Return name and loader of each context entry, in the order in which they are written.
+
+    `probe` is that of their list.
+    """
+    compiled = tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
+    if probe.follower is None:
+        return compiled
+    from kyvsim.context.followed import followed_entries  # noqa: PLC0415 — where somebody follows
+
+    return followed_entries(compiled, probe)
 
 
 def _compile_entry(entry: Json, system: System) -> EntryLoader:

@@ -224,7 +224,11 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
         return None
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
-    return rule._replace(name=name, data={"name": name, **kept, **body})
+    return rule._replace(
+        name=name,
+        data={"name": name, **kept, **body},
+        carried_to=tuple(template.way.split("/")),
+    )
 
 
 def _carried(data: Mapping[str, Json], template: PodTemplate) -> Iterator[dict[str, Json]]:

@@ -14,6 +14,7 @@ from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.probe import PolicyPlace, Probe
+from kyvsim.model.source import Path
 
 
 def attach_exceptions(
@@ -31,25 +32,31 @@ def declare_exceptions(options: CompileOptions) -> None:
     """Tell who listens of every entry of the exceptions, also of those that name no rule."""
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
-            place = _place(exception, index, one.policy, ", ".join(one.rules))
+            place = _place(exception, ("exceptions", index), one.policy, ", ".join(one.rules))
             Probe(place, options.listener).point(PointKind.EXCEPTION, "applied")
 
 
-def _place(exception: PolicyException, index: int, policy: str, rule: str) -> PolicyPlace:
-    return PolicyPlace(exception.document, policy, rule, ("spec", "exceptions", index))
+def _place(exception: PolicyException, inside: Path, policy: str, rule: str) -> PolicyPlace:
+    return PolicyPlace(exception.document, policy, rule, ("spec", *inside))
 
 
 def _compile(
     exception: PolicyException, entries: tuple[int, ...], rule: Rule, options: CompileOptions
 ) -> CompiledException:
-    covers = compile_exception_match(exception.match)
+    whole = Probe(_place(exception, (), exception.name, rule.name), None, options.follower)
+    covers = compile_exception_match(exception.match, whole.at("match"))
     conditions: CompiledConditions | None = (
-        compile_exception_conditions(exception.conditions, options.system)
+        compile_exception_conditions(exception.conditions, options.system, whole.at("conditions"))
         if exception.conditions
         else None
     )
+    if options.follower is not None:
+        from kyvsim.compile.followed import followed_exception  # noqa: PLC0415 — where somebody follows
+
+        covers = followed_exception(covers, exception.key, whole)
     for index in entries:
-        place = _place(exception, index, exception.exceptions[index].policy, rule.name)
+        named = exception.exceptions[index].policy
+        place = _place(exception, ("exceptions", index), named, rule.name)
         probe = Probe(place, options.listener)
         # It applies where it matches and then its conditions hold.
         if conditions is None:

@@ -76,14 +76,14 @@ def _lower(
     policy, rule, system, probe = context
     data = rule.data
     preconditions = data.get("preconditions")
-    return CompiledRule(
+    compiled = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
         matches=compile_rule_match(
             data.get("match"), data.get("exclude"), _namespace_of(policy), probe
         ),
         kinds=rule.facts.kinds,
-        entries=compile_entries(data.get("context") or (), system),
+        entries=compile_entries(data.get("context") or (), system, probe.at("context")),
         preconditions=compile_conditions(preconditions, system, probe.at("preconditions"))
         if preconditions is not None
         else None,
@@ -98,6 +98,11 @@ def _lower(
         answers_always=rule_type.phase is not Phase.GENERATE,
         proofs=compile_proofs(rule_type, context, options),
     )
+    if probe.follower is None:
+        return compiled
+    from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
+
+    return followed_rule(compiled, policy, probe, *rule_type.field)
 
 
 def _compile_properties(written: Json, system: System) -> Properties | None:

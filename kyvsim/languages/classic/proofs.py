@@ -26,7 +26,7 @@ def compile_proofs(
     data = context.rule.data
     if rule_type.phase is not Phase.VALIDATE or context.policy.kind == "Policy":
         return None
-    if options.listener is not None or any(data.get(field) for field in _MORE):
+    if options.is_heard or any(data.get(field) for field in _MORE):
         return None
     return (lambda: _proofs(rule_type, context)) if matches_by_kind(data.get("match")) else None
 

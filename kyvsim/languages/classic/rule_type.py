@@ -31,6 +31,11 @@ class RuleContext(NamedTuple):
         """Return the context of a part further in."""
         return self._replace(probe=self.probe.at(*steps))
 
+    def carried(self, *steps: str | int) -> "RuleContext":
+        """Return that of a part whose patterns autogen carries: what it added is not written."""
+        inside = self.within(*steps)
+        return inside._replace(probe=inside.probe._replace(unwritten=self.rule.carried_to))
+
 
 Remark: TypeAlias = tuple[Path, str]
 """Where in a body something is wrong or without effect, and why."""

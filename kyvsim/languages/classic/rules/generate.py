@@ -103,7 +103,7 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
     list_of = compile_list(loop["list"], context.system, context.probe)
-    elements_of = compile_elements(loop, 0, context.system)
+    elements_of = compile_elements(loop, 0, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"

@@ -35,6 +35,10 @@ def compile_list(expression: str, system: System, probe: Probe = NO_PROBE) -> Li
     Raises `QueryError` at evaluation, with upstream's text.
     """
     list_of = _compile_list(expression, system)
+    if probe.follower is not None:
+        from kyvsim.compile.followed import followed_list  # noqa: PLC0415 — where somebody follows
+
+        list_of = followed_list(list_of, expression, probe)
     seen = probe.point(PointKind.FOREACH, "no element", "one element", "several elements")
     return _told(list_of, seen) if seen else list_of
 
@@ -86,10 +90,10 @@ def _unreadable(error: QueryError) -> ListOf:
 
 
 def compile_elements(
-    loop: Json, nesting: int, system: System
+    loop: Json, nesting: int, system: System, probe: Probe = NO_PROBE
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[Element]]:
     """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
-    entries = compile_entries(loop.get("context") or (), system)
+    entries = compile_entries(loop.get("context") or (), system, probe.at("context"))
     level = str(nesting)
 
     def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[Element]:
@@ -104,7 +108,11 @@ def compile_elements(
             }
             yield Element(index, value, scope.layer(names, entries))
 
-    return elements
+    if probe.follower is None:
+        return elements
+    from kyvsim.compile.followed import followed_elements  # noqa: PLC0415 — where somebody follows
+
+    return followed_elements(elements, probe)
 
 
 def compile_loop_preconditions(

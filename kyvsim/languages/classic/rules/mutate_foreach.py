@@ -67,7 +67,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
 def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
-    elements_of = compile_elements(loop, nesting, context.system)
+    elements_of = compile_elements(loop, nesting, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.

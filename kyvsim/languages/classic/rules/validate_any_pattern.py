@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from kyvsim.compile.outcome import (
@@ -74,7 +75,7 @@ def _probed(probe: Probe, count: int) -> Callable[[Json], tuple[PatternCheck, ..
     """Return what makes the checks of so many patterns, which tell when an object fits."""
     told = [probe.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
     if not any(told):
-        return compile_any_pattern
+        return partial(compile_any_pattern, probe=probe)
 
     def build(patterns: Json) -> tuple[PatternCheck, ...]:
         checks = compile_any_pattern(patterns)
@@ -97,7 +98,7 @@ def _told(check: PatternCheck, seen: Seen) -> PatternCheck:
 
 def _compile(context: RuleContext) -> CompiledBody:
     patterns = context.rule.data["validate"]["anyPattern"]
-    return compile_any_pattern_body(context.within("validate", "anyPattern"), patterns)
+    return compile_any_pattern_body(context.carried("validate", "anyPattern"), patterns)
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:

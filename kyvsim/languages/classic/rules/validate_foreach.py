@@ -83,7 +83,7 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
     """Return what checks elements until one fails; what it passes over it adds to a list."""
-    elements_of = compile_elements(loop, nesting, context.system)
+    elements_of = compile_elements(loop, nesting, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")
@@ -136,7 +136,7 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> CompiledBod
     if loop.get("deny") is not None:
         return compile_deny(context.within("deny"), loop["deny"])
     if loop.get("pattern") is not None:
-        return compile_pattern_body(context, loop["pattern"])
+        return compile_pattern_body(context.within("pattern"), loop["pattern"])
     if loop.get("anyPattern") is not None:
         return compile_any_pattern_body(context.within("anyPattern"), loop["anyPattern"])
     return compile_loops(context.within("foreach"), loop.get("foreach") or (), nesting + 1)

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from kyvsim.compile.outcome import (
@@ -55,7 +56,8 @@ def subject_of(evaluation: Evaluation) -> Json:
 
 def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
-    checker_for = compile_checker(context, pattern, compile_pattern)
+    build = partial(compile_pattern, probe=context.probe)
+    checker_for = compile_checker(context, pattern, build)
     message = compile_pattern_message(context)
     pass_outcome = usual_pass(context)
 
@@ -81,7 +83,8 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    return compile_pattern_body(context, context.rule.data["validate"]["pattern"])
+    pattern = context.rule.data["validate"]["pattern"]
+    return compile_pattern_body(context.carried("validate", "pattern"), pattern)
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:

@@ -1,0 +1,76 @@
+"""Where in an object, and in its manifest, the steps of an explanation looked."""
+
+from collections.abc import Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.explanation import ObjectExplanation, Step, StepKind
+from kyvsim.model.source import Document, Path
+
+
+def with_places(found: ObjectExplanation) -> ObjectExplanation:
+    """Return an explanation whose steps have whole paths, and places in the manifest."""
+    response = found.response
+    objects = [
+        *(answer.object for answer in response.responses),
+        response.object,
+        response.trigger,
+    ]
+    placed = _Placing(response.document, tuple(one for one in objects if one is not None))
+    return found._replace(
+        rules=tuple(
+            rule._replace(
+                steps=tuple(placed.step(one, ()) for one in rule.steps),
+                before=tuple(placed.step(one, ()) for one in rule.before),
+            )
+            for rule in found.rules
+        )
+    )
+
+
+class _Placing:
+    """Finds places in one object, in whatever state rules saw it."""
+
+    def __init__(self, document: Document | None, objects: tuple[Json, ...]) -> None:
+        self._document = document
+        self._objects = objects
+
+    def step(self, step: Step, base: Path | None) -> Step:
+        """Return a step, whose surroundings are about what is at `base`, with its place."""
+        path = self._path(step, base)
+        inner = path if path is not None else base
+        seen_at = None
+        if path is not None and self._document is not None:
+            seen_at = self._document.locate(path)
+        steps = tuple(self.step(one, inner) for one in step.steps)
+        return step._replace(path=path, rooted=path is not None, seen_at=seen_at, steps=steps)
+
+    def _path(self, step: Step, base: Path | None) -> Path | None:
+        if step.kind is StepKind.ELEMENT and step.found is not None:
+            return self._of_value(step.found.data)
+        if step.path is None or step.rooted:
+            return step.path
+        return None if base is None else (*base, *step.path)
+
+    def _of_value(self, value: Json) -> Path | None:
+        """Return where a part of the object stands, if that can be said."""
+        if value.__class__ is not dict and value.__class__ is not list:
+            return None
+        for obj in self._objects:
+            path = next((path for path, one in _parts(obj, ()) if one is value), None)
+            if path is not None:
+                return path
+        for obj in self._objects:
+            equal = [path for path, one in _parts(obj, ()) if one == value]
+            if len(equal) == 1:
+                return equal[0]
+        return None
+
+
+def _parts(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    yield path, value
+    if value.__class__ is dict:
+        for key, inner in value.items():
+            yield from _parts(inner, (*path, key))
+    elif value.__class__ is list:
+        for index, inner in enumerate(value):
+            yield from _parts(inner, (*path, index))

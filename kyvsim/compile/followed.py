@@ -1,0 +1,153 @@
+"""Rules and loops that tell each step of their evaluation."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import ParamSpec, Protocol, TypeVar
+
+from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.context import JSONContext
+from kyvsim.kube.objects import Json
+from kyvsim.match import MatchFacts, Predicate
+from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
+from kyvsim.model.following import following, tell
+from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Follower, Probe
+
+_Given = ParamSpec("_Given")
+
+
+class _Turn(Protocol):
+    """One turn of a loop."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def value(self) -> Json: ...
+
+
+_Element = TypeVar("_Element", bound=_Turn)
+
+
+def followed_rule(
+    compiled: CompiledRule, policy: Policy, probe: Probe, *field: str
+) -> CompiledRule:
+    """Return a rule that tells when it begins, and what its body, at `field`, said.
+
+    Match blocks, conditions and exceptions tell of themselves: they were compiled to.
+    """
+    follower = probe.follower
+    if follower is None:
+        return compiled
+    run = RuleRun(policy, compiled.rule, compiled.stage)
+    body = followed_body(compiled.body, probe.at(*field), ".".join(field))
+    payloads = {
+        mode: _beginning(followed_body(one, probe.at(*field), ".".join(field)), run, follower)
+        for mode, one in compiled.payloads.items()
+    }
+    concerns = compiled.concerns
+    if concerns is not None:
+        asked = Step(StepKind.CONCERN, "anything that the rule looks at")
+        concerns = following(probe.at(*field), concerns, asked, _answered)
+    return compiled._replace(
+        matches=_evaluating(compiled.matches, run, follower),
+        concerns=concerns,
+        body=body,
+        payloads=payloads,
+    )
+
+
+def followed_exception(covers: Predicate, key: str, probe: Probe) -> Predicate:
+    """Return the match of an exception as one that tells whether it covers an object."""
+    asked = Step(StepKind.EXCEPTION, key)
+    return following(
+        probe.at("match"), covers, asked, lambda step, found, _: step._replace(answer=found)
+    )
+
+
+def followed_body(body: CompiledBody, probe: Probe, name: str) -> CompiledBody:
+    """Return a body that tells how it ended, and what it made."""
+
+    def told(evaluation: Evaluation) -> Outcome | None:
+        outcome = body(evaluation)
+        for one in (outcome, *outcome.further) if outcome else ():
+            _tell_effects(one, evaluation, probe)
+        return outcome
+
+    return following(probe, told, Step(StepKind.BODY, name, path=()), _ended)
+
+
+def _evaluating(matches: Predicate, run: RuleRun, follower: Follower) -> Predicate:
+    def told(facts: MatchFacts) -> bool:
+        follower.evaluate(run)
+        return matches(facts)
+
+    return told
+
+
+def _beginning(body: CompiledBody, run: RuleRun, follower: Follower) -> CompiledBody:
+    def told(evaluation: Evaluation) -> Outcome | None:
+        follower.evaluate(run)
+        return body(evaluation)
+
+    return told
+
+
+def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
+    del evaluation
+    if outcome is None:
+        return step._replace(note="nothing to say")
+    note = outcome.note or "; ".join(outcome.unchecked)
+    if outcome.silent:
+        return step._replace(note=note)
+    return step._replace(answer=outcome.status, note=note)
+
+
+def _tell_effects(outcome: Outcome, evaluation: Evaluation, probe: Probe) -> None:
+    """Tell what was changed and what would be created."""
+    if outcome.object is not None:
+        before, after = Value(evaluation.object), Value(outcome.object)
+        tell(probe, Step(StepKind.CHANGE, "the object", wanted=after, found=before))
+    for target in outcome.targets:
+        before, after = Value(target.before), Value(target.object)
+        tell(probe, Step(StepKind.CHANGE, "an existing object", wanted=after, found=before))
+    for made in outcome.generated:
+        tell(probe, Step(StepKind.GENERATED, found=Value(made)))
+
+
+def _answered(step: Step, found: bool, _: Json) -> Step:
+    return step._replace(answer=found)
+
+
+def followed_list(
+    list_of: Callable[[JSONContext], list[Json]], expression: str, probe: Probe
+) -> Callable[[JSONContext], list[Json]]:
+    """Return the list of a loop as one that tells its elements."""
+
+    def told(step: Step, found: list[Json], _: JSONContext) -> Step:
+        return step._replace(found=Value(found))
+
+    asked = Step(StepKind.LOOP, probe.name, expression)
+    return following(probe.at("list"), list_of, asked, told)
+
+
+def followed_elements(
+    elements: Callable[_Given, Iterator[_Element]], probe: Probe
+) -> Callable[_Given, Iterator[_Element]]:
+    """Return the elements of a loop; what is told until the next one comes belongs to each."""
+    follower = probe.follower
+    if follower is None:
+        return elements
+    locate = cache(probe.locate)
+
+    def told(*given: _Given.args, **named: _Given.kwargs) -> Iterator[_Element]:
+        for element in elements(*given, **named):
+            mark = follower.begin()
+            try:
+                yield element
+            finally:
+                asked = Step(StepKind.ELEMENT, f"[{element.number}]", found=Value(element.value))
+                follower.end(mark, asked._replace(place=locate()))
+
+    return told

@@ -1,0 +1,176 @@
+"""How rules came to their verdicts: what was asked, what was found, and where both stand."""
+
+from enum import StrEnum
+from typing import TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
+from kyvsim.model.source import Location, Path
+
+Answer: TypeAlias = RuleStatus | bool
+"""A verdict, or whether something holds."""
+
+
+class StepKind(StrEnum):
+    """What was done at a step."""
+
+    INDEX = "index"
+    """The kinds that a rule can match at all."""
+    MATCH = "match"
+    EXCLUDE = "exclude"
+    FILTER = "filter"
+    """One alternative of a match or exclude block."""
+    CRITERION = "criterion"
+    """One part of a filter: kinds, names, namespaces, a selector, users …"""
+    CONCERN = "concern"
+    """Whether an object has anything that a rule looks at."""
+    EXCEPTION = "exception"
+    CONTEXT = "context"
+    """A context entry, when something first asked for it."""
+    CONDITIONS = "conditions"
+    """A block of conditions: preconditions, those of `deny`, of an exception."""
+    CONDITION = "condition"
+    SIDE = "side"
+    """The key or the value of a condition."""
+    BODY = "body"
+    """What a rule does with objects that it applies to."""
+    PATTERN = "pattern"
+    """A pattern, or a node of one."""
+    LOOP = "loop"
+    """The list of a loop."""
+    ELEMENT = "element"
+    CONTROL = "control"
+    """A control of Pod security."""
+    EXPRESSION = "expression"
+    """An expression in CEL, or a part of one."""
+    VARIABLE = "variable"
+    """A variable of a policy in CEL, when something first asked for it."""
+    IMAGE = "image"
+    """An entry of `verifyImages` on an image."""
+    CHANGE = "change"
+    """What a rule made of an object."""
+    GENERATED = "generated"
+    """An object that a rule would create."""
+
+
+class Value(NamedTuple):
+    """Something that was found or wanted, null included."""
+
+    data: Json
+
+
+class Step(NamedTuple):
+    """Something that was asked while a rule was evaluated, and what came of it."""
+
+    kind: StepKind
+    name: str = ""
+    """What is asked, in short: `any[0]`, `kinds`, `=(spec)`, the name of an entry."""
+    text: str = ""
+    """The same as it is written: an operator, an expression."""
+    answer: Answer | None = None
+    """None for a step that has no answer but what was found."""
+    wanted: Value | None = None
+    found: Value | None = None
+    note: str = ""
+    """What was said: a message, a reason, an error."""
+    place: Location | None = None
+    """Where it stands in the policy, or in an exception."""
+    path: Path | None = None
+    """Where in the object it looked: from the step around it on, where that is no whole path."""
+    rooted: bool = False
+    """Whether `path` is a whole one."""
+    seen_at: Location | None = None
+    """Where that stands in the manifest, or the nearest thing around it that does."""
+    steps: tuple["Step", ...] = ()
+    """What was asked for it, in that order."""
+
+
+class RuleRun(NamedTuple):
+    """A rule that begins to be evaluated."""
+
+    policy: Policy
+    rule: Rule
+    stage: Stage
+
+
+class RuleExplanation(NamedTuple):
+    """How one rule came to its verdict on one object."""
+
+    policy: Policy
+    rule: Rule
+    stage: Stage
+    results: tuple[RuleResult, ...]
+    """What it said; () where it does not concern the object, or has nothing to say."""
+    steps: tuple[Step, ...]
+    place: Location
+    """Where the rule stands."""
+    before: tuple[Step, ...] = ()
+    """The same steps on the object as it was before an update, where that was asked."""
+
+    @property
+    def applied(self) -> bool:
+        """Whether the rule was found to be about the object."""
+        decisive = (StepKind.INDEX, StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONCERN)
+        asked = [one for one in self.steps if one.kind in decisive]
+        return bool(self.results) or all(
+            one.answer is (one.kind is not StepKind.EXCLUDE) for one in asked
+        )
+
+
+class ObjectExplanation(NamedTuple):
+    """What the policies said of one object, and how each of their rules came to it."""
+
+    response: EngineResponse
+    rules: tuple[RuleExplanation, ...]
+    """In the order in which they were evaluated; then those that were never asked."""
+
+
+def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the way from a section of a rule to the step that decided; () where there is none.
+
+    Evaluation stops where something is decided, so it is the last one that was asked and has the
+    answer of what is around it. A pass is decided by nothing in particular below the body.
+    """
+    last = next((one for one in reversed(steps) if _answer(one) is not None), None)
+    if last is None:
+        return ()
+    if last.kind is StepKind.BODY and last.answer is RuleStatus.PASS:
+        return (last,)
+    return (last, *_cause(last))
+
+
+def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
+    """Return where what decided stands in the policy, and where in the manifest it looked.
+
+    It looked where the last step did, or one of what it compared; or else a step around it.
+    """
+    if not way:
+        return None, None
+    last = way[-1]
+    looked = (last, *last.steps, *reversed(way[:-1]))
+    place = next((one.place for one in reversed(way) if one.place), None)
+    return place, next((one.seen_at for one in looked if one.seen_at), None)
+
+
+def _cause(step: Step) -> tuple[Step, ...]:
+    answer = _answer(step)
+    asked = [one for one in step.steps if _answer(one) is not None]
+    same = [
+        one
+        for one in asked
+        if _answer(one) == answer and _answer(one).__class__ is answer.__class__
+    ]
+    if same:
+        return (same[-1], *_cause(same[-1]))
+    if isinstance(answer, RuleStatus) and asked and answer is not RuleStatus.PASS:
+        return (asked[-1], *_cause(asked[-1]))
+    return ()
+
+
+def _answer(step: Step) -> Answer | None:
+    """Return a step's answer; an element of a loop has that of what was asked of it last."""
+    if step.answer is not None or step.kind is not StepKind.ELEMENT:
+        return step.answer
+    return next((_answer(one) for one in reversed(step.steps) if _answer(one) is not None), None)

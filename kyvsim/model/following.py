@@ -1,0 +1,70 @@
+"""Closures that tell whoever follows an evaluation what they were asked and what they found.
+
+Loaded only where somebody follows: elsewhere the closures stay as they are.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from kyvsim.model.explanation import Step
+from kyvsim.model.probe import Probe
+from kyvsim.model.result import RuleStatus
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def following(
+    probe: Probe,
+    run: Callable[_Given, _Found],
+    asked: Step,
+    tell: Callable[Concatenate[Step, _Found, _Given], Step],
+) -> Callable[_Given, _Found]:
+    """Return `run` as a closure that tells of itself; `run` itself if nobody follows.
+
+    `tell` completes the step `asked` with what was found for what was given. Where `run` raises,
+    the step is an error, and the error goes on.
+    """
+    follower = probe.follower
+    if follower is None:
+        return run
+    locate = cache(probe.locate)
+
+    def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        mark = follower.begin()
+        step: Step | None = None
+        try:
+            found = run(*given, **named)
+            step = tell(asked, found, *given, **named)
+        finally:
+            follower.end(mark, (step or fault(asked))._replace(place=locate()))
+        return found
+
+    return told
+
+
+def fault(asked: Step) -> Step:
+    """Return a step that ended in the error which is being raised."""
+    error: Any = sys.exception()
+    text = getattr(error, "message", "") or str(error)
+    return asked._replace(answer=RuleStatus.ERROR, note=text)
+
+
+def tell(probe: Probe, step: Step) -> None:
+    """Tell a step that has nothing inside, if anybody follows."""
+    if probe.follower is not None:
+        mark = probe.follower.begin()
+        probe.follower.end(mark, step._replace(place=step.place or probe.locate()))
+
+
+def unheard(probe: Probe, run: Callable[[], _Found]) -> _Found:
+    """Return what `run` gives; what it would tell is forgotten."""
+    if probe.follower is None:
+        return run()
+    mark = probe.follower.begin()
+    try:
+        return run()
+    finally:
+        probe.follower.end(mark, None)

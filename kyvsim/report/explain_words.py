@@ -1,0 +1,121 @@
+"""Explanations in words: what all formats of `explain` for people say."""
+
+import json
+from collections.abc import Iterator
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.explanation import (
+    Answer,
+    ObjectExplanation,
+    RuleExplanation,
+    Step,
+    StepKind,
+    deciding,
+    places,
+)
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
+from kyvsim.report.json_text import whole_numbers
+
+_LONGEST = 160
+_WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
+
+
+class Page(NamedTuple):
+    """What explanations are written on, where a format leaves a choice."""
+
+    colours: bool = False
+    width: int = 80
+
+
+class Decision(NamedTuple):
+    """What decided how a rule ended, and where it stands."""
+
+    text: str
+    place: Location | None
+    seen_at: Location | None
+
+
+def answer_word(answer: Answer | None) -> str:
+    """Return `yes`, `no`, the word of a status, or ""."""
+    if answer is None:
+        return ""
+    if isinstance(answer, RuleStatus):
+        return answer.value
+    return "yes" if answer else "no"
+
+
+def verdict_word(rule: RuleExplanation) -> str:
+    """Return how a rule ended: the worst of its results, or why there is none."""
+    order = (RuleStatus.ERROR, RuleStatus.FAIL, RuleStatus.WARN, RuleStatus.PASS, RuleStatus.SKIP)
+    said = {one.status for one in rule.results}
+    worst = next((status for status in order if status in said), None)
+    if worst is not None:
+        return worst.value
+    return "silent" if rule.applied else "unconcerned"
+
+
+def compact(data: object) -> str:
+    """Return a value as JSON on one line; what JSON cannot say as a text."""
+    return json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
+
+
+def value_text(data: object) -> str:
+    """Return a value as JSON on one line, shortened where it is long."""
+    text = compact(data)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def sentence(step: Step) -> str:
+    """Return what a step asked and found, on one line."""
+    return " ".join(_parts(step))
+
+
+def _parts(step: Step) -> Iterator[str]:
+    if step.kind is StepKind.SIDE:
+        yield f"{step.name}"
+        if step.found is not None:
+            yield f"= {value_text(step.found.data)}"
+        if step.wanted is not None and step.found is not None and step.wanted != step.found:
+            yield f"from {value_text(step.wanted.data)}"
+    elif step.kind in {StepKind.CHANGE, StepKind.GENERATED}:
+        yield f"{step.kind.value}: {step.name}" if step.name else step.kind.value
+    else:
+        label = "" if step.kind in _WORDLESS or step.kind is StepKind.FILTER else step.kind.value
+        if step.kind in {StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION}:
+            label = ""
+        yield " ".join(filter(None, (label, step.name)))
+        if step.text:
+            yield step.text
+        yield from _compared(step)
+    if step.note:
+        yield f"({step.note})"
+
+
+def _compared(step: Step) -> Iterator[str]:
+    """Yield what was wanted and found, where the steps inside do not say it."""
+    if step.steps:
+        return
+    if step.wanted is not None:
+        yield f"wanted {value_text(step.wanted.data)}"
+    if step.found is not None:
+        yield f"found {value_text(step.found.data)}"
+
+
+def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:
+    """Return what decided how a rule ended, with the nearest places that are known."""
+    way = deciding(rule.steps)
+    if not way:
+        return Decision("nothing was asked", rule.place, _whole(found))
+    last = way[-1]
+    names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
+    named = last._replace(name=" / ".join(names)) if names else last
+    place, seen = places(way)
+    sides = [sentence(one) for one in last.steps if one.kind is StepKind.SIDE]
+    text = "; ".join((sentence(named), *sides))
+    return Decision(text, place or rule.place, seen or _whole(found))
+
+
+def _whole(found: ObjectExplanation) -> Location | None:
+    document = found.response.document
+    return document.locate(()) if document else None
