@@ -55,9 +55,17 @@ class Row(NamedTuple):
     result: RuleResult
     status: str
     resource: Json
-    """The object the rule looked at: before the policy's patches for a mutate rule."""
+    """The object the rule looked at: before the policy's patches for a mutate rule.
+
+    For one of a MutatingPolicy, before the patches of all of them.
+    """
 
 
+_TOGETHER = frozenset({"MutatingPolicy", "NamespacedMutatingPolicy"})
+"""Kinds whose policies are evaluated as one, and tell of the object that was given to them.
+
+upstream: pkg/cel/policies/mpol/engine/engine.go `Handle`
+"""
 Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 
 
@@ -69,13 +77,15 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
     passes_untold = RuleStatus.PASS.value in untold
 
     def rows(response: EngineResponse) -> Iterator[Row]:
-        before = response.trigger
+        before = begun = response.trigger
         labels = response.namespace_labels or {}
         for answer in response.responses:
             if passes_untold and answer.results.__class__ is Passes:
                 continue
-            resource = before if answer.phase is Phase.MUTATE else answer.object
-            policy = answer.policy
+            policy, resource = answer.policy, answer.object
+            together = policy.kind in _TOGETHER
+            if answer.phase is Phase.MUTATE:
+                resource = begun if together else before
             for result in answer.results:
                 status = result.status
                 if status is RuleStatus.FAIL and only_warns(answer, labels, audit_warn=audit_warn):
@@ -86,6 +96,7 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
                     yield Row(policy, shown, word, resource)
             if answer.changed:
                 before = answer.object
+                begun = begun if together else before
 
     return rows
 

@@ -117,6 +117,24 @@ def test_a_mutate_row_names_the_object_as_it_was_before(make):
     assert [row.resource["metadata"]["name"] for row in rows] == ["p", "q"]
 
 
+def test_rows_of_mutating_policies_name_the_object_that_was_given_to_the_first(make):
+    classic = make.policy("p", "r")
+    together = [
+        classic._replace(kind=kind) for kind in ("MutatingPolicy", "NamespacedMutatingPolicy")
+    ]
+    judging = classic._replace(kind="ValidatingPolicy")
+    names = iter("qrst")
+    answers = []
+    for policy in (classic, together[0], together[1], classic):
+        changed = {"kind": "Pod", "metadata": {"name": next(names)}}
+        passed = make.result(policy, Phase.MUTATE, RuleStatus.PASS)
+        answers.append(PolicyResponse(policy, Phase.MUTATE, changed, (passed,), changed=True))
+    checked = make.result(judging, Phase.VALIDATE, RuleStatus.PASS)
+    answers.append(PolicyResponse(judging, Phase.VALIDATE, changed, (checked,)))
+    rows = compile_rows(audit_warn=False)(EngineResponse(POD, changed, tuple(answers)))
+    assert "".join(row.resource["metadata"]["name"] for row in rows) == "pqqst"
+
+
 def test_untold_results_are_left_out(make):
     rows_of = compile_rows(audit_warn=False, untold=frozenset({"fail"}))
     assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
