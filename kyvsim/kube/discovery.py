@@ -1,8 +1,9 @@
 """Known kinds: their names, their versions, and whether they live in namespaces.
 
 Kubernetes' own are package data, `kubernetes-VERSION.json`, read on first use: by group the kinds,
-and `former`, versions that other releases served, or serve where asked to. What is
-`unknown_to_reference` is missing in its cmd/cli/kubectl-kyverno/data/api-group-resources.json.
+and `former`, versions that other releases served, or serve where asked to; of a kind, `later` are
+versions that releases after it serve. What is `unknown_to_reference` is missing in its
+cmd/cli/kubectl-kyverno/data/api-group-resources.json.
 Other kinds extend them: every function takes those that `crd_kinds` finds, or
 `kyvsim.schema.kinds` knows, as `extra`.
 """
@@ -23,7 +24,7 @@ class KindFacts(NamedTuple):
     plural: str
     namespaced: bool
     versions: tuple[str, ...] = ()
-    """Those that are served; () where they are not known."""
+    """Those that are served, by later releases too; () where they are not known."""
     schemas: Mapping[str, Json] = MappingProxyType({})
     """The schemas of given definitions, by version."""
     short: tuple[str, ...] = ()
@@ -55,7 +56,7 @@ def _builtin_kinds() -> KindTable:
                 facts["plural"],
                 # The reference takes kinds that its own table lacks for namespaced ones.
                 facts["namespaced"] or "unknown_to_reference" in facts,
-                tuple(facts["versions"]),
+                (*facts["versions"], *facts.get("later", ())),
                 short=tuple(facts.get("short", ())),
                 misplaced="unknown_to_reference" in facts and not facts["namespaced"],
             )

@@ -8,6 +8,7 @@ from kyvsim.kube.discovery import (
     kinds_named,
     plural,
     preferred_version,
+    served_versions,
 )
 
 
@@ -71,13 +72,19 @@ def test_broken_definitions_are_passed_over(spec):
     ("group", "kind", "version"),
     [
         ("autoscaling", "HorizontalPodAutoscaler", "v2"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "v1beta1"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "v1"),
         ("", "Pod", "v1"),
         ("x.io", "Unknown", "v1"),
     ],
 )
 def test_clients_ask_for_the_most_stable_version(group, kind, version):
     assert preferred_version(group, kind) == version
+
+
+def test_versions_of_later_releases_are_served_too():
+    for kind in ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"):
+        found = served_versions("admissionregistration.k8s.io", kind)
+        assert found == ("v1alpha1", "v1beta1", "v1")
 
 
 def test_stable_versions_come_before_newer_ones_that_are_not():
