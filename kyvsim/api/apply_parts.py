@@ -5,14 +5,14 @@ the output, and a Partial with what the run has to know of it besides. Partials 
 order of their parts say what the whole says; where they would not, Unparted says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.block import Indivisible, LoadedBlock, load_block
 from kyvsim.load.cut_files import Block
@@ -20,10 +20,12 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.course import Course
-from kyvsim.report.run import Run, Told, Unparted
+from kyvsim.report.run import Run, Telling, Unparted
 
-Tell: TypeAlias = Callable[[Run], Told]
+Tell: TypeAlias = Callable[[Run], Telling]
 Part: TypeAlias = Sequence[Block]
+Example: TypeAlias = tuple[str, str, str]
+"""API version, kind and name of an object; "" for a name that nothing leads to."""
 
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
 """Kinds of objects that make a difference for others without being asked for."""
@@ -54,25 +56,26 @@ class Partial(NamedTuple):
     """What is wrong with those that are no objects."""
     resources: int
     """How many there are."""
-    kinds: tuple[tuple[str, str], ...]
-    """Their API versions and kinds."""
+    examples: tuple[Example, ...]
+    """Their API versions and kinds, and those of their names that something else leads to."""
     files: tuple[str, ...]
     """The files in which there was anything."""
     course: Course
-    lists: Mapping[str, tuple[str, ...]]
-    """What follows on the results, in lists by name."""
+    lists: tuple[str, ...]
+    """The names of the lists that follow on the results, and have entries."""
 
 
 class _Seen:
     """What is found in the blocks of a part while their resources stream by."""
 
-    __slots__ = ("files", "kinds", "problems", "remarks", "resources")
+    __slots__ = ("_names", "examples", "files", "problems", "remarks", "resources")
 
-    def __init__(self) -> None:
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
         self.remarks: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.resources = 0
-        self.kinds: dict[tuple[str, str], None] = {}
+        self.examples: dict[Example, None] = {}
         self.files: dict[str, None] = {}
 
     def add(self, file: str, found: LoadedBlock) -> None:
@@ -80,7 +83,9 @@ class _Seen:
         self.problems += found.problems
         self.resources += len(found.resources)
         for one in found.resources:
-            self.kinds[one.data["apiVersion"], one.data["kind"]] = None
+            name = text_field(metadata(one.data), "name") if self._names else ""
+            shown = name if name in self._names else ""
+            self.examples[one.data["apiVersion"], one.data["kind"], shown] = None
         if any(found):
             self.files[file] = None
 
@@ -100,22 +105,41 @@ def shared_among(blocks: Iterable[Block], read: ReadInputs) -> tuple[Document, .
     return found
 
 
-def tell_part(work: Work, part: Iterable[Block], write: Callable[[str], object]) -> Partial:
+class Sink(Protocol):
+    """What takes the output of a part."""
+
+    def write(self, piece: str) -> None:
+        """Take the next piece of the text."""
+
+    def note(self, name: str, entries: Iterable[str]) -> None:
+        """Take the next entries of a list, which are texts of one line."""
+
+
+def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
     """Write what the run tells of a part, and return what else is known of it; raises Unparted."""
-    seen = _Seen()
+    values = work.read.values
+    named = (one.name for one in values.entries if one.kind == "resource") if values else ()
+    seen = _Seen(frozenset(named))
     course = Course(audit_warn=work.inputs.audit_warn)
     responses = course.watching(_responses(work, part, seen))
     told = work.tell(work.run._replace(responses=responses, course=course))
+    filled: dict[str, None] = {}
     for piece in told.pieces:
-        write(piece)
+        if piece:
+            sink.write(piece)
+        for name, entries in told.lists.items():
+            if entries:
+                filled[name] = None
+                sink.note(name, entries)
+                entries.clear()
     return Partial(
         remarks=tuple(seen.remarks),
         problems=tuple(seen.problems),
         resources=seen.resources,
-        kinds=tuple(seen.kinds),
+        examples=tuple(seen.examples),
         files=tuple(seen.files),
         course=course,
-        lists={name: tuple(entries) for name, entries in told.lists.items() if entries},
+        lists=tuple(filled),
     )
 
 
@@ -153,28 +177,30 @@ def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Itera
 class Sum:
     """What partials say together, in the order in which they are added."""
 
-    __slots__ = ("course", "files", "kinds", "lists", "problems", "remarks", "resources")
+    __slots__ = ("course", "examples", "files", "lists", "problems", "remarks", "resources")
 
     def __init__(self, *, audit_warn: bool) -> None:
         self.remarks: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.resources = 0
-        self.kinds: dict[tuple[str, str], None] = {}
+        self.examples: dict[Example, None] = {}
         self.files: set[str] = set()
         self.course = Course(audit_warn=audit_warn)
-        self.lists: dict[str, list[str]] = {}
+        self.lists: dict[str, None] = {}
 
     def add(self, partial: Partial) -> None:
         """Take in the next one."""
         self.remarks += partial.remarks
         self.problems += partial.problems
         self.resources += partial.resources
-        self.kinds |= dict.fromkeys(partial.kinds)
+        self.examples |= dict.fromkeys(partial.examples)
         self.files.update(partial.files)
         self.course.add(partial.course)
-        for name, entries in partial.lists.items():
-            self.lists.setdefault(name, []).extend(entries)
+        self.lists |= dict.fromkeys(partial.lists)
 
     def objects(self) -> tuple[Json, ...]:
-        """Return an object of each kind."""
-        return tuple({"apiVersion": version, "kind": kind} for version, kind in self.kinds)
+        """Return an object for each example."""
+        return tuple(
+            {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+            for version, kind, name in self.examples
+        )

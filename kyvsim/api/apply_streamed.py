@@ -5,8 +5,8 @@ tells waits in files without names until all is known. Where parts do not tell w
 a file changes meanwhile, or a process is lost, there is no such run, and nothing of one was shown.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
@@ -15,7 +15,7 @@ from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.cut_files import Block, cut_files, origins
-from kyvsim.model.result import Stage
+from kyvsim.model.result import Phase
 from kyvsim.report.run import Run, Told, Unparted
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
@@ -25,8 +25,8 @@ _BLOCK: Final = 1 << 16
 """Bytes of a block: the memory that a run takes grows with it, and less does not pay."""
 _PARTS_EACH: Final = 8
 """So many parts for each process, so that all end at about the same time."""
-_STAGES: Final = frozenset({Stage.VALIDATE, Stage.NATIVE_VALIDATE, Stage.CEL_VALIDATE})
-"""What tells of an object by itself; what changes or creates objects can meet others."""
+_PHASES: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
+"""What tells of an object by itself; what creates or deletes objects can meet others."""
 _SWAPPED: Final = "KV029"
 
 
@@ -73,50 +73,56 @@ def _blocks(inputs: ApplyInputs, stdin: bytes | None, jobs: int) -> tuple[Block,
 
 
 def _are_plain(inputs: ApplyInputs) -> bool:
-    """Return whether resources are all that is given, besides policies and who asks."""
-    return not (
-        inputs.targets
-        or inputs.exceptions
-        or inputs.values_file
-        or inputs.set_values
-        or inputs.payloads
-        or inputs.exceptions_with_resources
-        or inputs.check_idempotent
-    )
+    """Return whether nothing is given that may be meant for all resources, or is an object, too."""
+    return not (inputs.targets or inputs.payloads or inputs.exceptions_with_resources)
 
 
 def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
     """Return whether nothing but a look at an object of the run can need more than a part."""
-    stages = {
-        rule.stage
+    phases = {
+        rule.stage.phase
         for policy in compiled.policies.policies
         for some in (policy.rules, policy.validating_others, *policy.validating.values())
         for rule in some
     }
     swapped = any(one.code == _SWAPPED for one in read.diagnostics)
-    return stages <= _STAGES and not (read.unusable or read.exceptions.total or swapped)
+    return phases <= _PHASES and not (read.unusable or swapped)
 
 
 def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:
     """Return the run with what is told of all blocks; raises Unparted and OSError."""
-    with ExitStack() as stack:
-        parts = tuple(_parts(blocks, how.jobs))
-        texts = tuple(stack.enter_context(closing(PartText())) for _ in parts)
-        if how.jobs == 1:
-            for part, text in zip(parts, texts, strict=True):
-                text.end(tell_part(work, how.watch(iter(part), len(part)), text.write))
-        else:
-            from kyvsim.api.part_processes import told_by_processes  # noqa: PLC0415 — slow, for some
+    parts = tuple(_parts(blocks, how.jobs))
+    texts = tuple(PartText() for _ in parts)
+    if how.jobs == 1:
+        for part, text in zip(parts, texts, strict=True):
+            text.end(tell_part(work, how.watch(iter(part), len(part)), text))
+    else:
+        from kyvsim.api.part_processes import told_by_processes  # noqa: PLC0415 — slow, for some
 
-            told = told_by_processes(work, parts, texts, how.jobs)
-            for _ in how.watch(told, len(parts)):
-                pass
-        found = Sum(audit_warn=work.inputs.audit_warn)
-        for text in texts:
-            found.add(text.partial())
-        if {block.origin.name for block in blocks} - found.files:
-            return None  # there is a file without documents
-        return _run(work, found)._replace(told=Told(_pieces(texts, stack.pop_all()), found.lists))
+        told = told_by_processes(work, parts, texts, how.jobs)
+        for _ in how.watch(told, len(parts)):
+            pass
+    found = Sum(audit_warn=work.inputs.audit_warn)
+    for text in texts:
+        found.add(text.partial())
+    if {block.origin.name for block in blocks} - found.files:
+        return None  # there is a file without documents
+    pieces = chain.from_iterable(text.pieces() for text in texts)
+    lists = {name: _Entries(name, texts) for name in found.lists}
+    return _run(work, found)._replace(told=Told(pieces, lists))
+
+
+class _Entries:
+    """The entries of a list that follows on the results of all parts; read as often as asked."""
+
+    __slots__ = ("_name", "_texts")
+
+    def __init__(self, name: str, texts: tuple[PartText, ...]) -> None:
+        self._name = name
+        self._texts = texts
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(text.entries(self._name) for text in self._texts)
 
 
 def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:
@@ -133,13 +139,6 @@ def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:
             part, filled = [], 0
     if part:
         yield part
-
-
-def _pieces(texts: Iterable[PartText], kept: ExitStack) -> Iterator[str]:
-    """Yield what is told of all parts; their files are closed in the end."""
-    with kept:
-        for text in texts:
-            yield from text.pieces()
 
 
 def _run(work: Work, found: Sum) -> Run:

@@ -92,4 +92,4 @@ def _do(number: int) -> None:
     """Tell of a part. What is long goes to its file: a process killed midway blocks nobody."""
     work, parts, texts, _ = _INHERITED.get()
     text = texts[number]
-    text.end(tell_part(work, parts[number], text.write))
+    text.end(tell_part(work, parts[number], text))

@@ -1,70 +1,98 @@
-"""What is told of a part, in a file without a name: its text, then its Partial."""
+"""What is told of a part, in a file without a name: its text, what follows on it, its Partial."""
 
-import codecs
 import pickle
+import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kyvsim.api.apply_parts import Partial
 
 _TOGETHER: Final = 1 << 16
-"""Characters that are written together, and bytes that are read together."""
+"""Characters that are written together, unless one piece is longer."""
 _ERRORS: Final = "surrogatepass"
 """Whatever texts hold comes back as it was."""
+_HEAD: Final = struct.Struct(">BI")
+"""Stands before each record of the file: the bytes of its name, and of what it holds."""
+_PLACE: Final = struct.Struct(">Q")
+"""Ends the file: where in it the Partial begins."""
+_TEXT: Final = ""
 
 
 class PartText:
-    """A file that one process writes and, when that is done, another one may read."""
+    """A file that one process writes and, when that is done, another one may read.
 
-    __slots__ = ("_file", "_size", "_waiting")
+    It consists of records, each of which has a part of the text, or of the list of some name.
+    """
+
+    __slots__ = ("_file", "_sizes", "_waiting")
 
     def __init__(self) -> None:
         """Raise OSError where there can be no file."""
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — `close` closes it
-        self._waiting: list[str] = []
-        self._size = 0
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 — it is closed when nobody has it
+        self._waiting: dict[str, list[str]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def __del__(self) -> None:
+        """Let go of the file, of which nothing is left then."""
+        if hasattr(self, "_file"):
+            self._file.close()
 
     def write(self, piece: str) -> None:
         """Take the next piece of the text."""
-        self._waiting.append(piece)
-        self._size += len(piece)
-        if self._size >= _TOGETHER:
-            self._flush()
+        self._put(_TEXT, piece)
 
-    def _flush(self) -> None:
-        self._file.write("".join(self._waiting).encode("utf-8", _ERRORS))
-        self._waiting.clear()
-        self._size = 0
+    def note(self, name: str, entries: Iterable[str]) -> None:
+        """Take the next entries of a list, which are texts of one line."""
+        for entry in entries:
+            self._put(name, f"{entry}\n")
+
+    def _put(self, name: str, piece: str) -> None:
+        self._waiting.setdefault(name, []).append(piece)
+        size = self._sizes[name] = self._sizes.get(name, 0) + len(piece)
+        if size >= _TOGETHER:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        data = "".join(self._waiting[name]).encode("utf-8", _ERRORS)
+        self._waiting[name], self._sizes[name] = [], 0
+        label = name.encode()
+        self._file.write(_HEAD.pack(len(label), len(data)) + label)
+        self._file.write(data)
 
     def end(self, partial: Partial) -> None:
-        """Take the Partial: the text is complete."""
-        self._flush()
-        size = self._file.tell()
-        self._file.write(pickle.dumps(partial))
-        self._file.write(size.to_bytes(8, "big"))
+        """Take the Partial: now the file can be read."""
+        for name in self._waiting:
+            self._flush(name)
+        place = self._file.tell()
+        self._file.write(pickle.dumps(partial) + _PLACE.pack(place))
         self._file.flush()
-
-    def _text_size(self) -> int:
-        self._file.seek(-8, 2)
-        return int.from_bytes(self._file.read(8), "big")
 
     def partial(self) -> Partial:
         """Return what `end` took."""
-        self._file.seek(self._text_size())
+        self._file.seek(self._end())
         partial: Partial = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
         return partial
 
     def pieces(self) -> Iterator[str]:
-        """Yield the text, any number of characters at a time."""
-        decoder = codecs.getincrementaldecoder("utf-8")(_ERRORS)
-        left = self._text_size()
-        self._file.seek(0)
-        while left:
-            data = self._file.read(min(left, _TOGETHER))
-            left -= len(data)
-            yield decoder.decode(data, final=not left)
+        """Yield the text, some thousands of characters at a time."""
+        return self._records(_TEXT)
 
-    def close(self) -> None:
-        """Let go of the file: nothing of it is left."""
-        self._file.close()
+    def entries(self, name: str) -> Iterator[str]:
+        """Yield the entries of a list."""
+        for some in self._records(name):
+            yield from some.split("\n")[:-1]
+
+    def _end(self) -> int:
+        self._file.seek(-_PLACE.size, 2)
+        place: int = _PLACE.unpack(self._file.read(_PLACE.size))[0]
+        return place
+
+    def _records(self, name: str) -> Iterator[str]:
+        at, end, wanted = 0, self._end(), name.encode()
+        while at < end:
+            self._file.seek(at)
+            label_size, size = _HEAD.unpack(self._file.read(_HEAD.size))
+            if self._file.read(label_size) == wanted:
+                yield self._file.read(size).decode("utf-8", _ERRORS)
+            at += _HEAD.size + label_size + size

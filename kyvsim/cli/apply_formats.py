@@ -12,7 +12,7 @@ from typing import Any, cast
 from kyvsim.cli import declared
 from kyvsim.cli.streams import say, shows_colours
 from kyvsim.report import text
-from kyvsim.report.run import Look, Run, Told
+from kyvsim.report.run import Look, Run, Telling
 from kyvsim.report.style import safe_text
 
 DOCUMENTS: Mapping[str, str] = MappingProxyType({"yaml": "yaml_document", "json": "json_document"})
@@ -76,14 +76,23 @@ def _look(options: Mapping[str, Any]) -> Look:
     )
 
 
-def teller(options: Mapping[str, Any]) -> Callable[[Run], Told] | None:
+def teller(options: Mapping[str, Any]) -> Callable[[Run], Telling] | None:
     """Return what writes a part of a run in the format that the options choose.
 
     None where a format has to see all results before it writes any, or responses are asked for
     besides.
     """
-    if options["table"] or options["stdin"] or options["policy_report"] or options["output"]:
+    if options["stdin"] or options["output"]:
         return None
+    if options["table"]:
+        from kyvsim.report import table  # noqa: PLC0415 — for this format only
+
+        return partial(table.tell, look=_look(options))
+    if options["policy_report"]:
+        from kyvsim.report import policy_report  # noqa: PLC0415 — for this format only
+
+        in_json = options["output_format"] == "json"
+        return policy_report.tell_json if in_json else policy_report.tell_yaml
     if options["output_format"]:
         from kyvsim.report import json_document  # noqa: PLC0415 — for these formats only
 

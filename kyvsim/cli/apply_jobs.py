@@ -13,10 +13,8 @@ from kyvsim.cli.streams import is_terminal
 from kyvsim.report.progress import with_progress
 from kyvsim.report.run import Run
 
-_LARGE: Final = 500_000
-"""Bytes of resources from which on blocks are quicker than the whole, and take less memory."""
-_MUCH: Final = 2_000_000
-"""Bytes of resources from which on it pays to have several processes."""
+_LARGE: Final = 2_000_000
+"""Bytes of resources from which on it pays to work in blocks, and by several processes."""
 
 
 def run_in_blocks(
@@ -24,7 +22,7 @@ def run_in_blocks(
 ) -> Run | None:
     """Return a run that was made block by block, or None where all is to be read first."""
     size = _size(inputs, stdin)
-    jobs = _possible(options["jobs"] or (processors() if size >= _MUCH else 1))
+    jobs = _possible(options["jobs"] or (processors() if size >= _LARGE else 1))
     tell = teller(options) if jobs > 1 or size >= _LARGE else None
     if tell is None:
         return None

@@ -17,9 +17,9 @@ from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.idempotence import repeat_entries
-from kyvsim.report.json_text import to_json
+from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Run, Told, Unparted
+from kyvsim.report.run import Run, Telling, Unparted
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, compile_rows, silent_rows
@@ -46,38 +46,28 @@ def render(run: Run) -> Iterator[str]:
     books = _Books(Ledger(), Collisions(), Deletions(), [])
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
     yield '{"results": ['
-    yield from _without_comma(_results(run, books, lists) if run.told is None else run.told.pieces)
+    yield from without_comma(_results(run, books, lists) if run.told is None else run.told.pieces)
     yield "]"
-    for name, entries in run.told.lists.items() if run.told else ():
-        lists[name] += entries
-    objects = {name: lists[name] for name in _OBJECTS}
+    every: dict[str, Iterable[str]] = {**lists, **(run.told.lists if run.told else {})}
+    objects = {name: every[name] for name in _OBJECTS}
     objects["references"] = [to_json(_need(need, books.ledger)) for need in books.needs]
     for key, found in _on_demand(run, books.deletions, books.collisions):
         objects[key] = [to_json(entry) for entry in found]
     wanted = {"notIdempotent"} if run.checks_idempotence else set()
-    objects |= {name: lists[name] for name in _ASIDES if lists[name] or name in wanted}
+    objects |= {name: every[name] for name in _ASIDES if every[name] or name in wanted}
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
     for key, entries in objects.items():
-        listed = ",\n  ".join(entries)
-        yield f',\n"{key}": [' + (f"\n  {listed}" if entries else "") + "]"
+        yield f',\n"{key}": ['
+        yield from without_comma(f",\n  {entry}" for entry in entries)
+        yield "]"
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def tell(run: Run) -> Told:
-    """Return what the document says of a part of the responses; reading it raises Unparted."""
+def tell(run: Run) -> Telling:
+    """Return what the document says of a part of the responses."""
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    return Told(_results(run, None, lists), lists)
-
-
-def _without_comma(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield pieces without the very first character, which stands between two results."""
-    rest = iter(pieces)
-    for piece in rest:
-        if piece:
-            yield piece[1:]
-            break
-    yield from rest
+    return Telling(_results(run, None, lists), lists)
 
 
 def _results(run: Run, books: _Books | None, lists: Mapping[str, list[str]]) -> Iterator[str]:

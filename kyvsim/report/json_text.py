@@ -1,6 +1,7 @@
 """JSON text of loaded data, its whole numbers without a fraction."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import Json
 
@@ -22,3 +23,13 @@ def whole_numbers(value: Json) -> Json:
     if kind is float and value.is_integer() and abs(value) < _LARGEST_WHOLE:
         return int(value)
     return value
+
+
+def without_comma(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield pieces without their very first character: what stands between entries of a list."""
+    rest = iter(pieces)
+    for piece in rest:
+        if piece:
+            yield piece[1:]
+            break
+    yield from rest

@@ -5,14 +5,15 @@ Policy in a PolicyReport beside it. Nothing in a report depends on the time of t
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.report_entry import report_process, report_properties, report_source
+from kyvsim.report.json_text import without_comma
 from kyvsim.report.object_yaml import scalar, to_yaml
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, Telling, Unparted
 from kyvsim.report.subject import identity
 from kyvsim.report.summary import Row, compile_rows, summary_of
 
@@ -24,12 +25,13 @@ def render_yaml(run: Run) -> Iterator[str]:
     apart: list[tuple[Policy, Json]] = []
     statuses: list[str] = []
     yield _opening("ClusterPolicyReport", "merged", "")
-    yield from _results_yaml(_cluster_results(run, statuses, apart))
-    yield to_yaml({"summary": summary_of(statuses).as_dict()})
+    entries = _results_yaml(_cluster_results(run, statuses, apart))
+    yield from _listed_yaml(run.told.pieces if run.told else entries)
+    yield to_yaml({"summary": _counted(run, statuses)})
     for policy, results in _grouped(apart):
         yield "---\n"
         yield _opening("PolicyReport", policy.name, policy.namespace)
-        yield from _results_yaml(iter(results))
+        yield from _listed_yaml(_results_yaml(results))
         yield to_yaml({"summary": _counts(results)})
 
 
@@ -40,15 +42,38 @@ def render_json(run: Run) -> Iterator[str]:
     listed = any(policy.namespace for policy in run.policies)
     if listed:
         yield '{"apiVersion": "v1", "kind": "List", "items": [\n'
-    results = _cluster_results(run, statuses, apart)
-    yield from _report_json("ClusterPolicyReport", {"name": "merged"}, results)
-    yield f', "summary": {json.dumps(summary_of(statuses).as_dict())}}}'
+    entries = _results_json(_cluster_results(run, statuses, apart))
+    told = run.told.pieces if run.told else entries
+    yield from _report_json("ClusterPolicyReport", {"name": "merged"}, told)
+    yield f', "summary": {json.dumps(_counted(run, statuses))}}}'
     for policy, own in _grouped(apart):
         yield ",\n"
         about = {"name": policy.name, "namespace": policy.namespace}
-        yield from _report_json("PolicyReport", about, iter(own))
+        yield from _report_json("PolicyReport", about, _results_json(own))
         yield f', "summary": {json.dumps(_counts(own))}}}'
     yield "]}\n" if listed else "\n"
+
+
+def tell_yaml(run: Run) -> Telling:
+    """Return the entries of a part of the responses, for the report in YAML."""
+    return Telling(_results_yaml(_untied(run)))
+
+
+def tell_json(run: Run) -> Telling:
+    """Return the entries of a part of the responses, for the report in JSON."""
+    return Telling(_results_json(_untied(run)))
+
+
+def _untied(run: Run) -> Iterator[Json]:
+    """Yield results where there is one report for all of them; raises Unparted."""
+    if any(policy.namespace for policy in run.policies):
+        raise Unparted
+    yield from _cluster_results(run, [], [])
+
+
+def _counted(run: Run, statuses: list[str]) -> dict[str, int]:
+    """Return the counts of cluster-wide policies; there are no others where parts are told."""
+    return (run.course.summary() if run.told else summary_of(statuses)).as_dict()
 
 
 def _opening(kind: str, name: str, namespace: str) -> str:
@@ -119,13 +144,18 @@ def _about(policy: Policy) -> Json:
     return known
 
 
-def _results_yaml(results: Iterator[Json]) -> Iterator[str]:
+def _results_yaml(results: Iterable[Json]) -> Iterator[str]:
     """Yield the entries as YAML; entries are flat, so writing them needs no emitter."""
-    lead = "results:\n"
     entry_line = _compile_entry_line()
     for entry in results:
         lines = [entry_line(key, value) for key, value in entry.items()]
-        yield f"{lead}- {'  '.join(lines)}"
+        yield f"- {'  '.join(lines)}"
+
+
+def _listed_yaml(entries: Iterable[str]) -> Iterator[str]:
+    lead = "results:\n"
+    for entry in entries:
+        yield f"{lead}{entry}"
         lead = ""
     if lead:
         yield "results: []\n"
@@ -149,13 +179,15 @@ def _compile_entry_line() -> Callable[[str, Json], str]:
     return line
 
 
-def _report_json(kind: str, meta: Json, results: Iterator[Json]) -> Iterator[str]:
+def _results_json(results: Iterable[Json]) -> Iterator[str]:
+    """Yield the entries as JSON, a comma before each."""
+    return (f",\n  {json.dumps(entry)}" for entry in results)
+
+
+def _report_json(kind: str, meta: Json, entries: Iterable[str]) -> Iterator[str]:
     opening = {"apiVersion": _API_VERSION, "kind": kind, "metadata": meta}
     yield json.dumps(opening)[:-1] + ', "results": ['
-    between = "\n  "
-    for entry in results:
-        yield between + json.dumps(entry)
-        between = ",\n  "
+    yield from without_comma(entries)
     yield "]"
 
 

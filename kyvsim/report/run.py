@@ -1,6 +1,6 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -18,13 +18,24 @@ class Terms(NamedTuple):
     warn_no_pass: bool = False
 
 
+class Telling(NamedTuple):
+    """A part of the responses as a format writes them, as it is asked for."""
+
+    pieces: Iterator[str]
+    """What stands for them; reading it raises Unparted."""
+    lists: Mapping[str, list[str]] = MappingProxyType({})
+    """What follows on them in lists by name, filled while the pieces are read: texts of one line.
+
+    Who reads may take out what is there."""
+
+
 class Told(NamedTuple):
-    """Responses as a format writes them, of a run or of parts of it one after the other."""
+    """All responses of a run as a format writes them."""
 
     pieces: Iterable[str]
     """What stands for them, which can be read once."""
-    lists: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """What follows on them in lists by name: complete when the pieces are read."""
+    lists: Mapping[str, Iterable[str]] = MappingProxyType({})
+    """What follows on them in lists by name; of those that have entries."""
 
 
 class Unparted(Exception):  # noqa: N818 — no error: it says how to go on

@@ -1,8 +1,8 @@
 """Results as a table with a column for each of policy, rule, resource and result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Look, Run, Telling
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import CODES, painter, safe_line
 from kyvsim.report.subject import title
@@ -10,6 +10,9 @@ from kyvsim.report.summary import compile_rows, silent_rows
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")
+_ROWS = "rows"
+_BETWEEN = "\x1f"
+"""Stands between the cells of a row, and before its note: texts that are safe to show have none."""
 
 
 def render(run: Run, look: Look) -> Iterator[str]:
@@ -18,50 +21,73 @@ def render(run: Run, look: Look) -> Iterator[str]:
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
     Messages stand last and are never wrapped: a row is a line.
     """
-    notes: list[str] = []
-    rows = _rows(run, notes, detailed=look.detailed)
+    rows: Iterable[str] = run.told.lists.get(_ROWS, ()) if run.told else list(_rows(run, look))
     columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
-    widths = [
-        max(len(name), *(len(row[index]) for row in rows)) if rows else len(name)
-        for index, name in enumerate(columns)
-    ]
+    widths = _widths(columns, rows)
     paint = painter(colours=look.colours)
     yield paint("title", _line(columns, widths)) + "\n"
     yield "  ".join("-" * width for width in widths) + "\n"
     form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
     width = widths[_RESULT]
+    notes: list[str] = []
+    number = 0
     for row in rows:
-        said = row[_RESULT]
-        status = said.lower()
-        result = f"{said:<{width}}" if look.detailed else said
-        result = paint(status, result) if status in CODES else result
-        yield "  ".join((form.format(*row[:_RESULT]), result, *row[_RESULT + 1 :])).rstrip() + "\n"
+        *cells, note = row.split(_BETWEEN)
+        if cells:
+            number += 1
+            said = cells[_RESULT - 1]
+            status = said.lower()
+            result = f"{said:<{width}}" if look.detailed else said
+            result = paint(status, result) if status in CODES else result
+            before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
+            yield "  ".join((before, result, *after)).rstrip() + "\n"
+        if note:
+            notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
     if notes:
         yield f"\n{paint('title', 'Notes')}\n"
         yield from notes
     yield f"\n{counts_line(run)}\n"
 
 
-def _rows(run: Run, notes: list[str], *, detailed: bool) -> list[tuple[str, ...]]:
-    """Return the cells of all rows; what a user should know besides goes to `notes`."""
+def tell(run: Run, look: Look) -> Telling:
+    """Return the rows of a part of the responses, in a list."""
+    rows: list[str] = []
+
+    def pieces() -> Iterator[str]:
+        for row in _rows(run, look):
+            rows.append(row)
+            yield ""
+
+    return Telling(pieces(), {_ROWS: rows})
+
+
+def _rows(run: Run, look: Look) -> Iterator[str]:
+    """Yield all rows: their cells without a number, and a note or "".
+
+    What a user should know of a rule without a result is a row that has a note only.
+    """
     rows_of = compile_rows(audit_warn=run.audit_warn)
-    rows: list[tuple[str, ...]] = []
     for response in run.responses:
         for row in rows_of(response):
-            cells = (
-                str(len(rows) + 1),
-                safe_line(row.policy.key),
-                safe_line(row.result.rule.name),
-                safe_line(title(row.resource)),
-                row.status.capitalize(),
-            )
-            rows.append((*cells, safe_line(row.result.message)) if detailed else cells)
-            if row.result.note:
-                notes.append(f"{len(rows)}: {safe_line(row.result.note)}\n")
+            cells = [row.policy.key, row.result.rule.name, title(row.resource)]
+            cells.append(row.status.capitalize())
+            if look.detailed:
+                cells.append(row.result.message)
+            yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
         for row in silent_rows(response):
             what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
-            notes.append(f"{safe_line(what)}: no result, {safe_line(row.result.note)}\n")
-    return rows
+            yield f"{safe_line(what)}: no result, {safe_line(row.result.note)}"
+
+
+def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:
+    widths = [len(name) for name in columns[1:]]
+    count = 0
+    for row in rows:
+        *cells, _ = row.split(_BETWEEN)
+        if cells:
+            count += 1
+            widths = list(map(max, widths, map(len, cells)))
+    return [max(len(columns[0]), len(str(count))), *widths]
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:

@@ -8,7 +8,7 @@ from kyvsim.report.cleanup import Deletions, cleanup_lines
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Look, Run, Told, Unparted
+from kyvsim.report.run import Look, Run, Telling, Unparted
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, counted, painter
 from kyvsim.report.summary import compile_rows
@@ -40,9 +40,9 @@ def render(run: Run, look: Look) -> Iterator[str]:
     yield f"{counts_line(run)}\n"
 
 
-def tell(run: Run, look: Look) -> Told:
-    """Return what the view shows of a part of the responses; reading it raises Unparted."""
-    return Told(_untied(_pieces(run, look, None)))
+def tell(run: Run, look: Look) -> Telling:
+    """Return what the view shows of a part of the responses."""
+    return Telling(_untied(_pieces(run, look, None)))
 
 
 def _untied(pieces: Iterable[_Piece]) -> Iterator[str]:

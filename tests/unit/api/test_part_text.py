@@ -1,7 +1,5 @@
 """What is told of a part comes back as it was."""
 
-from contextlib import closing
-
 import pytest
 
 from kyvsim.api.apply_parts import Partial
@@ -10,7 +8,15 @@ from kyvsim.report.course import Course
 
 
 def partial(resources):
-    return Partial((), (), resources, (("v1", "Pod"),), ("a.yaml",), Course(), {"a": ("b",)})
+    return Partial(
+        remarks=(),
+        problems=(),
+        resources=resources,
+        examples=(("v1", "Pod", ""),),
+        files=("a.yaml",),
+        course=Course(),
+        lists=("a",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -18,18 +24,32 @@ def partial(resources):
     [[], [""], ["a\n", "\u20ac\U0001f600", "\ud800"], ["\u20ac" * 50_000] * 3, ["a", "b"] * 40_000],
 )
 def test_text_and_partial_come_back(pieces):
-    with closing(PartText()) as text:
-        for piece in pieces:
-            text.write(piece)
-        text.end(partial(7))
-        assert text.partial().resources == 7
-        assert "".join(text.pieces()) == "".join(pieces)
-        found = text.partial()
-    assert (found.kinds, found.files, found.lists) == ((("v1", "Pod"),), ("a.yaml",), {"a": ("b",)})
+    text = PartText()
+    for piece in pieces:
+        text.write(piece)
+    text.end(partial(7))
+    assert text.partial().resources == 7
+    assert "".join(text.pieces()) == "".join(pieces)
+    found = text.partial()
+    assert (found.examples, found.files, found.lists) == ((("v1", "Pod", ""),), ("a.yaml",), ("a",))
+
+
+def test_lists_come_back_as_often_as_they_are_asked_for():
+    text = PartText()
+    for number in range(9_000):
+        text.write(f"piece {number}\n")
+        text.note("even" if number % 2 else "odd", [f'"{number}"', "\u2028"])
+    text.end(partial(0))
+    for _ in range(2):
+        assert "".join(text.pieces()).count("\n") == 9_000
+        assert list(text.entries("odd"))[:4] == ['"0"', "\u2028", '"2"', "\u2028"]
+        assert len(list(text.entries("even"))) == 9_000
+        assert list(text.entries("none")) == []
 
 
 def test_long_texts_are_read_a_piece_at_a_time():
-    with closing(PartText()) as text:
-        text.write("a" * 1_000_000)
-        text.end(partial(0))
-        assert max(map(len, text.pieces())) <= 1 << 16
+    text = PartText()
+    for _ in range(1_000):
+        text.write("a" * 1_000)
+    text.end(partial(0))
+    assert max(map(len, text.pieces())) < 70_000

@@ -68,6 +68,16 @@ spec:
     match: {any: [{resources: {kinds: [Pod]}}]}
     mutate: {patchStrategicMerge: {metadata: {labels: {seen: "yes"}}}}
 """
+INJECTS = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: volume}
+spec:
+  rules:
+  - name: volume
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {spec: {volumes: [{name: a, configMap: {name: given}}]}}}
+"""
 NAMESPACES = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -86,6 +96,7 @@ FORMATS = (
     ("--output-format", "yaml"),
     ("--policy-report",),
     ("--table",),
+    ("--table", "--detailed-results"),
     ("--stdin",),
     ("--audit-warn", "--strict"),
 )
@@ -165,7 +176,7 @@ def test_formats_are_the_same(given, kyvsim, parted, options):
     alone, two, three = (kyvsim(*command, "--jobs", jobs) for jobs in ("1", "2", "3"))
     assert alone == two == three
     assert alone[1]
-    whole = {"--policy-report", "--table", "--stdin"}
+    whole = {"--stdin"}
     assert parted == ([] if whole & set(options) else [True, True])
 
 
@@ -213,12 +224,80 @@ def test_bad_input_between_good_is_told_with_its_place(given, kyvsim, parted):
 NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: a}}\n"
 
 
-@pytest.mark.parametrize("policies", [READS, MUTATES])
+@pytest.mark.parametrize("policies", [READS, INJECTS])
 def test_what_needs_other_objects_is_read_as_a_whole(given, kyvsim, parted, monkeypatch, policies):
     policies = POLICY + "---" + policies
     alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + NAMESPACE)
     assert alone == one == two
     assert parted == [False, False]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--diff",), ("--output-format", "json"), ("--check-idempotent",), ("--policy-report",)],
+    ids=" ".join,
+)
+def test_what_changes_the_object_alone_goes_in_parts(given, kyvsim, parted, monkeypatch, options):
+    policies = POLICY + "---" + MUTATES
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM, *options)
+    assert alone == one == two
+    assert parted == [True, True]
+
+
+@pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["yaml", "json"])
+def test_reports_of_policies_with_a_namespace(given, kyvsim, parted, monkeypatch, options):
+    policies = POLICY.replace("kind: ClusterPolicy", "kind: Policy", 1)
+    policies = policies.replace("{name: small-names}", "{name: small-names, namespace: a}")
+    options = ("--policy-report", *options)
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM, *options)
+    assert alone == one == two
+    assert "PolicyReport" in alone[1]
+    assert parted == [False, False]
+
+
+def test_reports_without_results(given, kyvsim, parted, monkeypatch):
+    policies = POLICY.partition("---")[0].replace("[Pod]", "[Service]")
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM, "--policy-report")
+    assert alone == one == two
+    assert "results: []" in alone[1]
+    assert parted == [True, True]
+
+
+EXCEPTION = """
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: some, namespace: a}
+spec:
+  exceptions: [{policyName: small-names, ruleNames: [no-latest, no-such]}]
+  match: {any: [{resources: {kinds: [Pod], names: [p1, "p2*"]}}]}
+"""
+VALUES = """
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+policies:
+- name: small-names
+  resources:
+  - {name: p3, values: {request.object.metadata.name: p4}}
+  - {name: p39, values: {a: b}}
+  - {name: nobody, values: {a: b}}
+"""
+
+
+@pytest.mark.parametrize(("option", "text"), [("-e", EXCEPTION), ("-f", VALUES)])
+def test_exceptions_and_values(tmp_path, given, kyvsim, parted, monkeypatch, option, text):
+    file = tmp_path / "more.yaml"
+    file.write_text(text)
+    found = both(given, kyvsim, monkeypatch, POLICY, STREAM, option, str(file))
+    assert found[0] == found[1] == found[2]
+    assert "no-such" in found[0][2] or "`nobody`" in found[0][2]
+    assert "`p39`" not in found[0][2]
+    assert parted == [True, True]
+
+
+def test_values_as_options(given, kyvsim, parted, monkeypatch):
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, STREAM, "--set", "a=b")
+    assert alone == one == two
+    assert parted == [True, True]
 
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ""])
