@@ -11,7 +11,7 @@ from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
-from kyvsim.kube.yaml_document import Keys
+from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.kube.yaml_text import load_first

@@ -1,11 +1,15 @@
-"""One YAML document: from libyaml's events to plain data, without recursion."""
+"""One YAML document: from libyaml's events to plain data, without recursion.
+
+Who imports this loads PyYAML, which takes as long as half a start of kyvsim: where a text may be
+plain, `yaml_text` and `yaml_lines` do without.
+"""
 
 import contextlib
 import re
 from collections.abc import Iterator
-from enum import Enum
 from typing import Any, TypeAlias
 
+import yaml
 from yaml._yaml import CParser
 from yaml.events import (
     AliasEvent,
@@ -15,12 +19,14 @@ from yaml.events import (
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
+    StreamEndEvent,
 )
 
 from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_anchors import Anchors
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_errors import YamlError, from_parser_error
+from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
     MERGE_KEY,
     ScalarError,
@@ -38,16 +44,6 @@ Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""
 
 MAX_DEPTH = 10_000
-
-
-class Keys(Enum):
-    """What becomes of a key that is in one map twice."""
-
-    LAST_WINS = 0
-    ONCE = 1
-    """It is refused, unless one of the two came by a merge (`<<`), which a map may override."""
-    STRICT = 2
-    """It is refused, one that came by a merge too."""
 
 
 _TYPE_KEYS = frozenset({"apiVersion", "kind"})
@@ -242,3 +238,31 @@ def _located(error: ScalarError, source: str, *, floats: bool, keys: Keys) -> Ya
         _build(remembering(), source, floats=floats, keys=keys)
     mark = last.start_mark if last else None
     return YamlError(str(error), mark.line + 1, mark.column + 1) if mark else YamlError(str(error))
+
+
+def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
+    """Return the first document of a text, None where it is empty; raises YamlError."""
+    try:
+        return read_document(parse_events(text), text, floats=floats, keys=keys)
+    except yaml.YAMLError as error:
+        raise from_parser_error(error, text) from error
+
+
+def read_first(text: str, *, floats: bool, keys: Keys) -> tuple[Json, int]:
+    """Return the first document as `read_one` does, and the line of what follows it, 0 for none."""
+    events = parse_events(text)
+    try:
+        data = read_document(events, text, floats=floats, keys=keys)
+        return data, _line_after(events)
+    except yaml.YAMLError as error:
+        raise from_parser_error(error, text) from error
+
+
+def _line_after(events: Iterator[Event]) -> int:
+    """Return the line of what follows a document, 0 at the end of the stream."""
+    try:
+        event = next(events)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return mark.line + 1 if mark else 1
+    return 0 if isinstance(event, StreamEndEvent) else event.start_mark.line + 1

@@ -1,6 +1,9 @@
 """What is wrong with a YAML text, and where."""
 
-import yaml
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import yaml
 
 
 class YamlError(ValueError):
@@ -13,8 +16,10 @@ class YamlError(ValueError):
         self.column = column
 
 
-def from_parser_error(error: yaml.YAMLError, text: str | bytes) -> YamlError:
+def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
     """Return the error that libyaml raised for `text` as a YamlError."""
+    import yaml  # noqa: PLC0415 — slow; whoever raised the error has it
+
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         message = error.problem or error.context or "malformed YAML"

@@ -7,15 +7,14 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
-from kyvsim.kube.yaml_document import Keys
 from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
     ScalarError,
     plain_float_value,
     plain_key,
     plain_value,
 )
-from kyvsim.kube.yaml_text import load_first
 
 
 class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
@@ -40,12 +39,17 @@ _LONGEST_KEY = 500
 """libyaml takes none of over 1,024 characters."""
 
 _LINE = re.compile(
-    r"( *)(- +)?(?:([A-Za-z0-9_./$(](?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*'):(?: +|\Z))?(.*)\Z"
+    r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*')"
+    r":(?: +|\Z))?(.*)\Z"
 )
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
 _END = r"(?: +#.*)? *\Z"
 _DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
 _SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'" + _END)
+_ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
+_EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
+_ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*) *\]" + _END)
+"""A list of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -145,13 +149,27 @@ def _flow(text: str, *, floats: bool) -> Json:
     """Return a list or map that is written in one line, as libyaml reads it."""
     if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
         raise Unusual  # what it names may be used elsewhere; merges are read in several ways
+    empty = _EMPTY.match(text)
+    if empty:
+        return {} if empty[1] else []
+    items = _ITEMS.match(text)
+    if items:
+        return [_item(word, floats=floats) for word in items[1].split(", ")]
+    from kyvsim.kube.yaml_document import read_first  # noqa: PLC0415 — slow, seldom needed
+
     try:
-        found = load_first(text, floats=floats, keys=Keys.ONCE)
+        data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
     except YamlError as error:
         raise Unusual from error
-    if found.ignored_line or _has_null_map(found.data):
+    if ignored_line or _has_null_map(data):
         raise Unusual
-    return found.data
+    return data
+
+
+def _item(word: str, *, floats: bool) -> Json:
+    if word[0] in "\"'":
+        return word[1:-1]
+    return plain_float_value(word) if floats else plain_value(word)
 
 
 def _has_null_map(data: Json) -> bool:

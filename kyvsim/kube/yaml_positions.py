@@ -1,6 +1,5 @@
 """Where a node of a YAML document stands in its text; found by reading the text once more."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -97,20 +96,8 @@ def _advance(level: _Level, event: Event) -> bool:
     return is_key
 
 
-# What most documents begin with: comments, then a word or JSON. There is no need to parse for its
-# place.
-_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
-
-
-def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return line and column, counted from 1, of the node at `path` in the first document.
-
-    For the entry of a map that is where its key stands. A node that does not exist stands where its
-    nearest existing ancestor does; of duplicate keys the last one counts.
-    """
-    text = text.removeprefix("\ufeff")
-    if not path and (first := _PLAIN_START.match(text)):
-        return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
+def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
+    """Return line and column of a node as `find_position` does, whatever the text is."""
     wanted = tuple(path)
     place = _nearest(_outline(text), wanted)
     if place.folded is None or len(place.path) == len(wanted):

@@ -4,16 +4,14 @@ upstream: sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader. libyaml, 
 which go-yaml is a port, does the parsing; everything above its events is ours.
 """
 
-from collections.abc import Iterator
-
-import yaml
-from yaml.events import StreamEndEvent
+import re
+from collections.abc import Iterator, Sequence
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import split_chunks
-from kyvsim.kube.yaml_document import Event, Keys, parse_events, read_document
-from kyvsim.kube.yaml_errors import YamlError, from_parser_error
-from kyvsim.kube.yaml_positions import find_position
+from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_keys import Keys
+from kyvsim.kube.yaml_line_positions import plain_position
 from kyvsim.light.named_tuple import NamedTuple
 
 __all__ = (
@@ -45,37 +43,22 @@ def _as_text(source: str | bytes) -> str:
         raise YamlError("invalid UTF-8", line, 1) from error
 
 
-def _line_after(events: Iterator[Event]) -> int:
-    """Return the line of what follows a document, 0 at the end of the stream."""
-    try:
-        event = next(events)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        return mark.line + 1 if mark else 1
-    return 0 if isinstance(event, StreamEndEvent) else event.start_mark.line + 1
-
-
 def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> Json:
     """Return the first document of a text, None where it is empty; the rest is not read.
 
     `floats` makes every number a float, as Kyverno does with resources; `keys` says what becomes of
     a key that is there twice. Raises YamlError.
     """
-    text = _as_text(source).removeprefix("\ufeff")
-    try:
-        return read_document(parse_events(text), text, floats=floats, keys=keys)
-    except yaml.YAMLError as error:
-        raise from_parser_error(error, text) from error
+    from kyvsim.kube.yaml_document import read_one  # noqa: PLC0415 — slow, not for plain texts
+
+    return read_one(_as_text(source).removeprefix("\ufeff"), floats=floats, keys=keys)
 
 
 def load_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:
     """Return the first document as `load_one` does, and where text begins that is ignored."""
-    events = parse_events(text)
-    try:
-        data = read_document(events, text, floats=floats, keys=keys)
-        return FirstDocument(data, _line_after(events))
-    except yaml.YAMLError as error:
-        raise from_parser_error(error, text) from error
+    from kyvsim.kube.yaml_document import read_first  # noqa: PLC0415 — slow, not for plain texts
+
+    return FirstDocument(*read_first(text, floats=floats, keys=keys))
 
 
 def load_all(
@@ -96,3 +79,25 @@ def load_all(
         except YamlError as error:
             line = error.line + chunk.line - 1 if error.line else 0
             raise YamlError(error.message, line, error.column) from error
+
+
+# What most documents begin with: comments, then a word or JSON. There is no need to parse for its
+# place.
+_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
+
+
+def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
+    """Return line and column, counted from 1, of the node at `path` in the first document.
+
+    For the entry of a map that is where its key stands. A node that does not exist stands where its
+    nearest existing ancestor does; of duplicate keys the last one counts.
+    """
+    text = text.removeprefix("\ufeff")
+    if not path and (first := _PLAIN_START.match(text)):
+        return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
+    place = plain_position(text, tuple(path))
+    if place is not None:
+        return place
+    from kyvsim.kube.yaml_positions import position_by_events  # noqa: PLC0415 — as above
+
+    return position_by_events(text, path)

@@ -51,7 +51,7 @@ def load_block(block: Block, kinds: KindTable) -> LoadedBlock:
 
 def _documents(source: Source, frame: Frame | None) -> Iterable[Document | Diagnostic]:
     if frame is None:
-        return parse_documents(source, AS_RESOURCES, is_much=True)
+        return parse_documents(source, AS_RESOURCES)
     return _items(source, frame)
 
 

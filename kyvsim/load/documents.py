@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
 from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
@@ -35,9 +36,6 @@ AS_RESOURCES = Typing(floats=True)
 STRICT = Typing(keys=Keys.STRICT)
 STRICT_FLOATS = Typing(floats=True, keys=Keys.STRICT)
 
-_MUCH = 1 << 15
-"""Characters from which on it pays to read by lines."""
-
 Loaded = tuple[tuple[Document, ...], tuple[Diagnostic, ...]]
 
 
@@ -51,13 +49,11 @@ def read_documents(
     documents: list[Document] = []
     remarks: list[Diagnostic] = []
     empty: dict[tuple[str, bool], bool] = {}
-    size = 0
     for source in read_sources(paths, stdin, walking):
         if isinstance(source, Diagnostic):
             remarks.append(source)
             continue
-        size += len(source.text)
-        found = tuple(parse_documents(source, typing, is_much=size >= _MUCH))
+        found = tuple(parse_documents(source, typing))
         documents += [one for one in found if isinstance(one, Document)]
         remarks += [one for one in found if isinstance(one, Diagnostic)]
         # In a folder an empty file is no mistake; one that was asked for by name is.
@@ -93,21 +89,17 @@ class PlaceFinder:
         return Location(self._name, line + self._of.line - 1, column)
 
 
-def parse_documents(
-    source: Source, typing: Typing = AS_WRITTEN, *, is_much: bool = False
-) -> Iterator[Document | Diagnostic]:
+def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one text, and diagnostics for what is lost of it.
 
-    Documents without content are left out; of a `List` its items are given. `is_much` says that
-    they may have much in common: they are the same then, only quicker read.
+    Documents without content are left out; of a `List` its items are given. What is plain is read
+    by lines, which needs no PyYAML and is quick where much is alike; the rest is read by libyaml.
     upstream: ext/yaml `SplitDocuments`
     """
     index = 0
-    # What must have no key twice, merged ones too, is read by the reader that knows of merges.
-    by_lines = is_much and typing.keys is Keys.ONCE
     name, folder = source.name, source.folder
     for chunk in split_chunks(source.text, source.line):
-        plain = _plain(chunk, typing) if by_lines else None
+        plain = _plain(chunk, typing)
         if plain is not None:
             for data, own, is_plain in plain:
                 locate = PlaceFinder(name, own)
@@ -127,12 +119,11 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | N
 
     Each has its text, and whether it is known to have no null maps.
     """
-    from kyvsim.kube.list_items import cut_list, read_text  # noqa: PLC0415 — where there is much
-
     text = chunk.text
     if not text or helm_template(text):
         return None
-    cut = cut_list(text, floats=typing.floats)
+    # Items that are not plain are read with merges, which are refused where keys are strict.
+    cut = cut_list(text, floats=typing.floats) if typing.keys is Keys.ONCE else None
     if cut is not None and is_list({**cut.envelope, "items": [one.data for one in cut.items]}):
         found = [
             (

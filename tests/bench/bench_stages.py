@@ -23,7 +23,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from pod_dump import write_documents, write_list
-from pod_policies import pods, policies
+from pod_policies import pods, policies_text
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs/performance.md"
 BEGIN, END = "<!-- stages: begin -->\n", "<!-- stages: end -->\n"
@@ -73,7 +73,7 @@ def _options() -> argparse.Namespace:
 
 def _table(folder: Path, count: int, runs: int) -> list[str]:
     policy_file = folder / "policies.yaml"
-    policy_file.write_text(yaml.dump_all(policies(), sort_keys=False))
+    policy_file.write_text(policies_text())
     inputs = {
         "documents": _write_plain(folder / "plain.yaml", count),
         "dump": write_documents(folder / "dump.yaml", count),
@@ -164,9 +164,7 @@ def _measure_reading(_policies: str, file: str) -> Mapping[str, float]:
     clock = _Clock()
     sources = [*files.read_sources((file,))]
     clock.note(FILES)
-    kept = [
-        [*documents.parse_documents(one, documents.AS_RESOURCES, is_much=True)] for one in sources
-    ]
+    kept = [[*documents.parse_documents(one, documents.AS_RESOURCES)] for one in sources]
     clock.note(OBJECTS)
     assert kept
     return clock.found

@@ -7,9 +7,24 @@ Pod-security policy set has.
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 _ALLOWED_VOLUMES = ("configMap", "csi", "downwardAPI", "emptyDir", "projected", "secret")
 _CAPABILITIES = ("CHOWN", "FOWNER", "KILL", "NET_BIND_SERVICE", "SETGID", "SETUID")
 _EVERY_CONTAINER = "request.object.spec.[ephemeralContainers, initContainers, containers][]"
+
+
+class _Written(yaml.SafeDumper):
+    """Writes YAML as people do: what is there twice is written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        del data
+        return True
+
+
+def policies_text() -> str:
+    """Return the policies as a file of them."""
+    return yaml.dump_all(policies(), Dumper=_Written, sort_keys=False, width=1_000)
 
 
 def policies() -> list[dict[str, Any]]:
