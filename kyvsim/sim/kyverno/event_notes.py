@@ -17,6 +17,8 @@ from kyvsim.sim.parts import Parts
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _CHECKING = frozenset({"validate", "verifyImages"})
+_ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})
+"""Kinds by which Kyverno looks what would change, and changes nothing itself."""
 
 
 def violation_of_policy(
@@ -46,7 +48,8 @@ def violation_of_object(source: Source, response: PolicyResponse, result: RuleRe
 def applied(parts: Parts, source: Source, response: PolicyResponse) -> Event:
     """Return the event on a policy that an object passed, or that changed it."""
     sections = {one.facts.section for one in response.policy.rules} - {""}
-    checks = bool(sections & _CHECKING) if sections else response.phase is not Phase.MUTATE
+    checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
+    checks = bool(sections & _CHECKING) if sections else checks
     named = _named(response.object)
     return Event(
         regarding=policy_reference(response.policy, parts),

@@ -341,3 +341,25 @@ def test_parameters_of_a_change_are_those_of_the_cluster(told_of, changing, boun
 def test_a_change_that_cannot_be_made_is_not_reported(told_of, changing, bound):
     policy = changing("Object{metadata: Object.metadata{labels: {'a': object.x}}}")
     assert told_of(policy, bound())[1:] == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("expression", "note"),
+    [
+        ("Object{}", "Deployment default/web: pass"),
+        (ADD, "Deployment default/web: [add] fail; mutation is not applied"),
+    ],
+)
+def test_scans_by_policies_that_change_are_told_as_checks(
+    put, admin, changing, bound, deployment, cluster, expression, note
+):
+    settings = ObjectKey("v1", "ConfigMap", "kyverno", "kyverno")
+    admin.merge(settings, {"data": {"generateSuccessEvents": "true", "successEventActions": ""}})
+    put(deployment(), changing(expression), bound())
+    cluster.parts.scheduler.advance(120)
+    found = {
+        (one["action"], one["message"])
+        for one in cluster.parts.store.list("v1", "Event", "")
+        if one["involvedObject"]["kind"] == "MutatingAdmissionPolicy"
+    }
+    assert found == {("Resource Passed", note)}
