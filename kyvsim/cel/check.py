@@ -24,7 +24,7 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     dotted_name,
 )
-from kyvsim.cel.types import DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
+from kyvsim.cel.types import ANY, DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
 from kyvsim.cel.unify import Substitutions, most_general
 from kyvsim.cel.values import runtime_type
 from kyvsim.light.named_tuple import NamedTuple
@@ -294,7 +294,7 @@ class _Checker:
             return (types.INT, element) if two else (element,)
         if source.kind == "map":
             return source.parameters if two else source.parameters[:1]
-        if source.kind in {"dyn", "error", "parameter"}:
+        if source.kind in {"dyn", "error", "parameter"} and source != ANY:
             self.known.assignable((DYN,), (source,))
             return (DYN, DYN) if two else (DYN,)
         self.report(

@@ -81,7 +81,7 @@ def contains(item: Any, among: Any) -> bool:
         if item.__class__ is str:
             return item in among
         return any(equals(item, one) and not getattr(one, "computed", False) for one in among)
-    if isinstance(among, dict):
+    if isinstance(among, dict) and not getattr(among, "only_own_kind", False):
         return has_key(among, item)
     raise no_such_overload()
 

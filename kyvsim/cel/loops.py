@@ -59,6 +59,8 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(value, list):
         return enumerate(value)
     if isinstance(value, dict):
+        if getattr(value, "only_own_kind", False):
+            raise no_such_overload()
         return value.items()
     raise CelError(f"unsupported comprehension range type: {go_type(value)}")
 

@@ -16,6 +16,7 @@ from kyvsim.kube.discovery import (
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, in_version, labels, object_key
 
+_NAME_LABEL = "kubernetes.io/metadata.name"
 _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
@@ -112,5 +113,9 @@ class GivenObjects:
         return {(group, plural(group, kind, self._defined)): kind for group, kind in self._by_kind}
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
-        """Return the labels of a given Namespace, or an empty dict."""
-        return labels(self.get("v1", "Namespace", "", namespace))
+        """Return the labels of a given Namespace, its name among them; an empty dict for none.
+
+        upstream: an API server gives every Namespace that label.
+        """
+        found = self.get("v1", "Namespace", "", namespace)
+        return {**labels(found), _NAME_LABEL: namespace} if found else {}

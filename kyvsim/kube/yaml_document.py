@@ -56,10 +56,35 @@ _BARE_TAG = re.compile(r"(?:&\S+\s+)?!\s")
 def parse_events(text: str) -> Iterator[Event]:
     """Return libyaml's events for a text; raises YamlError where it is no proper Unicode."""
     try:
-        return iter(CParser(text).get_event, None)
+        events = iter(CParser(text).get_event, None)
+        asks = "?" in text and ("{" in text or "[" in text)
+        return _without_open_questions(events) if asks else events
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise YamlError("invalid Unicode text: a lone surrogate", line, 1) from error
+
+
+def _without_open_questions(events: Iterator[Event]) -> Iterator[Event]:
+    """Yield events up to a `?` inside a plain scalar of a list or map in brackets.
+
+    go-yaml ends the scalar there as libyaml did once, and finds no comma; libyaml takes it now.
+    upstream: go.yaml.in/yaml/v2 scannerc.go (yaml_parser_scan_plain_scalar)
+    """
+    closing: list[str] = []
+    for event in events:
+        kind = event.__class__
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            end = "}" if kind is MappingStartEvent else "]"
+            closing.append(end if event.flow_style else "")
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            closing.pop()
+        elif kind is ScalarEvent and not event.style and closing and closing[-1]:
+            at = event.value.find("?")
+            if at >= 0:
+                mark = event.start_mark
+                message = f"did not find expected ',' or '{closing[-1]}'"
+                raise YamlError(message, mark.line + 1, mark.column + 1 + at)
+        yield event
 
 
 def _is_plain(event: Event, source: str) -> bool:

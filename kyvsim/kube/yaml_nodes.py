@@ -51,6 +51,8 @@ class ScalarNode(NamedTuple):
     value: Json
     merges: bool = False
     """Whether it is the key `<<`, by which a map takes over others."""
+    fault: str = ""
+    """Why it has no value; "" where it has one."""
 
 
 class SequenceNode(NamedTuple):
@@ -154,7 +156,7 @@ def _scalar(event: Event, line: int) -> ScalarNode:
             return ScalarNode(line, text, text)
         return ScalarNode(line, text, _plain(text), text == _MERGE)
     except ScalarError as error:
-        raise YamlError(str(error), line, event.start_mark.column + 1) from error
+        return ScalarNode(line, text, None, fault=str(error))
 
 
 def _tagged(tag: str, text: str) -> Json:
@@ -189,6 +191,8 @@ def _time(text: str) -> str:
 def plain_data(node: Node) -> Json:
     """Return a tree as plain data; raises YamlError."""
     if isinstance(node, ScalarNode):
+        if node.fault:
+            raise YamlError(node.fault, node.line, 1)
         return node.value
     if isinstance(node, SequenceNode):
         return [plain_data(one) for one in node.items]
@@ -224,6 +228,8 @@ def key_of(key: Node) -> str:
     """Return the name that a key makes; raises YamlError for lists, maps and null."""
     if not isinstance(key, ScalarNode):
         raise YamlError("invalid map key: neither list nor map can be a key", key.line, 1)
+    if key.fault:
+        raise YamlError(key.fault, key.line, 1)
     try:
         return key_text(key.value)
     except ScalarError as error:

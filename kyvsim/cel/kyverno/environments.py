@@ -40,6 +40,8 @@ from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"
 _EXCEPTION = "libs.Exception"
+_UNRESOLVED = "compiler.Exception"
+"""How upstream names that type where it declares the variable and forgets its fields."""
 _UNLIMITED = 10 * CALL_LIMIT
 """The steps of an expression that upstream lets run as long as it likes."""
 _OF_REQUESTS = frozenset({"oldObject", "request", "namespaceObject", "variables"})
@@ -51,7 +53,8 @@ class PolicyEnvironment(NamedTuple):
     stored: bool
     """Whether it stands on the API server's environment."""
     libraries: tuple[Library, ...] = (USERS, CERTIFICATES)
-    exceptions: bool = True
+    exceptions: str = _EXCEPTION
+    """The type of `exceptions`, another one having no fields to name; "" without that variable."""
     mixes_types: bool = False
     """Whether the parts of a list or map literal may differ in type."""
     variables: tuple[tuple[str, CelType], ...] = ()
@@ -76,13 +79,13 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
         "DeletingPolicy": PolicyEnvironment(
             stored=False,
             libraries=(CERTIFICATES, OBJECTS),
-            exceptions=False,
-            unbound=frozenset({"request", "oldObject"}),
+            exceptions=_UNRESOLVED,
+            unbound=frozenset({"request", "oldObject", "exceptions"}),
         ),
         "ImageValidatingPolicy": PolicyEnvironment(
             stored=True,
             libraries=(USERS, UNKNOWN),
-            exceptions=False,
+            exceptions="",
             variables=(
                 ("images", map_of(STRING, list_of(STRING))),
                 ("attestors", map_of(STRING, DYN)),
@@ -162,14 +165,13 @@ def _libraries(
 
 
 def _variables(own: PolicyEnvironment) -> tuple[tuple[str, CelType], ...]:
-    exceptions = (("exceptions", struct(_EXCEPTION)),) if own.exceptions else ()
     return (
         ("object", types.DYN),
         ("oldObject", types.DYN),
         ("request", struct("kubernetes.AdmissionRequest")),
         ("namespaceObject", struct("kubernetes.Namespace")),
         ("variables", struct(VARIABLES)),
-        *exceptions,
+        *((("exceptions", struct(own.exceptions)),) if own.exceptions else ()),
         *own.variables,
     )
 

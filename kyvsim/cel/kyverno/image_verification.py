@@ -20,6 +20,11 @@ class Attestor(NamedTuple):
     name: str
 
     @property
+    def only_own_kind(self) -> bool:
+        """Return True: another type is neither equal to it nor different."""
+        return True
+
+    @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
         return opaque("v1beta1.Attestor")

@@ -95,12 +95,9 @@ def _functions(place: str) -> tuple[Function, ...]:
         ("List", _ways(place, _list, _list_kind, ("", _LABELS))),
         (
             "Post",
-            (
-                way(
-                    f"{_T}.({', '.join(filter(None, ('string, string', place, _OBJECT)))})"
-                    f" -> {_OBJECT}",
-                    _post,
-                ),
+            tuple(
+                way(f"{_T}.({', '.join(('string, string', *more, _OBJECT))}) -> {_OBJECT}", _post)
+                for more in (((place,), ()) if place else ((),))
             ),
         ),
         ("ToGVR", (way(f"{_T}.(string, string) -> {_RESOURCE.name}", _post),)),

@@ -18,7 +18,9 @@ from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 
 def _size(value: Any) -> int:
     kind = value.__class__
-    if kind in {str, bytes} or isinstance(value, (list, dict)):
+    if kind in {str, bytes} or isinstance(value, list):
+        return len(value)
+    if isinstance(value, dict) and not getattr(value, "only_own_kind", False):
         return len(value)
     if kind in {Duration, Timestamp}:
         raise no_such_overload()

@@ -8,6 +8,7 @@ from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program, compile_expression
 from kyvsim.cel.kyverno.environments import VARIABLES
+from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
 from kyvsim.languages.probed_expressions import told_program
@@ -141,11 +142,13 @@ def annotation_texts(
     """Return the audit annotations that have a text; raises EvaluationError."""
     found: dict[str, str] = {}
     for key, program in programs.items():
+        place = f"auditAnnotation {quote}{key}{quote}"
         try:
-            value = evaluate(program, values)
+            text = native_text(evaluate(program, values))
         except EvaluationError as error:
-            place = f"auditAnnotation {quote}{key}{quote}"
             raise EvaluationError(f"failed to evaluate {place}: {error}") from None
-        if value:
-            found[key] = value
+        except CelError as error:
+            raise EvaluationError(f"failed to convert {place} expression: {error}") from None
+        if text:
+            found[key] = text
     return found

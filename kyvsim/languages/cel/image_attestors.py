@@ -3,7 +3,7 @@
 Source of the rules: upstream pkg/image/verification/variables/attestors.go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kyvsim.cel import BudgetError, CelError, Program
@@ -29,7 +29,14 @@ AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, Program], ...]]
 
 
 class Attestors(dict[str, Any]):
-    """The value of `attestors` on one request, each completed when it is first asked for."""
+    """The value of `attestors` on one request, each completed when it is first asked for.
+
+    It can be asked for an attestor and walked through, which gives the attestors and not their
+    names, and for nothing else.
+    upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
+    """
+
+    only_own_kind = True
 
     def __init__(self, programs: AttestorPrograms) -> None:
         super().__init__()
@@ -39,6 +46,9 @@ class Attestors(dict[str, Any]):
     def see(self, values: Sequence[Any]) -> None:
         """Take the values that the expressions see."""
         self._values = values
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[name] for name in self._programs)
 
     def __contains__(self, name: object) -> bool:
         return name in self._programs

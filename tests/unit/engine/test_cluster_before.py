@@ -54,5 +54,5 @@ def test_the_rest_is_as_the_cluster_has_it(objects, thing):
     before = ClusterBefore(GivenObjects([*objects, space]), objects[0], None)
     assert before.kind_of("autoscaling/v1", "horizontalpodautoscalers") == SCALER
     assert list(before.kinds()) == [("autoscaling/v2", SCALER), ("v1", "Namespace")]
-    assert before.namespace_labels("shop") == {"x": "y"}
+    assert before.namespace_labels("shop")["x"] == "y"
     assert not before.is_namespaced("v1", "Pod")

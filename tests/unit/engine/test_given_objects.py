@@ -129,5 +129,6 @@ def test_the_kinds_of_what_there_is(given):
 
 
 def test_labels_of_a_namespace_that_was_given(given):
-    assert given.namespace_labels("one") == {"env": "prod"}
+    name = {"kubernetes.io/metadata.name": "one"}
+    assert given.namespace_labels("one") == {"env": "prod", **name}
     assert given.namespace_labels("two") == {}

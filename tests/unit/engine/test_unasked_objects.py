@@ -33,7 +33,7 @@ def test_namespaces_are_known():
     view = UnaskedObjects([there])
     assert view.get("v1", "Namespace", "", "a") == there
     assert view.get("v1", "Namespace", "", "b") is None
-    assert view.namespace_labels("a") == {"b": "c"}
+    assert view.namespace_labels("a") == {"b": "c", "kubernetes.io/metadata.name": "a"}
     assert view.namespace_labels("b") == {}
     assert list(view.list("v1", "Namespace", "")) == [there]
     assert not view.asked

@@ -156,3 +156,23 @@ def test_stream_errors_count_lines_of_the_stream(text, line):
 )
 def test_ignored_text_is_told(text, line):
     assert load_first(text).ignored_line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "closing"),
+    [
+        ("a: {b: c?d}", (1, 9), "}"),
+        ("a: [x?y]", (1, 6), "]"),
+        ("a: {b: x, c: {d: e}, f: g?}", (1, 26), "}"),
+        ("a: {b: 1,\n  c: [d?]}", (2, 8), "]"),
+    ],
+)
+def test_a_question_mark_ends_a_plain_text_in_brackets(text, place, closing):
+    with pytest.raises(YamlError, match=f"did not find expected ',' or '{closing}'") as caught:
+        load_one(text)
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize("text", ["a: b?c [d]", "a: {b: 'c?d'}", "a: [b]\nc: d?e", 'a: ["?"]'])
+def test_a_question_mark_elsewhere_is_text(text):
+    assert load_one(text)["a"]

@@ -1,0 +1,101 @@
+"""Policies of Kyverno's CEL kinds over a pack of objects, against Kyverno 1.19.0's answers.
+
+`record_cel_kinds.py` asks again.
+"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api import ApplyInputs, open_application
+from kyvsim.model.report_entry import report_message, report_properties
+
+HERE = Path(__file__)
+ENTRIES = [
+    json.loads(line) for line in HERE.with_name("cel_kinds.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def recorder():
+    file = HERE.with_name("record_cel_kinds.py")
+    spec = importlib.util.spec_from_file_location("record_cel_kinds", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ASKED = recorder()
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Return rows, generated objects and whether it is refused, for the name of each policy."""
+    place = tmp_path_factory.mktemp("kinds")
+    written = {
+        "policies": [ASKED.policy(entry, f"p{index}") for index, entry in enumerate(ENTRIES)],
+        "objects": ASKED.PACK["objects"],
+        "context": [ASKED.PACK["context"]],
+        "definition": [ASKED.PACK["definition"]],
+    }
+    paths = {name: str(place / f"{name}.json") for name in written}
+    for name, documents in written.items():
+        Path(paths[name]).write_text("\n---\n".join(map(json.dumps, documents)))
+    application = open_application(
+        ApplyInputs(
+            policies=(paths["policies"],),
+            resources=(paths["objects"],),
+            context_file=paths["context"],
+            crd_paths=(paths["definition"],),
+        )
+    )
+    found = {f"p{index}": {"rows": [], "generated": []} for index in range(len(ENTRIES))}
+    for response in application.responses:
+        for one in response.responses:
+            own = found[one.policy.name]
+            for result in one.results:
+                name, status = result.rule.name, result.status.value
+                own["rows"].append(
+                    ASKED.row(
+                        "p" if name == one.policy.name else name,
+                        status,
+                        unread(report_message(result, status)),
+                        ASKED.named(response.trigger),
+                        report_properties(one.policy, result),
+                    )
+                )
+                own["generated"] += result.generated
+    told = " ".join(one.message for one in application.diagnostics)
+    for name, own in found.items():
+        own["refused"] = f"`{name}`:" in told
+    return found
+
+
+def unread(message):
+    """Return a message; that of an image nobody can read is that of no registry."""
+    known, asked, _ = message.partition("failed to get imagedata: nothing is known of")
+    return f"{known}{ASKED.UNREAD}" if asked else message
+
+
+@pytest.mark.parametrize("index", range(len(ENTRIES)), ids=lambda index: f"p{index}")
+def test_what_is_said_of_the_pack(answers, index):
+    entry, found = ENTRIES[index], answers[f"p{index}"]
+    if entry.get("refused"):
+        assert found["refused"]
+        return
+    errors = {resource for _, result, _, resource, *_ in found["rows"] if result == "error"}
+    whole = entry["kind"] != "DeletingPolicy"
+    rows = [row for row in found["rows"] if whole or row[1] != "error"]
+    assert sorted(rows, key=json.dumps) == entry["rows"]
+    said = {row[3]: row[2] for row in found["rows"]}
+    for resource, message in entry.get("errors", ()):
+        assert said[resource] == message
+        assert resource in errors
+    made = sorted(found["generated"], key=sorted_text)
+    assert made == sorted(entry.get("generated", ()), key=sorted_text)
+
+
+def sorted_text(obj):
+    """Return a text that is the same for the same object, however its numbers are written."""
+    return json.dumps(obj, sort_keys=True).replace(".0", "")
