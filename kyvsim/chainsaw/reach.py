@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.kube.discovery import every_kind, is_builtin, is_mature, served_versions
+from kyvsim.kube.discovery import is_builtin, is_mature, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.schema.facts import CEL_GROUP
@@ -152,7 +152,7 @@ def is_elsewhere(key: ObjectKey) -> bool:
 def is_served(key: ObjectKey, store: Store) -> bool:
     """Return whether an API server knows a kind in a version; operations on others fail."""
     group, version = split_api_version(key.api_version)
-    if (group, key.kind) not in every_kind(store.defined):
+    if (group, key.kind) not in store.served:
         return False
     versions = served_versions(group, key.kind, store.defined)
     return not versions or version in versions

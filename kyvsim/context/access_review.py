@@ -70,6 +70,27 @@ def allows(
     return _reason(access, cluster, bound) is not None
 
 
+def allows_any(
+    attributes: Mapping[str, Json],
+    user: UserInfo,
+    cluster: ClusterView,
+    bound: Bound | None = None,
+) -> bool | None:
+    """Return whether the roles let a user do something to resources of any name.
+
+    It is None where that depends on the name: a rule about some names comes before one that
+    decides. What is read of the cluster is what `allows` reads for each of these names.
+    """
+    access = _Access(user.username, user.groups, attributes, on_resource=True)
+    if _MASTERS in access.groups:
+        return True
+    for _, binding in _bindings(access, bound or partial(bound_to, cluster)):
+        for rule in _rules(binding, cluster):
+            if _concerns(rule, access):
+                return None if [*_texts(rule.get("resourceNames"))] else True
+    return False
+
+
 def bound_to(
     cluster: ClusterView, place: tuple[str, str], user: str, groups: tuple[str, ...]
 ) -> Sequence[tuple[str, Json]]:
@@ -135,19 +156,23 @@ def _rules(binding: Json, cluster: ClusterView) -> Iterator[Mapping[str, Json]]:
 
 def _allows(rule: Mapping[str, Json], access: _Access) -> bool:
     wanted = access.attributes
-    if not _names(rule.get("verbs"), text_field(wanted, "verb")):
-        return False
     if not access.on_resource:
         path = text_field(wanted, "path")
-        return any(
+        return _names(rule.get("verbs"), text_field(wanted, "verb")) and any(
             url in {"*", path} or (url.endswith("*") and path.startswith(url[:-1]))
             for url in _texts(rule.get("nonResourceURLs"))
         )
     names = list(_texts(rule.get("resourceNames")))
+    return _concerns(rule, access) and (not names or text_field(wanted, "name") in names)
+
+
+def _concerns(rule: Mapping[str, Json], access: _Access) -> bool:
+    """Return whether a rule lets someone do something to some resources of a kind."""
+    wanted = access.attributes
     return (
-        _names(rule.get("apiGroups"), text_field(wanted, "group"))
+        _names(rule.get("verbs"), text_field(wanted, "verb"))
+        and _names(rule.get("apiGroups"), text_field(wanted, "group"))
         and _names_resource(rule.get("resources"), wanted)
-        and (not names or text_field(wanted, "name") in names)
     )
 
 

@@ -1,6 +1,7 @@
 """Group, version and kind: API versions of objects, and the selectors that policies write."""
 
 import re
+from functools import lru_cache
 
 from kyvsim.light.named_tuple import NamedTuple
 
@@ -19,6 +20,7 @@ class KindSelector(NamedTuple):
     subresource: str
 
 
+@lru_cache(maxsize=512)
 def split_api_version(api_version: str) -> tuple[str, str]:
     """Return group and version of an `apiVersion`; the core group is ""."""
     group, slash, version = api_version.partition("/")

@@ -28,15 +28,6 @@ def with_floats_where_exact(value: Json) -> Json:
     )
 
 
-def with_whole_numbers(value: Json) -> Json:
-    """Return `value` with whole floats as ints; parts without any are shared, not copied.
-
-    That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
-    writes without fraction and exponent and that fits.
-    """
-    return _with_numbers(value, float, whole_where_exact)
-
-
 def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) -> Json:
     """Return `value` with `change` made of every number of one class."""
     kind = value.__class__

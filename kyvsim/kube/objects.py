@@ -27,6 +27,10 @@ class ObjectKey(NamedTuple):
     name: str
 
 
+_NO_KEY = ObjectKey("", "", "", "")
+_new = tuple.__new__
+
+
 def metadata(obj: Json) -> Mapping[str, Json]:
     """Return `obj.metadata`, or an empty mapping where it is missing or no mapping."""
     found = obj.get("metadata") if obj.__class__ is dict else None
@@ -71,10 +75,20 @@ def in_version(obj: Json, api_version: str) -> Json:
 
 def object_key(obj: Json) -> ObjectKey:
     """Return the identity of `obj`; missing parts are empty texts."""
-    meta = metadata(obj)
-    return ObjectKey(
-        text_field(obj, "apiVersion"),
-        text_field(obj, "kind"),
-        text_field(meta, "namespace"),
-        text_field(meta, "name"),
-    )
+    # Asked for all the time: written out in place of calls of the functions above.
+    if obj.__class__ is not dict:
+        return _NO_KEY
+    get = obj.get
+    api_version, kind, meta = get("apiVersion", ""), get("kind", ""), get("metadata")
+    if api_version.__class__ is not str:
+        api_version = ""
+    if kind.__class__ is not str:
+        kind = ""
+    namespace = name = ""
+    if meta.__class__ is dict:
+        namespace, name = meta.get("namespace", ""), meta.get("name", "")
+        if namespace.__class__ is not str:
+            namespace = ""
+        if name.__class__ is not str:
+            name = ""
+    return _new(ObjectKey, (api_version, kind, namespace, name))

@@ -12,6 +12,7 @@ Each returns ABSENT for a value that goes.
 from collections.abc import Callable
 from functools import reduce
 
+from kyvsim.kube.known_parts import tidy_parts
 from kyvsim.kube.objects import Json
 from kyvsim.patch.directives import (
     DIRECTIVE,
@@ -22,7 +23,6 @@ from kyvsim.patch.directives import (
 )
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.keyed_lists import Joined, merge_keyed
-from kyvsim.patch.known_parts import tidy_parts
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, wrong_kind
 from kyvsim.patch.preprocess_anchors import (

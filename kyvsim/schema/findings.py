@@ -35,6 +35,8 @@ class Finding(NamedTuple):
     """What keeps the parts of a combination from fitting."""
 
 
+_DISTINCT = ("map", "set")
+"""The types of lists that have no item twice."""
 _HOLDERS: frozenset[type] = frozenset({dict, list})
 
 
@@ -182,9 +184,14 @@ def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterat
 def _visit_list(walk: _Walk, schema: Node, data: list[Json], path: Path) -> None:
     items = schema.items
     if items is not None:
+        fitting = items.fitting
         for index, item in enumerate(data):
-            if item.__class__ not in items.settled:
-                _visit(walk, items, item, (*path, index))
+            if item.__class__ in items.settled or (id(item) in fitting and not walk.as_written):
+                continue
+            before = len(walk.found)
+            _visit(walk, items, item, (*path, index))
+            if item.__class__ in _HOLDERS and len(walk.found) == before and not walk.as_written:
+                fitting[id(item)] = item
     size = len(data)
     for word, is_broken in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
         limit = schema.words.get(word)
@@ -217,6 +224,8 @@ def _in_order(schema: Node, data: Iterable[str]) -> list[str]:
 
 
 def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
+    if not any(map(schema.reaches, _DISTINCT)):
+        return
     if data.__class__ is dict:
         for name in sorted(data):
             child, value = schema.child(name), data[name]
@@ -224,7 +233,7 @@ def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
                 yield from _duplicates(child, value, (*path, name))
     elif data.__class__ is list:
         sort = schema.words.get("x-kubernetes-list-type")
-        repeated = _repeated(schema, data, sort) if sort in {"map", "set"} else {}
+        repeated = _repeated(schema, data, sort) if sort in _DISTINCT else {}
         for index, item in enumerate(data):
             if index in repeated:
                 yield Finding("duplicate", (*path, index), repeated[index])

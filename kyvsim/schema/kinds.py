@@ -9,6 +9,8 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
 from kyvsim.schema.node import NamedSchemas, Node
 
+_MOST_GIVEN = 256
+
 
 @lru_cache(maxsize=1)
 def kyverno_kinds() -> KindTable:
@@ -62,4 +64,17 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
     group, version = split_api_version(api_version)
     facts = kinds.get((group, kind))
     found = facts.schemas.get(version) if facts else None
-    return None if found is None else NamedSchemas().node(found)
+    if found is None:
+        return None
+    known = _given_nodes()
+    if id(found) not in known:
+        if len(known) >= _MOST_GIVEN:
+            known.clear()
+        known[id(found)] = NamedSchemas().node(found)
+    return known[id(found)]
+
+
+@lru_cache(maxsize=1)
+def _given_nodes() -> dict[int, Node]:
+    """Return the schemas that were given, made ready, by the id of what each holds."""
+    return {}

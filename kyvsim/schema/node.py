@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
+from kyvsim.kube.known_parts import Known, within_bounds
 from kyvsim.kube.objects import Json
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
@@ -31,6 +32,7 @@ class NamedSchemas:
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
         self.table = table
         self._nodes: dict[str, Node] = {}
+        self._mentioning: dict[str, frozenset[str]] = {}
 
     def node(self, ref: SchemaRef) -> "Node":
         """Return the schema that a reference means; a name that is none of them is a type."""
@@ -40,6 +42,21 @@ class NamedSchemas:
         if found is None:
             found = self._nodes[ref] = Node(self.table.get(ref) or {"type": ref}, self)
         return found
+
+    def mention(self, word: str, words: Mapping[str, Json]) -> bool:
+        """Return whether a schema, or one inside it, may have a word, or have it for a value."""
+        found = self._mentioning.get(word)
+        if found is None:
+            found = self._mentioning[word] = self._names_mentioning(word)
+        return not _texts_in(words).isdisjoint(found)
+
+    def _names_mentioning(self, word: str) -> frozenset[str]:
+        """Return a word, and the names of schemas that have it, or name one that has it."""
+        texts = {name: _texts_in(words) for name, words in self.table.items()}
+        found = {word}
+        while new := {name for name, some in texts.items() if name not in found and some & found}:
+            found |= new
+        return frozenset(found)
 
 
 class Node:
@@ -73,6 +90,9 @@ class Node:
         Most fields take any text, or any boolean: these are not looked at further.
         """
         self._children: dict[str, Node] = {}
+        self._reach: dict[str, bool] = {}
+        self._fitting: Known = {}
+        self._unchanged: Known = {}
 
     def child(self, name: str) -> "Node | None":
         """Return the schema of a field, None for one that this schema does not describe."""
@@ -84,6 +104,23 @@ class Node:
             return self.further
         found = self._children[name] = self.named.node(ref)
         return found
+
+    def reaches(self, word: str) -> bool:
+        """Return whether this schema, or one inside it, may have a word, or have it for a value."""
+        found = self._reach.get(word)
+        if found is None:
+            found = self._reach[word] = self.named.mention(word, self.words)
+        return found
+
+    @property
+    def fitting(self) -> Known:
+        """The maps and lists that are known to fit, for who finds that out."""
+        return within_bounds(self._fitting)
+
+    @property
+    def unchanged(self) -> Known:
+        """The maps and lists that are known to be stored as they are."""
+        return within_bounds(self._unchanged)
 
     def keeps(self, name: str) -> bool:
         """Return whether a field that this schema does not describe is kept as it is."""
@@ -150,6 +187,15 @@ TYPE_NAMES: Mapping[type, str] = MappingProxyType(
     }
 )
 """What schemas call the types of loaded data."""
+
+
+def _texts_in(schema: Json) -> set[str]:
+    """Return the keys and texts anywhere in a schema: its words, and the names of others."""
+    if schema.__class__ is str:
+        return {schema}
+    if schema.__class__ is dict or isinstance(schema, Mapping):
+        return set(schema).union(*map(_texts_in, schema.values()))
+    return set().union(*map(_texts_in, schema)) if schema.__class__ is list else set()
 
 
 @lru_cache(maxsize=32)

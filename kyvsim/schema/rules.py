@@ -34,7 +34,7 @@ def broken_rules(obj: Json, old: Json, schema: Node) -> Iterator[BrokenRule]:
 
 
 def _broken(schema: Node, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
-    if data is None:
+    if data is None or not schema.reaches(_RULES):
         return
     for rule in schema.words.get(_RULES) or ():
         message = _objection(rule, data, old)

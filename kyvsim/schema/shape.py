@@ -3,9 +3,12 @@
 Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema (pruning, defaulting).
 """
 
+from operator import is_
+
 from kyvsim.kube.objects import Json
 from kyvsim.schema.node import Node
 
+_HOLDERS: frozenset[type] = frozenset({dict, list})
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -33,9 +36,18 @@ def _shaped(schema: Node, data: Json, *, prune: bool) -> Json:
 
 
 def _list(items: Node, data: list[Json], *, prune: bool) -> Json:
-    given = [_given(items, item) for item in data]
-    shaped = [_shaped(items, item, prune=prune) for item in given]
-    return data if all(map(_is_same, shaped, data)) else shaped
+    shaped = [_item(items, item, prune=prune) for item in data]
+    return data if all(map(is_, shaped, data)) else shaped
+
+
+def _item(schema: Node, item: Json, *, prune: bool) -> Json:
+    unchanged = schema.unchanged
+    if prune and id(item) in unchanged:
+        return item
+    shaped = _shaped(schema, _given(schema, item), prune=prune)
+    if prune and shaped is item and item.__class__ in _HOLDERS:
+        unchanged[id(item)] = item
+    return shaped
 
 
 def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:
@@ -66,7 +78,3 @@ def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:
 def _given(schema: Node, value: Json) -> Json:
     """Return a value, or the default in place of a null that is not allowed."""
     return schema.default if value is None and not schema.nullable else value
-
-
-def _is_same(one: Json, other: Json) -> bool:
-    return one is other

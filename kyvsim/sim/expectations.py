@@ -28,6 +28,8 @@ class Expectations:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._every: list[_Watched | Expectation] = []
+        self._open: list[_Watched] = []
+        """Those that nothing has settled yet."""
         parts.store.watch(self._observe)
 
     def open(self, entries: Iterable[Expected]) -> None:
@@ -35,6 +37,7 @@ class Expectations:
         for entry in entries:
             watched = _Watched(entry, self._parts)
             self._every.append(watched)
+            self._open.append(watched)
             watched.look()
 
     def answer(self, text: str, location: Location, settled: Settled) -> None:
@@ -63,9 +66,10 @@ class Expectations:
         )
 
     def _observe(self, change: Change) -> None:
-        for one in self._every:
-            if isinstance(one, _Watched):
-                one.observe(change)
+        for one in self._open:
+            one.observe(change)
+        if any(one.is_settled for one in self._open):
+            self._open = [one for one in self._open if not one.is_settled]
 
 
 class _Watched:
@@ -79,6 +83,11 @@ class _Watched:
         self._was_there = False
         now = parts.clock.elapsed
         self.deadline = None if entry.within is None else now + entry.within
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known how it came out, whatever happens still."""
+        return self._settled is not None
 
     def look(self) -> None:
         """Settle what the objects that are there settle, and those that are gone already."""

@@ -73,6 +73,8 @@ class Timeline:
         self, event: TimelineEvent, unevaluated: tuple[Unevaluated, ...]
     ) -> TimelineEvent:
         """Add rules that could not be evaluated to an event, and return it as it is now."""
+        if not unevaluated:
+            return event
         fuller = event._replace(unevaluated=tuple(dict.fromkeys(unevaluated)))
         self.events[event.number] = fuller
         return fuller

@@ -14,7 +14,7 @@ from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.numbers import with_whole_numbers
+from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.expressions import (

@@ -77,12 +77,21 @@ def _is_own(request: AdmissionRequest) -> bool:
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
     outside = World(kyverno.parts.store, account=ADMISSION).outside
-    policies = [one for one in kyverno.cache.every() if concerns(one.policy, request, outside)]
+    policies = [
+        one
+        for one in kyverno.cache.every()
+        if _works(one) and concerns(one.policy, request, outside)
+    ]
     for policy in policies:
         yield from _mutations(kyverno, policy, request)
     for policy in policies:
         works = (_generation(kyverno, policy, request), _leaving(kyverno, policy, request))
         yield from (work for work in works if work.contexts)
+
+
+def _works(policy: CompiledPolicy) -> bool:
+    """Return whether a policy has rules that work in the background."""
+    return any(one.rule.generates or one.rule.mutates_existing for one in policy.rules)
 
 
 def _verdicts(

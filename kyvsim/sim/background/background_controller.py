@@ -50,7 +50,7 @@ def start_background_controller(kyverno: Kyverno) -> None:
         if change.new is not None:
             take_up(change.new, kyverno)
 
-    kyverno.parts.store.watch(observe)
+    kyverno.parts.store.watch(observe, {KIND})
 
 
 def take_up(obj: Json, kyverno: Kyverno) -> None:

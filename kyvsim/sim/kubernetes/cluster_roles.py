@@ -29,7 +29,7 @@ def aggregate_cluster_roles(parts: Parts) -> None:
         for role, rules in _outdated(parts.store):
             parts.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
 
-    parts.store.watch(observe)
+    parts.store.watch(observe, {_ROLE})
 
 
 def _outdated(store: Store) -> Iterator[tuple[Json, list[Json]]]:

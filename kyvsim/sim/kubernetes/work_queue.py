@@ -51,8 +51,6 @@ def watch_kinds(
 
     def observe(change: Change) -> None:
         subject = change.subject
-        react = reactions.get((subject.get("apiVersion"), subject.get("kind")))
-        if react is not None:
-            react(change)
+        reactions[subject["apiVersion"], subject["kind"]](change)
 
-    store.watch(observe)
+    store.watch(observe, reactions)

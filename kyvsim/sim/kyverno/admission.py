@@ -19,7 +19,7 @@ from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure,
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked, texts_of
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
-from kyvsim.sim.kyverno.reviews import admission_request
+from kyvsim.sim.kyverno.reviews import admission_request, subject_of, with_roles
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict, errors
@@ -158,17 +158,15 @@ class AdmissionController:
         """Yield what enforced rules say that let a request pass, and audits that want to warn."""
         for response in responses:
             enforced = self._enforced(response, namespace)
-            audited = response._replace(
-                results=tuple(one for one in response.results if one not in enforced.results)
-            )
             yield from warnings_of([enforced])
             if response.policy.facts.emits_warnings:
-                yield from warnings_of([audited])
+                others = (one for one in response.results if one not in enforced.results)
+                yield from warnings_of([response._replace(results=tuple(others))])
 
     def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
         policy = response.policy
         kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
-        return response._replace(results=kept)
+        return response if len(kept) == len(response.results) else response._replace(results=kept)
 
     def _turns(
         self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
@@ -179,8 +177,12 @@ class AdmissionController:
             if not policy.facts.admission or self._cache.is_left_to_the_server(policy):
                 continue
             rules = tuple(one for one in turn.rules if keep(one) and _hears(one, request))
-            if rules and is_asked(policy, texts_of(policy), request, self._world.outside):
-                yield turn._replace(rules=rules)
+            if rules and self._is_asked(policy, request):
+                yield turn if rules == turn.rules else turn._replace(rules=rules)
+
+    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
+        texts = texts_of(policy)
+        return not texts or is_asked(policy, texts, request, self._world.outside)
 
     def unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
         """Return the refusal of a request for which the API server could choose no webhook."""
@@ -213,14 +215,14 @@ class AdmissionController:
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
         if key.kind in _OWN_KINDS or not is_selected(place, review, store):
             return None
-        request = admission_request(review, store)
-        if request.user is not None and is_excluded(request.user, store):
+        if is_excluded(with_roles(review.request.user, store), store):
             return None
-        if not request.subject:
-            return None
-        name = key.name or object_key(request.subject).name
+        name = key.name or object_key(subject_of(review)).name
         asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
-        return None if is_filtered(asked, store) else request
+        if is_filtered(asked, store):
+            return None  # before it is put together: much of what happens is
+        request = admission_request(review, store)
+        return request if request.subject else None
 
     def _namespace_of(self, request: AdmissionRequest) -> Json | None:
         if not request.namespace:

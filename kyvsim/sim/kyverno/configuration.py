@@ -61,17 +61,21 @@ def is_selected(namespace: str, review: Review, store: Store) -> bool:
     labels that it has, or had.
     """
     selects = _selectors(settings_of(store).get("webhooks") or "{}")
-    if namespace and not selects.namespace(_namespace_labels(namespace, review, store)):
+    if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
+        if namespace and not selects.namespace(_named(namespace, labels(review.object))):
+            return False
+    elif namespace and not store.remembered(_is_selected_namespace, namespace):
         return False
     here = [one for one in (review.object, review.old) if one is not None]
     return not here or any(selects.object(labels(one)) for one in here)
 
 
-def _namespace_labels(namespace: str, review: Review, store: Store) -> Mapping[str, Json]:
-    if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
-        found = labels(review.object)
-    else:
-        found = store.namespace_labels(namespace)
+def _is_selected_namespace(store: Store, namespace: str) -> bool:
+    selects = _selectors(settings_of(store).get("webhooks") or "{}")
+    return selects.namespace(_named(namespace, store.namespace_labels(namespace)))
+
+
+def _named(namespace: str, found: Mapping[str, Json]) -> Mapping[str, Json]:
     return {_NAME_LABEL: namespace, **found}
 
 

@@ -11,7 +11,15 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cleanup
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.sim.kyverno.events import Action, Event, Reason, Source, policy_reference, reference
+from kyvsim.sim.kyverno.events import (
+    Action,
+    Event,
+    Reason,
+    Source,
+    policy_reference,
+    reference,
+    tells_successes,
+)
 from kyvsim.sim.parts import Parts
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -45,14 +53,17 @@ def violation_of_object(source: Source, response: PolicyResponse, result: RuleRe
     return Event(reference(response.object), Reason.VIOLATION, source, Action.PASSED, note)
 
 
-def applied(parts: Parts, source: Source, response: PolicyResponse) -> Event:
-    """Return the event on a policy that an object passed, or that changed it."""
+def applied(parts: Parts, source: Source, response: PolicyResponse) -> Iterator[Event]:
+    """Yield the event on a policy that an object passed, or that changed it, where it is wanted."""
+    regarding = policy_reference(response.policy, parts)
+    if not tells_successes(parts):
+        return
     sections = {one.facts.section for one in response.policy.rules} - {""}
     checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
     checks = bool(sections & _CHECKING) if sections else checks
     named = _named(response.object)
-    return Event(
-        regarding=policy_reference(response.policy, parts),
+    yield Event(
+        regarding=regarding,
         reason=Reason.APPLIED,
         source=source,
         action=Action.PASSED if checks else Action.MUTATED,
@@ -108,7 +119,7 @@ def of_response(
             if not blocked:
                 yield violation_of_object(source, response, result)
     elif RuleStatus.SKIP not in statuses:
-        yield applied(parts, source, response)
+        yield from applied(parts, source, response)
     elif not blocked:
         for result in response.results:
             if result.exceptions:

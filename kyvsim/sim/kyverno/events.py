@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
@@ -16,6 +16,7 @@ from kyvsim.sim.kyverno.configuration import settings_of
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Store
 
 _ACTOR = "events"
 _LONGEST_NOTE = 1024
@@ -97,9 +98,9 @@ class EventRecorder:
             return False
         if event.reason is not Reason.APPLIED:
             return True
-        data = settings_of(self._parts.store)
-        if str(data.get("generateSuccessEvents") or "") != "true":
+        if not tells_successes(self._parts):
             return False
+        data = settings_of(self._parts.store)
         actions = [one.strip() for one in str(data.get("successEventActions") or "").split(",")]
         return actions == [""] or event.action in actions
 
@@ -135,6 +136,11 @@ class EventRecorder:
         return {**written, "related": dict(event.related)} if event.related else written
 
 
+def tells_successes(parts: Parts) -> bool:
+    """Return whether Kyverno's ConfigMap wants any events on what succeeded."""
+    return str(settings_of(parts.store).get("generateSuccessEvents") or "") == "true"
+
+
 def reference(obj: Json) -> Mapping[str, str]:
     """Return the reference by which events name an object; parts that it lacks are left out."""
     key = object_key(obj)
@@ -150,9 +156,15 @@ def reference(obj: Json) -> Mapping[str, str]:
 
 def policy_reference(policy: Policy, parts: Parts) -> Mapping[str, str]:
     """Return the reference to a policy, with its uid where it is still stored."""
-    meta = {"name": policy.name, "namespace": policy.namespace}
-    named = {"apiVersion": policy.facts.api_version, "kind": policy.kind, "metadata": meta}
-    return reference(parts.store.get(*object_key(named)) or named)
+    key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
+    known: Mapping[str, str] = parts.store.remembered(_reference_to, key)
+    return known
+
+
+def _reference_to(store: Store, key: ObjectKey) -> Mapping[str, str]:
+    meta = {"name": key.name, "namespace": key.namespace}
+    named = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
+    return reference(store.get(*key) or named)
 
 
 def _fit(name: str) -> str:

@@ -30,7 +30,8 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change
 
 _ACTOR = "reports"
-_EPHEMERAL = frozenset({"EphemeralReport", "ClusterEphemeralReport"})
+EPHEMERAL = frozenset((API_VERSION, kind_of_report(namespace)) for namespace in ("", "any"))
+"""What the collector watches, by apiVersion and kind."""
 _REPORT = "wgpolicyk8s.io/v1alpha2"
 
 
@@ -78,7 +79,7 @@ class ReportCollector:
     def observe(self, change: Change) -> None:
         """Look at an ephemeral report some time after it was written."""
         key = change.key
-        if key.kind in _EPHEMERAL and change.new is not None and key.api_version == API_VERSION:
+        if change.new is not None and key[:2] in EPHEMERAL:
             self._later(key)
 
     def renew(self, policy: str) -> None:

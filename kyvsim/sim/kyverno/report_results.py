@@ -4,9 +4,11 @@ Source of the rules: upstream pkg/utils/report/results.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.report_entry import report_message, report_properties, report_source
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
@@ -50,26 +52,58 @@ def summary(results: Iterable[Json]) -> dict[str, int]:
     return counts
 
 
+class _Said(NamedTuple):
+    """What a rule said, as an entry tells it."""
+
+    source: str
+    policy: str
+    rule: str
+    message: str
+    result: str
+    scored: bool
+    seconds: int
+    properties: tuple[tuple[str, str], ...]
+    category: str | None
+    severity: str | None
+
+
 def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
-    properties = dict(_properties(policy, result))
     status = result.status.value
-    message = report_message(result, status)
     unscored = result.status is RuleStatus.FAIL and not policy.scored
-    entry = {
-        "source": report_source(policy.kind),
-        "policy": policy.key,
-        "rule": result.rule.name,
-        "message": message,
-        "result": "warn" if unscored else status,
-        "scored": policy.scored,
-        "timestamp": {"seconds": seconds, "nanos": 0},
-        "properties": properties,
-    }
-    category = policy.annotations.get("policies.kyverno.io/category")
     severity = policy.annotations.get("policies.kyverno.io/severity")
-    about = {"category": category, "severity": severity if severity in SEVERITIES else None}
-    entry |= {name: value for name, value in about.items() if value}
-    return entry if message else {name: entry[name] for name in entry if name != "message"}
+    return _written(
+        _Said(
+            source=report_source(policy.kind),
+            policy=policy.key,
+            rule=result.rule.name,
+            message=report_message(result, status),
+            result="warn" if unscored else status,
+            scored=policy.scored,
+            seconds=seconds,
+            properties=tuple(_properties(policy, result)),
+            category=policy.annotations.get("policies.kyverno.io/category"),
+            severity=severity if severity in SEVERITIES else None,
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _written(said: _Said) -> Json:
+    """Return an entry; what is said of many objects in one second is one and the same."""
+    entry = {
+        "source": said.source,
+        "policy": said.policy,
+        "rule": said.rule,
+        "message": said.message,
+        "result": said.result,
+        "scored": said.scored,
+        "timestamp": {"seconds": said.seconds, "nanos": 0},
+        "properties": dict(said.properties),
+        "category": said.category,
+        "severity": said.severity,
+    }
+    optional = ("message", "category", "severity")
+    return {name: value for name, value in entry.items() if value or name not in optional}
 
 
 def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,12 @@ def admission_request(review: Review, store: Store) -> AdmissionRequest:
     )
 
 
+def subject_of(review: Review) -> Json | None:
+    """Return the object that a request is about: on DELETE the one that is there."""
+    deletes = review.request.operation is Operation.DELETE
+    return review.old if deletes else review.object
+
+
 def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
     """Return the fields of a request that only an API server fills in."""
     group, version = split_api_version(key.api_version)
@@ -69,5 +75,12 @@ def _name(key: ObjectKey, subject: Json) -> str:
 
 def with_roles(user: UserInfo, store: Store) -> UserInfo:
     """Return a user with the roles that are bound to it."""
+    if user.extra is None:
+        known: UserInfo = store.remembered(_with_roles, user)
+        return known
+    return _with_roles(store, user)
+
+
+def _with_roles(store: Store, user: UserInfo) -> UserInfo:
     roles, cluster_roles = bound_roles(user, store)
     return user._replace(roles=roles, cluster_roles=cluster_roles)

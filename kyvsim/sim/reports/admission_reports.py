@@ -9,6 +9,7 @@ from kyvsim.model.request import Operation
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.ephemeral_reports import write_report
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.report_collector import EPHEMERAL
 from kyvsim.sim.latency import NOTICE
 
 _ACTOR = "admission-reports"
@@ -20,7 +21,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     They are gathered from then on, and follow the policies there are.
     """
     parts, reports = kyverno.parts, kyverno.reports
-    parts.store.watch(reports.observe)
+    parts.store.watch(reports.observe, EPHEMERAL)
     kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 

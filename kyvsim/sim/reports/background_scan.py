@@ -230,4 +230,4 @@ def _events(parts: Parts, response: PolicyResponse) -> Iterator[Event]:
         if result.exceptions:
             yield from excepted(parts, Source.SCAN, response, result)
     if RuleStatus.FAIL not in {one.status for one in response.results}:
-        yield applied(parts, Source.SCAN, response)
+        yield from applied(parts, Source.SCAN, response)

@@ -7,10 +7,11 @@ pkg/userinfo/roleRef.go.
 from functools import partial
 from types import MappingProxyType
 
-from kyvsim.context.access_review import allows, bound_to
+from kyvsim.context.access_review import allows, allows_any, bound_to
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.sim.server import errors
@@ -25,17 +26,52 @@ _VERBS = MappingProxyType(
 
 def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = "") -> bool:
     """Return whether a user may do something to an object, "" for any name."""
-    group, version = split_api_version(key.api_version)
-    attributes = {
-        "verb": verb,
+    resource = plural(split_api_version(key.api_version)[0], key.kind, store.defined)
+    action = _Action(
+        username=user.username,
+        groups=user.groups,
+        verb=verb,
+        api_version=key.api_version,
+        resource=resource,
+        subresource=subresource,
+        namespace=key.namespace,
+    )
+    # Nearly always the name makes no difference: one answer serves all objects of a kind.
+    always: bool | None = store.remembered(_may_any, action)
+    if always is not None:
+        return always
+    attributes = {**_attributes(action), "name": key.name}
+    return allows(attributes, user, store, partial(store.remembered, bound_to))
+
+
+class _Action(NamedTuple):
+    """What somebody does to resources of a kind in a namespace, or of the cluster."""
+
+    username: str
+    groups: tuple[str, ...]
+    verb: str
+    api_version: str
+    resource: str
+    subresource: str
+    namespace: str
+
+
+def _may_any(store: Store, action: _Action) -> bool | None:
+    user = UserInfo(action.username, groups=action.groups)
+    bound = partial(store.remembered, bound_to)
+    return allows_any(_attributes(action), user, store, bound)
+
+
+def _attributes(action: _Action) -> dict[str, Json]:
+    group, version = split_api_version(action.api_version)
+    return {
+        "verb": action.verb,
         "group": group,
         "version": version,
-        "resource": plural(group, key.kind, store.defined),
-        "subresource": subresource,
-        "namespace": key.namespace,
-        "name": key.name,
+        "resource": action.resource,
+        "subresource": action.subresource,
+        "namespace": action.namespace,
     }
-    return allows(attributes, user, store, partial(store.remembered, bound_to))
 
 
 def denial(

@@ -4,7 +4,6 @@ Source of the rules: k8s.io/apiserver pkg/storage/names.
 """
 
 import hashlib
-from itertools import pairwise
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_BASE = 58
@@ -24,10 +23,9 @@ class Identities:
     def uid(self, *thing: str) -> str:
         """Return a uid that nothing else has."""
         digits = f"{self._next('uid', *thing):032x}"
+        first, second, third = digits[:8], digits[8:12], digits[13:16]
         # Version 5 and the common variant, as of a uuid that is made of a hash.
-        digits = f"{digits[:12]}5{digits[13:16]}8{digits[17:]}"
-        cuts = (0, 8, 12, 16, 20, 32)
-        return "-".join(digits[i:j] for i, j in pairwise(cuts))
+        return f"{first}-{second}-5{third}-8{digits[17:20]}-{digits[20:]}"
 
     def generated_name(self, base: str, *place: str) -> str:
         """Return a name that begins as `base` does, five characters longer."""

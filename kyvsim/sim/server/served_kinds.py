@@ -6,10 +6,10 @@ Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/k
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import every_kind, is_builtin, plural, served_versions
+from kyvsim.kube.discovery import is_builtin, plural, served_versions
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, text_field
-from kyvsim.kube.wildcard import matches
+from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server.store import Store
 
@@ -48,10 +48,11 @@ _WITHOUT_STATUS = frozenset(
 def find_kinds(text: str, store: Store) -> list[tuple[str, str, str]]:
     """Return group, kind and subresource of everything served that a `kinds` entry selects."""
     group, version, kind, subresource = parse_kind_selector(text)
+    named = store.served if has_wildcard(kind) else [key for key in store.served if key[1] == kind]
     found = [
         key
-        for key in every_kind(store.defined)
-        if matches(group, key[0]) and matches(kind, key[1]) and _serves(key, version, store)
+        for key in named
+        if matches(kind, key[1]) and matches(group, key[0]) and _serves(key, version, store)
     ]
     parts = [(*key, part) for key in found for part in _parts(key, subresource, store)]
     if subresource and (kind, subresource) != ("*", "*"):
@@ -72,7 +73,7 @@ class ServedResource(NamedTuple):
 def find_resources(text: str, store: Store) -> Iterator[ServedResource]:
     """Yield the resources that a `kinds` entry selects, in each version that is served."""
     _, version, _, _ = parse_kind_selector(text)
-    known = every_kind(store.defined)
+    known = store.served
     for group, kind, part in find_kinds(text, store):
         resource = plural(group, kind, store.defined)
         for served in served_versions(group, kind, store.defined) or (version,):
@@ -87,14 +88,14 @@ def is_cluster_wide(text: str, store: Store) -> bool:
     group = split_api_version(api_version)[0]
     return any(
         known == kind and not facts.namespaced and (not api_version or its_group == group)
-        for (its_group, known), facts in every_kind(store.defined).items()
+        for (its_group, known), facts in store.served.items()
     )
 
 
 def kind_key(text: str, store: Store) -> ObjectKey | None:
     """Return apiVersion and kind of what a `kinds` entry names, None where nothing serves it."""
     group, version, kind, _ = parse_kind_selector(text)
-    for key in every_kind(store.defined):
+    for key in store.served:
         if key[1] != kind or not matches(group, key[0]):
             continue
         for served in served_versions(*key, store.defined) or _ANY_VERSION:

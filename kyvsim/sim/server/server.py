@@ -7,7 +7,7 @@ and pkg/registry/generic/registry/store.go.
 
 from collections.abc import Callable, Iterable
 
-from kyvsim.kube.numbers import with_whole_numbers
+from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import Operation
@@ -108,11 +108,11 @@ class ApiServer:
             changed = plugin(review)
             if isinstance(changed, ApiError):
                 return self._refuse(request, changed, (), old)
-            review = review._replace(object=changed)
+            review = _with_object(review, changed)
         refused, review = self._mutated(review, warnings)
         if refused is not None:
             return self._refuse(request, refused, tuple(warnings), old)
-        review = review._replace(object=self._completed(review))
+        review = _with_object(review, self._completed(review))
         return self._validated(review, warnings, old)
 
     def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
@@ -270,6 +270,10 @@ class ApiServer:
         for observer in self.observers:
             observer(request, response, old)
         return response
+
+
+def _with_object(review: Review, obj: Json) -> Review:
+    return review if obj is review.object else review._replace(object=obj)
 
 
 def _sees_old(request: ApiRequest) -> bool:

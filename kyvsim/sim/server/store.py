@@ -1,8 +1,16 @@
 """What is stored: objects by identity, their versions, and everyone who watches them."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
-from kyvsim.kube.discovery import NO_KINDS, KindTable, crd_kinds, kind_of_plural, lies_in_namespace
+from kyvsim.kube.discovery import (
+    NO_KINDS,
+    KindTable,
+    crd_kinds,
+    every_kind,
+    kind_of_plural,
+    lies_in_namespace,
+)
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
@@ -59,10 +67,14 @@ class Store:
 
     def __init__(self, installed: KindTable = NO_KINDS) -> None:
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
-        self._ordered: dict[tuple[str, str], Sequence[tuple[str, Json]]] = {}
-        self._watchers: list[Watcher] = []
+        self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        """By group and kind, the namespaces and names of objects in order, once they were asked."""
+        self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
+        self._told: dict[tuple[str, str], tuple[Watcher, ...]] = {}
+        """By apiVersion and kind, those watchers who are told of it."""
         self._installed = installed
         self._defined = installed
+        self._served: KindTable | None = None
         self.revision = 0
         self.changes: list[Change] = []
         self._created: dict[tuple[str, str], int] = {}
@@ -85,19 +97,20 @@ class Store:
         group = split_api_version(api_version)[0]
         if self.read_keys is not None:
             self.read_keys.add(ObjectKey(group, kind, namespace, ""))
-        return [
-            in_version(obj, api_version)
-            for place, obj in self._in_order(group, kind)
-            if not namespace or place == namespace
-        ]
+        some = self._objects.get((group, kind))
+        if not some:
+            return []
+        places = self._in_order(group, kind)
+        if namespace:
+            start = bisect_left(places, (namespace, ""))
+            places = places[start : bisect_left(places, (f"{namespace}\0", ""))]
+        return [in_version(some[place], api_version) for place in places]
 
-    def _in_order(self, group: str, kind: str) -> Sequence[tuple[str, Json]]:
-        """Return the objects of a kind with their namespaces, sorted once for each write."""
+    def _in_order(self, group: str, kind: str) -> Sequence[tuple[str, str]]:
+        """Return the namespaces and names of the objects of a kind, sorted."""
         known = self._ordered.get((group, kind))
         if known is None:
-            some = self._objects.get((group, kind), {})
-            known = [(place, some[place, name]) for place, name in sorted(some)]
-            self._ordered[group, kind] = known
+            known = self._ordered[group, kind] = sorted(self._objects[group, kind])
         return known
 
     def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
@@ -107,7 +120,7 @@ class Store:
         reads of an answer count again whenever it is given, as if it were worked out anew.
         """
         known = self._answers.get((ask, *about))
-        if known is None or any(self._written.get(one, 0) > known.revision for one in known.kinds):
+        if known is None or self._is_old(known):
             known = self._answered(ask, about)
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
@@ -115,6 +128,13 @@ class Store:
         if self.read_keys is not None:
             self.read_keys |= known.reads
         return known.value
+
+    def _is_old(self, answer: _Answer) -> bool:
+        written, revision = self._written, answer.revision
+        for kind in answer.kinds:  # noqa: SIM110 — quicker, and asked all the time
+            if kind in written and written[kind] > revision:
+                return True
+        return False
 
     def _answered(self, ask: Callable[..., Json], about: Iterable[Hashable]) -> _Answer:
         outer, self.read_keys = self.read_keys, set()
@@ -153,6 +173,13 @@ class Store:
         """The kinds that custom resource definitions add."""
         return self._defined
 
+    @property
+    def served(self) -> KindTable:
+        """All kinds there are, the built-in ones first."""
+        if self._served is None:
+            self._served = every_kind(self._defined)
+        return self._served
+
     def namespace_labels(self, namespace: str) -> dict[str, Json]:
         """Return the labels of a Namespace, or an empty dict."""
         return labels(self.get("v1", "Namespace", "", namespace))
@@ -172,9 +199,13 @@ class Store:
             for _, obj in sorted(some.items(), key=lambda item: item[0])
         ]
 
-    def watch(self, watcher: Watcher) -> None:
-        """Tell `watcher` of every write, at once; it must do no more than schedule a step."""
-        self._watchers.append(watcher)
+    def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
+        """Tell `watcher` of every write, at once; it must do no more than schedule a step.
+
+        It is told of some `kinds` only, by apiVersion and kind, where they are given.
+        """
+        self._watchers.append((watcher, kinds))
+        self._told.clear()
 
     def put(self, obj: Json) -> Json:
         """Store an object with a new resourceVersion, and return it."""
@@ -186,9 +217,10 @@ class Store:
         some = self._objects.setdefault((group, key.kind), {})
         old = some.get((key.namespace, key.name))
         some[key.namespace, key.name] = stored
-        self._ordered.pop((group, key.kind), None)
         self._written[group, key.kind] = self.revision
         if old is None:
+            if (group, key.kind) in self._ordered:
+                insort(self._ordered[group, key.kind], (key.namespace, key.name))
             self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
         self._tell(Change(self.revision, old, stored, key))
         return stored
@@ -199,7 +231,9 @@ class Store:
         group = split_api_version(key.api_version)[0]
         old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
         if old is not None:
-            self._ordered.pop((group, key.kind), None)
+            places = self._ordered.get((group, key.kind))
+            if places is not None:
+                del places[bisect_left(places, (key.namespace, key.name))]
             self.revision += 1
             self._written[group, key.kind] = self.revision
             self._tell(Change(self.revision, old, None, key))
@@ -209,6 +243,13 @@ class Store:
         if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
             found = crd_kinds(self.list(key.api_version, key.kind, ""))
             self._defined = {**self._installed, **found}
+            self._served = None
         self.changes.append(change)
-        for watcher in self._watchers:
+        named = change.subject["apiVersion"], key.kind
+        watchers = self._told.get(named)
+        if watchers is None:
+            watchers = self._told[named] = tuple(
+                watcher for watcher, kinds in self._watchers if kinds is None or named in kinds
+            )
+        for watcher in watchers:
             watcher(change)

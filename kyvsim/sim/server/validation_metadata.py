@@ -4,6 +4,7 @@ Source of the rules: k8s.io/apimachinery pkg/api/validation.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kyvsim.cel.libraries.formats import format_problems
 from kyvsim.kube.gvk import split_api_version
@@ -24,10 +25,10 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
         for problem in _name_problems(obj, name):
             yield f'metadata.name: Invalid value: "{name}": {problem}'
     for key in sorted(labels(obj)):
-        for problem in format_problems("qualifiedName", key):
+        for problem in _problems("qualifiedName", key):
             yield f'metadata.labels: Invalid value: "{key}": {problem}'
     for key in sorted(annotations(obj)):
-        for problem in format_problems("qualifiedName", key.lower()):
+        for problem in _problems("qualifiedName", key.lower()):
             yield f'metadata.annotations: Invalid value: "{key}": {problem}'
     yield from label_value_problems(obj, "metadata.labels")
 
@@ -35,8 +36,14 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
 def label_value_problems(holder: Json, path: str) -> Iterator[str]:
     """Yield what is wrong with the values of labels."""
     for _, value in sorted(labels(holder).items()):
-        for problem in format_problems("labelValue", value):
+        for problem in _problems("labelValue", value):
             yield f'{path}: Invalid value: "{value}": {problem.replace("characters", "bytes", 1)}'
+
+
+@lru_cache(maxsize=4096)
+def _problems(form: str, text: str) -> tuple[str, ...]:
+    """Return what is wrong with a text: many objects have the same labels and annotations."""
+    return tuple(format_problems(form, text))
 
 
 def _name_problems(obj: Json, name: str) -> list[str]:

@@ -13,6 +13,8 @@ class VirtualClock:
         self.start = start
         self.elapsed = 0.0
         """Seconds since the simulation began."""
+        self._stamped = -1.0, ""
+        """When the time was last written, and how."""
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
@@ -24,4 +26,8 @@ class VirtualClock:
 
     def stamp(self) -> str:
         """Return the time as objects carry it, in whole seconds."""
-        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        known, text = self._stamped
+        if known != self.elapsed:
+            text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._stamped = self.elapsed, text
+        return text

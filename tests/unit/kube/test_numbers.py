@@ -1,6 +1,7 @@
 import pytest
 
-from kyvsim.kube.numbers import with_floats, with_whole_numbers
+from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_floats
 
 
 @pytest.mark.parametrize(

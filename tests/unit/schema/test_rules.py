@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.schema.node import NamedSchemas
+from kyvsim.schema.node import NamedSchemas, Node
 from kyvsim.schema.rules import broken_rules
 
 
@@ -27,3 +27,23 @@ def test_a_rule_without_a_message_is_told_itself():
 def test_a_rule_without_an_answer_is_broken():
     ((_, message),) = told({}, None, {"rule": "self.a > 1", "message": "more"})
     assert message.startswith("rule evaluation error: ")
+
+
+def test_rules_behind_names_are_found_and_parts_without_any_are_passed_by(monkeypatch):
+    ruled = {"type": "object", "x-kubernetes-validations": [{"rule": "false", "message": "never"}]}
+    # Both name each other: that a schema has a rule somewhere must not get lost in the circle.
+    table = {
+        "one": {"type": "object", "properties": {"two": "two"}},
+        "two": {"type": "object", "properties": {"one": "one", "ruled": "ruled"}},
+        "ruled": ruled,
+        "bare": {"type": "object", "properties": {"deep": {"type": "object"}}},
+    }
+    root = NamedSchemas(table).node({"properties": {"spec": "one", "other": "bare"}})
+    obj = {"spec": {"two": {"one": {"two": {"ruled": {}}}}}, "other": {"deep": {}}}
+    asked = []
+    real = Node.child
+    monkeypatch.setattr(Node, "child", lambda self, name: asked.append(name) or real(self, name))
+    assert [one.path for one in broken_rules(obj, None, root)] == [
+        ("spec", "two", "one", "two", "ruled")
+    ]
+    assert "deep" not in asked

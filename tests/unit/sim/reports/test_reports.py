@@ -205,3 +205,13 @@ def test_ephemeral_reports_name_policies_and_their_versions(
     (report,) = [one for one in made if one["kind"] == "EphemeralReport"]
     stored = cluster.parts.store.get(policy["apiVersion"], kind, place, "p")
     assert report["metadata"]["labels"][label] == stored["metadata"]["resourceVersion"]
+
+
+def test_what_is_said_of_objects_in_one_second_is_one_entry(
+    put, admin, cluster_policy, pod, reports
+):
+    put(cluster_policy("p", AUDIT, background=False))
+    for name in ("a", "b"):
+        assert admin.create(pod(name)).ok
+    first, second = (report["results"][0] for report in reports(60))
+    assert first is second

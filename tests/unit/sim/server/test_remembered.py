@@ -4,8 +4,8 @@ from collections import Counter
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.request import UserInfo
-from kyvsim.sim.server import Store
-from kyvsim.sim.server.authorizer import bound_roles
+from kyvsim.sim.server import Store, authorizer
+from kyvsim.sim.server.authorizer import bound_roles, may
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _ADA = UserInfo("ada", groups=("team",))
@@ -82,3 +82,45 @@ def test_roles_of_a_user_are_those_of_now():
     assert bound_roles(_ADA._replace(username="bob"), store) == ((), ())
     store.remove(_binding("one"))
     assert bound_roles(_ADA, store) == ((), ())
+
+
+def _role(**rule):
+    meta = {"name": "b"}
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], **rule}]
+    return {"apiVersion": _RBAC, "kind": "ClusterRole", "metadata": meta, "rules": rules}
+
+
+def _may(store, verb, name):
+    return may(_ADA, verb, ObjectKey("v1", "ConfigMap", "x", name), store)
+
+
+def test_rights_to_some_names_are_no_rights_to_others():
+    store = Store()
+    store.put(_binding("b"))
+    store.put(_role(verbs=["get"], resourceNames=["a"]))
+    for _ in range(2):
+        assert [_may(store, "get", name) for name in ("a", "b", "")] == [True, False, False]
+        assert not _may(store, "delete", "a")
+    store.put(_role(verbs=["get"], resourceNames=[""]))
+    assert [_may(store, "get", name) for name in ("a", "")] == [False, True]
+
+
+def test_rights_are_looked_for_once_for_all_names(monkeypatch):
+    store, calls = Store(), Counter()
+    real = authorizer.allows_any
+
+    def counted(*args):
+        calls["asked"] += 1
+        return real(*args)
+
+    monkeypatch.setattr(authorizer, "allows_any", counted)
+    store.put(_binding("b"))
+    store.put(_role(verbs=["get"]))
+    for number in range(5):
+        store.read_keys = set()
+        assert _may(store, "get", f"map-{number}")
+        assert ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "b") in store.read_keys
+    assert calls["asked"] == 1
+    store.put(_role(verbs=["list"]))
+    assert not _may(store, "get", "map-0")
+    assert calls["asked"] == 2

@@ -53,3 +53,32 @@ def test_definitions_add_kinds_and_take_them_away():
     assert store.kind_of("example.com/v1", "shops") == "Shop"
     store.remove(definition)
     assert store.kind_of("example.com/v1", "shops") == ""
+
+
+def test_watchers_of_kinds_are_told_of_those_in_the_order_in_which_they_came():
+    store, seen = Store(), []
+    store.watch(lambda _: seen.append("maps"), {("v1", "ConfigMap")})
+    store.watch(lambda _: seen.append("all"))
+    store.put(config_map("a"))
+    store.put({**config_map("s"), "kind": "Secret"})
+    store.watch(lambda _: seen.append("late"), {("v1", "ConfigMap")})
+    store.remove(config_map("a"))
+    assert seen == ["maps", "all", "all", "maps", "all", "late"]
+
+
+def test_the_order_of_objects_follows_what_comes_and_goes():
+    store = Store()
+    places = [("b", "x"), ("a", "x-y"), ("a", "x"), ("c", "w")]
+    for name, namespace in places:
+        store.put(config_map(name, namespace))
+        store.list("v1", "ConfigMap", "")
+    store.put(config_map("b", "x", k="v"))
+    store.remove(config_map("a", "x"))
+
+    def found(namespace):
+        some = (one["metadata"] for one in store.list("v1", "ConfigMap", namespace))
+        return [(one["name"], one["namespace"]) for one in some]
+
+    assert found("") == [("c", "w"), ("b", "x"), ("a", "x-y")]
+    assert found("x") == [("b", "x")]
+    assert found("y") == []

@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
+from kyvsim.kube import known_parts
 from kyvsim.kube.objects import Json
-from kyvsim.patch import compile_json_patch, compile_strategic_merge, known_parts, read_back
+from kyvsim.patch import compile_json_patch, compile_strategic_merge, read_back
 
 _LABEL = compile_strategic_merge({"metadata": {"labels": {"b": "2"}}}, lambda *_: True)
 
