@@ -4,6 +4,7 @@ from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.payload import evaluate_payload
+from kyvsim.engine.planned import passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.requests import creation_of
 from kyvsim.engine.world import World
@@ -18,5 +19,7 @@ __all__ = [
     "old_facts",
     "open_background",
     "open_request",
+    "passing",
     "run_turn",
+    "shown_passes",
 ]

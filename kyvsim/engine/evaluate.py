@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from kyvsim.compile import PolicySet, Turn
 from kyvsim.engine.phases import STAGES
-from kyvsim.engine.planned import prospects
+from kyvsim.engine.planned import passing, prospects
 from kyvsim.engine.policy import open_request, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kube.objects import object_key, text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Passes, Phase, PolicyResponse, Stage
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, Stage
 
 
 def evaluate(
@@ -34,7 +34,7 @@ def evaluate(
         begun = source
         for (turn, settled), shown in prospects(of_kind, stage, source, world):
             if shown is not None:
-                responses.append(_passing(turn, stage.phase, source.object, shown))
+                responses.append(passing(turn, stage.phase, source.object, shown))
                 continue
             given = _opened(given, source, world, turn)
             if given is None:
@@ -61,11 +61,6 @@ def _with_targets_after(world: World, response: PolicyResponse) -> World:
         if one.changed
     }
     return world._replace(targets=[after.get(object_key(one), one) for one in world.targets])
-
-
-def _passing(turn: Turn, phase: Phase, obj: Json, results: Passes) -> PolicyResponse:
-    """Return the answer of a policy all of whose rules pass; made often, so from all its fields."""
-    return PolicyResponse._make((turn.policy.policy, phase, obj, results, False, ()))
 
 
 def _opened(

@@ -4,16 +4,17 @@ Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mu
 pkg/webhooks/handlers/filter.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from kyvsim.compile import CompiledRule, Turn
-from kyvsim.engine import World, open_request, run_turn
+from kyvsim.engine import World, open_request, passing, run_turn, shown_passes
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.model.result import Passes, Phase, PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
@@ -25,6 +26,7 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict, errors
 from kyvsim.sim.server.request import ALLOWED
 
+_NOTHING_SHOWN: Mapping[int, Passes] = MappingProxyType({})
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -148,8 +150,10 @@ class AdmissionController:
         return None
 
     def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
+        of_kind = self._cache.index.of_kind(_kind_of(request))
+        shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
         turns = self._turns(Stage.VALIDATE, request, _any_rule)
-        answers = (self._run(turn, Phase.VALIDATE, request) for turn in turns)
+        answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
         return tuple(one for one in answers if one is not None and one.results)
 
     def _warnings(
@@ -171,8 +175,7 @@ class AdmissionController:
     def _turns(
         self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
     ) -> Iterator[Turn]:
-        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
-        for turn in self._cache.index.turns(stage, kind):
+        for turn in self._cache.index.turns(stage, _kind_of(request)):
             policy = turn.policy.policy
             if not policy.facts.admission or self._cache.is_left_to_the_server(policy):
                 continue
@@ -189,9 +192,20 @@ class AdmissionController:
         key, kinds = object_key(request.subject), self._parts.store.defined
         return Verdict(denied=errors.forbidden(key, kinds, str(error)))
 
-    def _run(self, turn: Turn, phase: Phase, request: AdmissionRequest) -> PolicyResponse | None:
+    def _run(
+        self,
+        turn: Turn,
+        phase: Phase,
+        request: AdmissionRequest,
+        shown: Mapping[int, Passes] = _NOTHING_SHOWN,
+    ) -> PolicyResponse | None:
         given = self.opened(request)
-        return run_turn(turn, phase, given, self._world) if given else None
+        if given is None:
+            return None
+        known = shown.get(id(turn))
+        if known is not None:
+            return passing(turn, phase, given.object, known)
+        return run_turn(turn, phase, given, self._world)
 
     def opened(self, request: AdmissionRequest) -> RuleInput | None:
         """Return what rules are evaluated on: one opening serves all policies of all webhooks."""
@@ -233,6 +247,11 @@ class AdmissionController:
         """Tell the listeners what policies said of a request."""
         for listener in self.listeners:
             listener(admission)
+
+
+def _kind_of(request: AdmissionRequest) -> str:
+    kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+    return kind
 
 
 def _webhook(verb: str, policy: Policy) -> str:

@@ -6,7 +6,14 @@ Source of the rules: upstream pkg/controllers/report (background, resource, util
 from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import Turn
-from kyvsim.engine import World, creation_of, open_request, run_turn
+from kyvsim.engine import (
+    World,
+    creation_of,
+    open_request,
+    passing,
+    run_turn,
+    shown_passes,
+)
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.gvk import split_api_version
@@ -131,7 +138,7 @@ class _Scanner:
             if placed and policy.background and is_reported(policy) and not left:
                 rules = tuple(one for one in turn.rules if one.kinds is None or kind in one.kinds)
                 if rules:
-                    yield turn._replace(rules=rules)
+                    yield turn if rules == turn.rules else turn._replace(rules=rules)
 
     def _after(self, delay: float, obj: Json) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
@@ -183,7 +190,9 @@ class _Scanner:
         request = creation_of(obj, None, None)
         world = World(self._parts.store, account=REPORTS)
         given: RuleInput | None = None
+        of_kind = self._kyverno.cache.index.of_kind(key.kind)
         for stage in _STAGES:
+            shown = shown_passes(of_kind, stage, request, world)
             for turn in self._turns(stage, key.kind, key.namespace):
                 policy: Policy = turn.policy.policy
                 if policy.namespace and policy.namespace != request.namespace:
@@ -192,8 +201,14 @@ class _Scanner:
                     continue
                 # One opening serves all policies.
                 given = given or open_request(request, world, "")
-                response = _unapplied(run_turn(turn, stage.phase, given, world)) if given else None
-                if response is not None and response.results:
+                if given is None:
+                    continue
+                known = shown.get(id(turn))
+                if known is not None:
+                    yield passing(turn, stage.phase, given.object, known)
+                    continue
+                response = _unapplied(run_turn(turn, stage.phase, given, world))
+                if response.results:
                     yield response
         yield from native_responses(request, self._parts)
 

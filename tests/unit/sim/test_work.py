@@ -6,7 +6,7 @@ _RULES = {
     "no-secret-name": {"pattern": {"metadata": {"name": "!secret*"}}},
     "team": {"pattern": {"metadata": {"labels": {"team": "?*"}}}},
 }
-_CALLS_FOR_A_POD = 7500
+_CALLS_FOR_A_POD = 7000
 """Two policies: its admission, its events and reports, a scan, and its start on a node."""
 
 
