@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.explanation import ObjectExplanation, Step, StepKind
+from kyvsim.model.explanation import ObjectExplanation, Step, StepKind, Value
 from kyvsim.model.source import Document, Path
 
 
@@ -42,7 +42,12 @@ class _Placing:
         if path is not None and self._document is not None:
             seen_at = self._document.locate(path)
         steps = tuple(self.step(one, inner) for one in step.steps)
+        if path and step.found == Value(None) and not self._has(path):
+            step = step._replace(found=None, note=step.note or "not there")
         return step._replace(path=path, rooted=path is not None, seen_at=seen_at, steps=steps)
+
+    def _has(self, path: Path) -> bool:
+        return any(_is_there(obj, path) for obj in self._objects)
 
     def _path(self, step: Step, base: Path | None) -> Path | None:
         if step.kind is StepKind.ELEMENT and step.found is not None:
@@ -64,6 +69,15 @@ class _Placing:
             if len(equal) == 1:
                 return equal[0]
         return None
+
+
+def _is_there(value: Json, path: Path) -> bool:
+    for step in path:
+        is_map = value.__class__ is dict and step in value
+        if not is_map and not (value.__class__ is list and step in range(len(value))):
+            return False
+        value = value[step]
+    return True
 
 
 def _parts(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:

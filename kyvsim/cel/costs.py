@@ -11,6 +11,17 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import BudgetError
+from kyvsim.cel.nodes import (
+    Call,
+    Ident,
+    ListLiteral,
+    Loop,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+    children,
+)
 
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""
@@ -236,3 +247,30 @@ AFTER: Mapping[str, _After] = MappingProxyType(
     }
 )
 """What shows in the result."""
+
+
+_BRANCHING = frozenset({"_&&_", "_||_", "_?_:_"})
+_WEIGHED = frozenset({"@in", *BEFORE, *AFTER})
+"""Functions whose calls pay when they are run."""
+
+
+def cost(node: Node) -> int:
+    """Return the steps that evaluating a node takes surely.
+
+    Loops, and calls whose cost grows with what they are given, count for themselves.
+    upstream: cel-go interpreter/runtimecost.go
+    """
+    if isinstance(node, Loop):
+        return cost(node.source) + 1 + (node.kind == "exists_one")
+    if isinstance(node, Call) and node.function in _BRANCHING:
+        return cost(node.arguments[0])
+    inner = sum(map(cost, children(node)))
+    if isinstance(node, (Ident, Select)):
+        return inner + 1
+    if isinstance(node, Call):
+        return inner + (node.function not in _WEIGHED)
+    if isinstance(node, ListLiteral):
+        return inner + 10
+    if isinstance(node, StructLiteral):
+        return inner + 40
+    return inner + 30 if isinstance(node, MapLiteral) else inner

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from kyvsim.cel import access, equality, logic, loops
 from kyvsim.cel.calls import compile_call, weighed
@@ -23,7 +23,7 @@ from kyvsim.cel.closures import (
     selected,
     struct_maker,
 )
-from kyvsim.cel.costs import AFTER, BEFORE, equality_cost
+from kyvsim.cel.costs import cost, equality_cost
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import LoopParts, Run, charged, spend
@@ -39,7 +39,6 @@ from kyvsim.cel.nodes import (
     Node,
     Select,
     StructLiteral,
-    children,
 )
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
@@ -52,9 +51,6 @@ _CONVERSIONS = frozenset(
 _ROUND_COSTS = MappingProxyType(
     {"all": (3, 0), "exists": (4, 0), "exists_one": (1, 1), "filter": (1, 12)}
 )
-_BRANCHING = frozenset({"_&&_", "_||_", "_?_:_"})
-_WEIGHED = frozenset({"@in", *BEFORE, *AFTER})
-"""Functions whose calls pay when they are run."""
 _MAP_ROUND_COST = 12
 
 
@@ -87,13 +83,17 @@ class Lowered(NamedTuple):
     """What it takes besides its loops; 0 where it has none, and no limit is near."""
 
 
-def lower(root: Node, checked: Checked, env: Environment) -> Lowered:
-    """Return an expression's code, and what it needs to run.
+Heard: TypeAlias = Callable[[Node, Run], Run]
+"""Returns the run of a node as one that tells of itself."""
+
+
+def lower(root: Node, checked: Checked, env: Environment, heard: Heard | None = None) -> Lowered:
+    """Return an expression's code, and what it needs to run; `heard` wraps all below the root.
 
     Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
     """
-    lowering = _Lowering(checked, env)
-    code = lowering.lower(root)
+    lowering = _Lowering(checked, env, heard)
+    code = lowering.lower_silently(root)
     steps = cost(root) if lowering.loops else 0
     return Lowered(code, lowering.slots, frozenset(lowering.reads), steps)
 
@@ -101,9 +101,10 @@ def lower(root: Node, checked: Checked, env: Environment) -> Lowered:
 class _Lowering:
     """One walk over the tree; `slots` grows with the names of loops."""
 
-    def __init__(self, checked: Checked, env: Environment) -> None:
+    def __init__(self, checked: Checked, env: Environment, heard: Heard | None) -> None:
         self.checked = checked
         self.env = env
+        self.heard = heard
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
         self.reads: set[str] = set()
@@ -114,6 +115,13 @@ class _Lowering:
         """What reads a name that is evaluated when it is first asked for."""
 
     def lower(self, node: Node) -> Code:
+        code = self.lower_silently(node)
+        if self.heard is None or code.constant:
+            return code
+        # What is made of slots and fields does not ask it, and stays as it is.
+        return code._replace(run=self.heard(node, code.run))
+
+    def lower_silently(self, node: Node) -> Code:
         return _LOWERERS[node.__class__](self, node)
 
     def run(self, node: Node) -> Run:
@@ -319,28 +327,6 @@ def _round_costs(node: Loop) -> tuple[int, int]:
         return own + tested, taken
     made = _MAP_ROUND_COST + (cost(node.result) if node.result is not None else 0)
     return (1 + tested, made - 1) if node.test is not None else (made, 0)
-
-
-def cost(node: Node) -> int:
-    """Return the steps that evaluating a node takes surely.
-
-    Loops, and calls whose cost grows with what they are given, count for themselves.
-    upstream: cel-go interpreter/runtimecost.go
-    """
-    if isinstance(node, Loop):
-        return cost(node.source) + 1 + (node.kind == "exists_one")
-    if isinstance(node, Call) and node.function in _BRANCHING:
-        return cost(node.arguments[0])
-    inner = sum(map(cost, children(node)))
-    if isinstance(node, (Ident, Select)):
-        return inner + 1
-    if isinstance(node, Call):
-        return inner + (node.function not in _WEIGHED)
-    if isinstance(node, ListLiteral):
-        return inner + 10
-    if isinstance(node, StructLiteral):
-        return inner + 40
-    return inner + 30 if isinstance(node, MapLiteral) else inner
 
 
 def _unbound(name: str) -> Run:

@@ -8,7 +8,7 @@ from kyvsim.cel.environment import CALL_LIMIT, Environment
 from kyvsim.cel.errors import BudgetError, CelError, CompileError, Issue
 from kyvsim.cel.literal_checks import check_literals
 from kyvsim.cel.loops import Run
-from kyvsim.cel.lower import lower
+from kyvsim.cel.lower import Heard, lower
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
@@ -31,6 +31,12 @@ class Program(NamedTuple):
 
     limit: int = CALL_LIMIT
     """The steps that it may take."""
+    env: Environment | None = None
+    """What it was compiled in."""
+
+    def heard(self, hear: Heard) -> "Program":
+        """Return the same program, whose parts tell of themselves: `hear` wraps each of them."""
+        return self if self.env is None else _compile(self.text, self.env, DYN, hear)
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Return the value, in plain lists and maps, for the variables' values.
@@ -71,7 +77,7 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
         raise CompileError(f"compilation failed: {listing}", listing=listing) from None
 
 
-def _compile(text: str, env: Environment, wanted: CelType) -> Program:
+def _compile(text: str, env: Environment, wanted: CelType, heard: Heard | None = None) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
     issues = checked.issues or check_literals(root, checked, env)
@@ -81,7 +87,7 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
     if wanted not in {DYN, found}:
         raise CompileError(f"must evaluate to {wanted} but got {found}")
     try:
-        lowered = lower(root, checked, env)
+        lowered = lower(root, checked, env, heard)
     except (CelError, RegexError) as error:
         message = f"program instantiation failed: {error}"
         raise CompileError(message, listing=str(error)) from None
@@ -92,6 +98,7 @@ def _compile(text: str, env: Environment, wanted: CelType) -> Program:
         slots=lowered.slots,
         reads=lowered.reads,
         limit=env.limit - lowered.steps,
+        env=env,
     )
 
 

@@ -26,6 +26,7 @@ POLICY is a file, a folder or - for standard input.
 \b
     kyvsim explain policies/ --resource pods.yaml
     kyvsim explain policies/ -r pods.yaml --rule check-image --object Pod/web
+    kyvsim explain policies/ -r pods.yaml --output-format html > why.html
 """
 
 _NOT_SHARED = frozenset(

@@ -7,6 +7,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.context import JSONContext
+from kyvsim.expr import Scope, Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
@@ -41,9 +42,10 @@ def followed_rule(
     if follower is None:
         return compiled
     run = RuleRun(policy, compiled.rule, compiled.stage)
-    body = followed_body(compiled.body, probe.at(*field), ".".join(field))
+    name = ".".join(field) or "what the policy does"
+    body = followed_body(compiled.body, probe.at(*field), name)
     payloads = {
-        mode: _beginning(followed_body(one, probe.at(*field), ".".join(field)), run, follower)
+        mode: _beginning(followed_body(one, probe.at(*field), name), run, follower)
         for mode, one in compiled.payloads.items()
     }
     concerns = compiled.concerns
@@ -118,6 +120,18 @@ def _tell_effects(outcome: Outcome, evaluation: Evaluation, probe: Probe) -> Non
 
 def _answered(step: Step, found: bool, _: Json) -> Step:
     return step._replace(answer=found)
+
+
+def followed_template(template: Template, name: str, probe: Probe, *way: str) -> Template:
+    """Return a template as one that is filled each time, and tells what stands at `way` then."""
+
+    def told(step: Step, found: Json, _: Scope) -> Step:
+        for field in way:
+            found = found[field]
+        return step._replace(found=Value(found))
+
+    render = following(probe, template.render, Step(StepKind.FILLED, name), told)
+    return template._replace(constant=False, render=render)
 
 
 def followed_list(

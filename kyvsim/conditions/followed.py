@@ -1,6 +1,7 @@
 """Conditions that tell what both of their sides came to."""
 
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import TypeVar
 
 from kyvsim.expr import Scope, Template
@@ -12,6 +13,9 @@ from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
 
 _Result = TypeVar("_Result")
+
+_STARTS = ((("request", "object"), True), (("target",), True), (("element",), False))
+"""What leads to an object, and whether it is the whole one."""
 
 
 def followed_block(
@@ -27,8 +31,8 @@ def followed_block(
 
 def followed_side(template: Template, side: str, written: Json, probe: Probe) -> Template:
     """Return a side of a condition as one that tells its value when it is filled in."""
-    path = _path_of(written)
-    asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=path is not None)
+    path, is_whole = _path_of(written)
+    asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
     def told(step: Step, found: Json, _: Scope) -> Step:
         return step._replace(found=Value(found))
@@ -36,18 +40,22 @@ def followed_side(template: Template, side: str, written: Json, probe: Probe) ->
     return template._replace(render=following(probe.at(side), template.render, asked, told))
 
 
-def _path_of(written: Json) -> Path | None:
-    """Return where in the object a side looks, if it leads there and nothing else."""
+def _path_of(written: Json) -> tuple[Path | None, bool]:
+    """Return where a side looks, if it leads there and nothing else, and whether from the object.
+
+    Else the way starts at the element of a loop.
+    """
     way = way_of_text(written)
-    below = way.below("request", "object") if way else None
-    if below is None:
-        return None
-    path: list[str | int] = []
-    for step in below.steps:
-        if not isinstance(step, Field):
-            break
-        path.append(step.key)
-    return tuple(path)
+    for start, is_whole in _STARTS:
+        below = way.below(*start) if way else None
+        if below is not None:
+            keys = (one.key for one in takewhile(_is_field, below.steps) if isinstance(one, Field))
+            return tuple(keys), is_whole
+    return None, False
+
+
+def _is_field(step: object) -> bool:
+    return isinstance(step, Field)
 
 
 def followed_condition(

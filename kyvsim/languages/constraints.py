@@ -5,6 +5,7 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kube.labels import compile_selector
@@ -12,8 +13,10 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.selector_faults import selector_fault
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
+from kyvsim.model.probe import NO_PROBE, Probe
 
-_RuleTest = Callable[[MatchFacts], bool]
+_Parts: TypeAlias = list[tuple[str, Predicate]]
+"""What constraints or one of their rules ask for, by the fields that say it."""
 
 
 class Constraints(NamedTuple):
@@ -27,7 +30,12 @@ class Constraints(NamedTuple):
 
 
 def compile_constraints(
-    written: Json, namespace: str, kinds: KindTable = NO_KINDS, *, everything: bool = False
+    written: Json,
+    namespace: str,
+    kinds: KindTable = NO_KINDS,
+    *,
+    everything: bool = False,
+    probe: Probe = NO_PROBE,
 ) -> Constraints:
     """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
@@ -35,29 +43,68 @@ def compile_constraints(
     no wildcards.
 
     `namespace` is that of a namespaced policy, "" for others; `kinds` are custom ones whose
-    resource names are known. Of others Kubernetes' guess is taken, as upstream does.
+    resource names are known. Of others Kubernetes' guess is taken, as upstream does. `probe` is
+    that of the constraints.
     """
     if written is None and not everything:
-        return Constraints(lambda _: False, frozenset())
+        return Constraints(_followed(lambda _: False, probe), frozenset())
     written = written or {}
-    rules = [_compile_rule(one, kinds) for one in written.get("resourceRules") or ()]
-    excluded = [_compile_rule(one, kinds) for one in written.get("excludeResourceRules") or ()]
+    rules, excluded = (
+        [
+            _compile_rule(one, kinds, probe.at(field, index))
+            for index, one in enumerate(written.get(field) or ())
+        ]
+        for field in ("resourceRules", "excludeResourceRules")
+    )
     in_namespace, namespace_fault = _compile_labels(written.get("namespaceSelector"))
     on_object, object_fault = _compile_labels(written.get("objectSelector"))
-
-    def matches(facts: MatchFacts) -> bool:
-        if namespace and facts.namespace != namespace:
-            return False
-        if in_namespace and not _fits_namespace(facts, in_namespace):
-            return False
-        if on_object and not _fits_object(facts, on_object):
-            return False
-        if any(rule(facts) for rule in excluded):
-            return False
-        return not rules or any(rule(facts) for rule in rules)
-
+    parts: _Parts = []
+    if namespace:
+        parts.append(("namespace of the policy", lambda facts: facts.namespace == namespace))
+    if in_namespace:
+        parts.append(("namespaceSelector", lambda facts: _fits_namespace(facts, in_namespace)))
+    if on_object:
+        parts.append(("objectSelector", lambda facts: _fits_object(facts, on_object)))
+    if excluded:
+        parts.append(
+            ("excludeResourceRules", lambda facts: not any(rule(facts) for rule in excluded))
+        )
+    if rules:
+        parts.append(("resourceRules", lambda facts: any(rule(facts) for rule in rules)))
+    matches = _followed(_all_hold(parts, written, probe), probe)
     fault = namespace_fault or object_fault
     return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
+
+
+def _followed(matches: Predicate, probe: Probe) -> Predicate:
+    if probe.follower is None:
+        return matches
+    from kyvsim.languages.followed_constraints import (  # noqa: PLC0415 — where somebody follows
+        followed_constraints,
+    )
+
+    return followed_constraints(matches, probe)
+
+
+def _all_hold(parts: _Parts, written: Mapping[str, Json], probe: Probe) -> Predicate:
+    """Return whether all parts hold, asked in this order."""
+    if probe.follower is not None:
+        from kyvsim.languages.followed_constraints import (  # noqa: PLC0415 — where somebody follows
+            followed_parts,
+        )
+
+        parts = followed_parts(parts, written, probe)
+    tests = tuple(test for _, test in parts)
+    if len(tests) == 1:
+        return tests[0]
+
+    def hold(facts: MatchFacts) -> bool:
+        for test in tests:  # noqa: SIM110 — a generator takes as long as two of the tests
+            if not test(facts):
+                return False
+        return True
+
+    return hold
 
 
 def are_plain(written: Json) -> bool:
@@ -100,29 +147,41 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
     return fits(facts.namespace_labels or own)
 
 
-def _compile_rule(rule: Json, kinds: KindTable) -> _RuleTest:
+def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
     groups, versions = _wanted(rule.get("apiGroups")), _wanted(rule.get("apiVersions"))
     operations = _wanted(rule.get("operations"))
     resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
 
-    def fits(facts: MatchFacts) -> bool:
-        if groups is not None and facts.group not in groups:
-            return False
+    def names_resource(facts: MatchFacts) -> bool:
         own = plural(facts.group, facts.kind, kinds)
-        for resource, part in resources:
-            if resource in {"*", own} and part in {"*", facts.subresource}:
-                break
-        else:
-            return False
-        return (
-            (operations is None or facts.operation in operations)
-            and (versions is None or facts.version in versions)
-            and (scope == "*" or (scope == "Namespaced") is _lies_in_namespace(facts, kinds))
-            and (not names or facts.name in names or _will_have_one_of(names, facts))
+        return any(
+            resource in {"*", own} and part in {"*", facts.subresource}
+            for resource, part in resources
         )
 
-    return fits
+    def names_object(facts: MatchFacts) -> bool:
+        return facts.name in names or _will_have_one_of(names, facts)
+
+    parts: _Parts = []
+    if groups is not None:
+        parts.append(("apiGroups", lambda facts: facts.group in groups))
+    parts.append(("resources", names_resource))
+    if operations is not None:
+        parts.append(("operations", lambda facts: facts.operation in operations))
+    if versions is not None:
+        parts.append(("apiVersions", lambda facts: facts.version in versions))
+    if scope != "*":
+        inside = scope == "Namespaced"
+        parts.append(("scope", lambda facts: inside is _lies_in_namespace(facts, kinds)))
+    if names:
+        parts.append(("resourceNames", names_object))
+    fits = _all_hold(parts, rule, probe)
+    if probe.follower is None:
+        return fits
+    from kyvsim.match.followed import followed_filter  # noqa: PLC0415 — where somebody follows
+
+    return followed_filter(fits, probe)
 
 
 def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:

@@ -12,6 +12,12 @@ def told_program(program: Program, probe: Probe, *, decides: bool = True) -> Pro
 
     One that decides is true or false; of others it counts that they were evaluated.
     """
+    if probe.follower is not None:
+        from kyvsim.languages.followed_expressions import (  # noqa: PLC0415 — where somebody follows
+            followed_program,
+        )
+
+        program = followed_program(program, probe)
     if decides:
         seen = probe.point(PointKind.CONDITION, "true", "false")
     else:

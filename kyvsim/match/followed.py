@@ -38,9 +38,9 @@ def followed_blocks(blocks: _Blocks, policy_namespace: str, probe: Probe) -> _Bl
     return confined, matches, excludes
 
 
-def followed_block(matches: _Predicate, kind: StepKind, probe: Probe) -> _Predicate:
-    """Return a whole block as one that tells whether it matched."""
-    return following(probe, matches, Step(kind, kind.value), _answered)
+def followed_block(matches: _Predicate, kind: str, probe: Probe) -> _Predicate:
+    """Return a whole block, `match` or `exclude`, as one that tells whether it matched."""
+    return following(probe, matches, Step(StepKind(kind), kind), _answered)
 
 
 def followed_filter(matches: _Predicate, probe: Probe) -> _Predicate:

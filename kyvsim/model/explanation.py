@@ -1,5 +1,6 @@
 """How rules came to their verdicts: what was asked, what was found, and where both stand."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -43,14 +44,18 @@ class StepKind(StrEnum):
     ELEMENT = "element"
     CONTROL = "control"
     """A control of Pod security."""
+    FINDING = "finding"
+    """A field that a control of Pod security objects to."""
     EXPRESSION = "expression"
     """An expression in CEL, or a part of one."""
     VARIABLE = "variable"
     """A variable of a policy in CEL, when something first asked for it."""
     IMAGE = "image"
     """An entry of `verifyImages` on an image."""
+    FILLED = "filled"
+    """A patch, or what describes an object to create, with its variables filled."""
     CHANGE = "change"
-    """What a rule made of an object."""
+    """What a rule made of an object: `found` is how it was, `wanted` what it became."""
     GENERATED = "generated"
     """An object that a rule would create."""
 
@@ -144,14 +149,23 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
     """Return where what decided stands in the policy, and where in the manifest it looked.
 
-    It looked where the last step did, or one of what it compared; or else a step around it.
+    It looked where the last step did, or one of what it asked for; or else a step around it, and
+    for a part of an expression what is around it in the same one.
     """
     if not way:
         return None, None
     last = way[-1]
-    looked = (last, *last.steps, *reversed(way[:-1]))
+    looked = [last, *_inside(last)]
+    for one in reversed(way[:-1]):
+        looked += (one, *(_inside(one) if one.kind is StepKind.EXPRESSION else ()))
     place = next((one.place for one in reversed(way) if one.place), None)
     return place, next((one.seen_at for one in looked if one.seen_at), None)
+
+
+def _inside(step: Step) -> Iterator[Step]:
+    for one in step.steps:
+        yield one
+        yield from _inside(one)
 
 
 def _cause(step: Step) -> tuple[Step, ...]:

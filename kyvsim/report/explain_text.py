@@ -7,14 +7,23 @@ from types import MappingProxyType
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step
 from kyvsim.model.source import Location
-from kyvsim.report.explain_words import Page, answer_word, decision, sentence, verdict_word
-from kyvsim.report.style import Paint, painter, safe_line
+from kyvsim.report.explain_words import (
+    Page,
+    answer_word,
+    decision,
+    effect_lines,
+    rule_name,
+    sentence,
+    verdict_word,
+)
+from kyvsim.report.style import MARK_LOOKS, Paint, painter, safe_line
 from kyvsim.report.subject import title
 
 _LEAST = 50
 _PLACE = 8
 """The width of the columns with line and column in policy and manifest."""
 _WORD = 6
+_NARROWEST = 24
 _LOOKS: Mapping[str, str] = MappingProxyType(
     {"yes": "pass", "no": "fail", "unconcerned": "dim", "silent": "dim"}
 )
@@ -81,7 +90,7 @@ def _rule(
 
 
 def _heading(rule: RuleExplanation, word: str, paint: Paint, width: int) -> Iterator[str]:
-    name = " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
+    name = rule_name(rule)
     place = str(rule.place)
     line = f"  {word.upper():<5}  {safe_line(name)}"
     shown = line.replace(word.upper(), paint(_look(word), word.upper()), 1)
@@ -98,12 +107,15 @@ def _step(step: Step, depth: int, look: _Look) -> Iterator[str]:
     if step.place is not None and step.place.file != policy:
         text = f"{text} [{step.place}]"
     start = f"    {gutter}{word:<{_WORD}}{'  ' * depth}"
-    lines = _lines(text, width - len(start)) or [""]
+    lines = _lines(text, width - len(start), rest="  ") or [""]
     colored = f"    {paint('dim', gutter)}{paint(_look(word), word) if word else ''}"
     padding = " " * (_WORD - len(word)) + "  " * depth
     yield f"{colored}{padding}{lines[0]}\n"
     for line in lines[1:]:
-        yield f"{' ' * len(start)}  {line}\n"
+        yield f"{' ' * len(start)}{line}\n"
+    for mark, line in effect_lines(step):
+        shown, look_of = f"{mark} {safe_line(line)}", MARK_LOOKS.get(mark)
+        yield f"{' ' * len(start)}  {paint(look_of, shown) if look_of else shown}\n"
     for one in step.steps:
         yield from _step(one, depth + 1, look)
 
@@ -112,7 +124,7 @@ def _unconcerned(
     rule: RuleExplanation, found: ObjectExplanation, paint: Paint, width: int
 ) -> Iterator[str]:
     """Yield a rule that is not about an object, and why, in a line or two."""
-    name = " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
+    name = rule_name(rule)
     decided = decision(rule, found)
     place = paint("dim", safe_line(str(decided.place or rule.place)))
     yield from _wrapped(name, " " * 4, width)
@@ -132,17 +144,20 @@ def _position(place: Location | None, file: str) -> str:
 
 
 def _wrapped(text: str, indent: str, width: int, label: str = "") -> Iterator[str]:
-    for number, line in enumerate(_lines(label + text, width - len(indent))):
-        rest = " " * len(label) if number else ""
-        yield f"{indent}{rest}{line}\n"
+    for line in _lines(label + text, width - len(indent), rest=" " * len(label)):
+        yield f"{indent}{line}\n"
 
 
-def _lines(text: str, width: int) -> list[str]:
-    """Return a text in lines; words, and so places, stay whole."""
+def _lines(text: str, width: int, rest: str = "") -> list[str]:
+    """Return a text in lines, from the second one on behind `rest`; words stay whole."""
     return [
         part
         for line in text.splitlines()
         for part in wrap(
-            safe_line(line), max(width, 24), break_long_words=False, break_on_hyphens=False
+            safe_line(line),
+            max(width, _NARROWEST),
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     ]

@@ -15,9 +15,15 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
+from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.style import counted
 
 _LONGEST = 160
+_COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
+"""Steps that say what the one around them looked at."""
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
 
 
@@ -60,6 +66,11 @@ def compact(data: object) -> str:
     return json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
 
 
+def rule_name(rule: RuleExplanation) -> str:
+    """Return a rule's name behind that of its policy, with its variant."""
+    return " / ".join(filter(None, (rule.policy.key, rule.rule.name, rule.rule.variant)))
+
+
 def value_text(data: object) -> str:
     """Return a value as JSON on one line, shortened where it is long."""
     text = compact(data)
@@ -79,7 +90,7 @@ def _parts(step: Step) -> Iterator[str]:
         if step.wanted is not None and step.found is not None and step.wanted != step.found:
             yield f"from {value_text(step.wanted.data)}"
     elif step.kind in {StepKind.CHANGE, StepKind.GENERATED}:
-        yield f"{step.kind.value}: {step.name}" if step.name else step.kind.value
+        yield f"{step.kind.value} {step.name}".strip()
     else:
         label = "" if step.kind in _WORDLESS or step.kind is StepKind.FILTER else step.kind.value
         if step.kind in {StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION}:
@@ -87,19 +98,33 @@ def _parts(step: Step) -> Iterator[str]:
         yield " ".join(filter(None, (label, step.name)))
         if step.text:
             yield step.text
-        yield from _compared(step)
+        if step.kind is StepKind.LOOP and step.found is not None:
+            yield f"({counted(len(step.found.data), 'element')})"
+        else:
+            yield from _compared(step)
     if step.note:
         yield f"({step.note})"
 
 
 def _compared(step: Step) -> Iterator[str]:
-    """Yield what was wanted and found, where the steps inside do not say it."""
-    if step.steps:
-        return
-    if step.wanted is not None:
-        yield f"wanted {value_text(step.wanted.data)}"
-    if step.found is not None:
-        yield f"found {value_text(step.found.data)}"
+    """Yield what was wanted and found, where neither the answer nor the steps inside say it."""
+    if step.kind in {StepKind.EXPRESSION, StepKind.VARIABLE}:
+        if step.found is not None and step.answer is None:
+            yield f"found {value_text(step.found.data)}"
+    elif not step.steps:
+        if step.wanted is not None:
+            yield f"wanted {value_text(step.wanted.data)}"
+        if step.found is not None:
+            yield f"found {value_text(step.found.data)}"
+
+
+def effect_lines(step: Step) -> Iterator[Marked]:
+    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
+        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
+            yield (" ", "...") if mark == "@" else (mark, line)
+    if step.kind is StepKind.GENERATED and step.found is not None:
+        yield from (("+", line) for line in yaml_lines(step.found.data))
 
 
 def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:
@@ -111,7 +136,7 @@ def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:
     names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen = places(way)
-    sides = [sentence(one) for one in last.steps if one.kind is StepKind.SIDE]
+    sides = [sentence(one) for one in last.steps if one.kind in _COMPARED and one.answer is None]
     text = "; ".join((sentence(named), *sides))
     return Decision(text, place or rule.place, seen or _whole(found))
 

@@ -155,6 +155,10 @@ def _lower_authorization(
         tolerates_violations=False,
         payloads={mode: body},
     )
+    if options.follower is not None:
+        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
+
+        rule = followed_rule(rule, policy, probe)
     rules = _told(kind, policy, [rule], options)
     return CompiledPolicy(policy, rules, {}, ()), tuple(compiler.problems)
 
@@ -174,6 +178,7 @@ def _lower_part(
         policy.namespace,
         options.kinds,
         everything=kind.without_constraints,
+        probe=compiler.probe.at("matchConstraints"),
     )
     payloads = {PayloadMode.JSON: body} if kind.judges_json(part.mode) else {}
     if part.mode == "JSON" and kind.json_objects:
@@ -199,6 +204,10 @@ def _lower_part(
         stands_alone=True,
         answers_always=kind.answers_always(spec),
     )
+    if options.follower is not None:
+        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
+
+        rule = followed_rule(rule, policy, compiler.probe)
     return rule, compiler.problems
 
 

@@ -135,7 +135,10 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
 
 
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
-    compiler = Compiler(part.compiler.env)  # nobody counts what exceptions evaluate
+    place = PolicyPlace(exception.document, exception.name, "", ("spec",))
+    # Nobody counts what exceptions evaluate.
+    probe = Probe(place, None, part.options.follower)
+    compiler = Compiler(part.compiler.env, probe)
     conditions = compiler.conditions(exception.conditions, ("spec", "matchConditions"))
     part.compiler.reads |= compiler.reads
     part.compiler.problems += [

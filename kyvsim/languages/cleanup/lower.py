@@ -29,7 +29,7 @@ _UNMATCHED = failed("resource did not match")
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
     spec, probe = policy.spec, options.probe_of(policy, policy.rules[0])
-    entries = compile_entries(spec.get("context") or (), options.system)
+    entries = compile_entries(spec.get("context") or (), options.system, probe.at("context"))
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=Stage.DELETE,
@@ -47,6 +47,10 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     )
     if options.listener:
         rule = told_by(rule, compile_tell(APPLIED, probe, 0, ()))
+    if options.follower is not None:
+        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
+
+        rule = followed_rule(rule, policy, probe)
     return CompiledPolicy(policy, (rule,), {}, ())
 
 
@@ -76,19 +80,30 @@ def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> 
 
     def filters(quantifier: str) -> list[Predicate]:
         return [
-            probe.at(quantifier, index).branch(kind, outcome, _compile_filter(one))
+            probe.at(quantifier, index).branch(
+                kind, outcome, _compile_filter(one, probe.at(quantifier, index))
+            )
             for index, one in enumerate(block.get(quantifier) or ())
         ]
 
-    if some := filters("any"):
-        return lambda facts: any(check(facts) for check in some)
-    every = filters("all")
-    return lambda facts: all(check(facts) for check in every)
+    some = filters("any")
+    every = () if some else filters("all")
+
+    def matches(facts: MatchFacts) -> bool:
+        if some:
+            return any(check(facts) for check in some)
+        return all(check(facts) for check in every)
+
+    if probe.follower is None:
+        return matches
+    from kyvsim.match.followed import followed_block  # noqa: PLC0415 — where somebody follows
+
+    return followed_block(matches, kind.value, probe)
 
 
-def _compile_filter(written: Json) -> Predicate:
-    on_namespaces = _compile_without(written, "operations", "namespaceSelector")
-    on_others = _compile_without(written, "operations")
+def _compile_filter(written: Json, probe: Probe) -> Predicate:
+    on_namespaces = _compile_without(written, probe, "operations", "namespaceSelector")
+    on_others = _compile_without(written, probe, "operations")
 
     def fits(facts: MatchFacts) -> bool:
         return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
@@ -96,7 +111,7 @@ def _compile_filter(written: Json) -> Predicate:
     return fits
 
 
-def _compile_without(written: Json, *ignored: str) -> Predicate:
+def _compile_without(written: Json, probe: Probe, *ignored: str) -> Predicate:
     """Return a filter's predicate; one that holds nothing but ignored fields covers everything."""
     resources = written.get("resources") or {}
     counted = {name: value for name, value in resources.items() if name not in ignored and value}
@@ -104,7 +119,7 @@ def _compile_without(written: Json, *ignored: str) -> Predicate:
     if not counted and not users:
         empty = not any(resources.values())
         return lambda _: not empty
-    return compile_exception_match({**written, "resources": counted})
+    return compile_exception_match({**written, "resources": counted}, probe)
 
 
 def _compile_body(

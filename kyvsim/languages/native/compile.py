@@ -29,7 +29,7 @@ from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import NO_PROBE
+from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
 
 KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
 _BEYOND = "a cluster does not ask the policy: its own `matchConstraints` do not match"
@@ -67,6 +67,12 @@ def compile_native_policy(
     if options.listener:
         tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
         compiled = compiled._replace(rules=tuple(told_by(one, tell) for one in compiled.rules))
+    if options.follower is not None:
+        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
+
+        probe = options.probe_of(policy, policy.rules[0])
+        rules = tuple(followed_rule(one, policy, probe) for one in compiled.rules)
+        compiled = compiled._replace(rules=rules)
     return compiled, tuple(told)
 
 
@@ -127,7 +133,11 @@ def _bind(
     body, problems = kind.compile(policy, options.kinds, params, probe)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
-        binding.match if binding else own, "", options.kinds, everything=True
+        binding.match if binding else own,
+        "",
+        options.kinds,
+        everything=True,
+        probe=probe.at("matchConstraints") if binding is None else _probe_of(binding, options),
     )
     if constraints.fault:
         constraints = Constraints(lambda _: False, frozenset())
@@ -135,6 +145,14 @@ def _bind(
         body = _naming({kind.binding_property: binding.name}, body)
         body = _told_beyond(compile_constraints(own, "", options.kinds, everything=True), body)
     return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
+
+
+def _probe_of(binding: Binding, options: CompileOptions) -> Probe:
+    """Return the probe of what a binding matches, for who follows."""
+    if options.follower is None:
+        return NO_PROBE
+    place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
+    return Probe(place, None, options.follower)
 
 
 def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:

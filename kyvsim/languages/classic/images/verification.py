@@ -21,7 +21,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_image.go,
 pkg/engine/internal/imageverifier.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.compile.outcome import (
@@ -52,6 +52,7 @@ from kyvsim.languages.classic.images.metadata import known_before, with_verdicts
 from kyvsim.languages.classic.images.recorded import NotRecordedError, recorded_data
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
 from kyvsim.patch import apply_json_patch
 
@@ -116,6 +117,7 @@ def _verify_all(
     compiled: _Compiled, entries: list[Json], images: list[Image], evaluation: Evaluation
 ) -> Outcome | None:
     policy, rule = compiled.context.policy, compiled.context.rule.name
+    verify = _followed(compiled.context.probe)
     outcomes: list[Outcome] = []
     verdicts: dict[str, str] = {}
     digests: dict[str, str] = {}
@@ -127,7 +129,7 @@ def _verify_all(
                 verdicts[name] = "pass"
                 continue
             turn = _Turn(entry, wanted, image, _with_image(evaluation.scope, image))
-            verdict = _verify(turn, compiled) if attested else None
+            verdict = verify(turn, compiled) if attested else None
             digest, verdict, problem = _digest(turn, verdict)
             outcomes += [one for one in (problem, verdict) if one is not None]
             if digest:
@@ -143,6 +145,15 @@ def _verify_all(
     first, *others = outcomes
     changed = obj if digests or verdicts else None
     return first._replace(object=changed, further=tuple(others))
+
+
+def _followed(probe: Probe) -> Callable[["_Turn", _Compiled], Outcome]:
+    """Return what verifies an image, as one that tells its verdict if anybody follows."""
+    if probe.follower is None:
+        return _verify
+    from kyvsim.languages.classic.images.followed import followed_image  # noqa: PLC0415 — where somebody follows
+
+    return followed_image(_verify, lambda turn: str(turn.image["reference"]), probe)
 
 
 def _patched(obj: Json, digests: Mapping[str, str]) -> Json:

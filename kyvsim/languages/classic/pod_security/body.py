@@ -47,6 +47,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
     level, version = (specification.get(field) or "" for field in ("level", "version"))
     checks = active_checks(level, version)
     exclusions = compile_exclusions(specification.get("exclude") or ())
+    probe = context.probe.at("validate", "podSecurity")
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     start = (
         f"Validation rule '{context.rule.name}' failed."
@@ -65,11 +66,15 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         if checks is None:
             return _UNKNOWN_VERSION
         found = _violations(checks, pod)
-        violations = without_excluded(found, exclusions, checks, pod)
-        if not violations:
-            return pass_outcome
+        unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
+        if probe.follower is not None:
+            from kyvsim.languages.classic.pod_security import followed  # noqa: PLC0415 — where somebody follows
+
+            followed.tell_controls(checks, found, violations, kind=kind, probe=probe)
+        if not unexcluded:
+            return pass_outcome
         if not violations:
             keys = tuple(exception.key for exception in evaluation.exceptions)
             return skipped(f"rule is skipped due to policy exceptions {', '.join(keys)}", keys)

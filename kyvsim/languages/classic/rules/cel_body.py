@@ -110,12 +110,20 @@ def _probed(rule: Validator, probe: Probe) -> Validator:
     conditions = tuple(
         _told(one, probe.at("celPreconditions", index)) for index, one in enumerate(rule.conditions)
     )
-    return rule._replace(validations=validations, conditions=conditions)
+    # Who counts is told of what decides; who follows, of the values besides.
+    within = probe._replace(listener=None).at("validate", "cel", "variables")
+    variables = {
+        name: _told(one, within.at(index), decides=False)
+        for index, (name, one) in enumerate(rule.variables.items())
+    }
+    return rule._replace(validations=validations, conditions=conditions, variables=variables)
 
 
-def _told(expression: Expression, probe: Probe) -> Expression:
+def _told(expression: Expression, probe: Probe, *, decides: bool = True) -> Expression:
     program = expression.program
-    return expression._replace(program=told_program(program, probe)) if program else expression
+    if program is None:
+        return expression
+    return expression._replace(program=told_program(program, probe, decides=decides))
 
 
 def _values(

@@ -58,6 +58,10 @@ _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneLis
 def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
     template = compile_template(pattern, context.system)
+    if context.probe.follower is not None:
+        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
+
+        template = followed_template(template, "what is to be there", context.probe)
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
@@ -88,7 +92,7 @@ def compile_wishes(context: RuleContext) -> Wishes:
     ]
     if loops:
         return lambda scope: (wish for loop in loops for wish in loop(scope))
-    make = _compile_pattern(context, spec)
+    make = _compile_pattern(context.within("generate"), spec)
     return lambda scope: (_wish(lambda: make(scope)),)
 
 

@@ -106,6 +106,10 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
     if not patches:
         return lambda _scope, _obj: errored("empty mutate rule")
     template = compile_template(patches, context.system)
+    if context.probe.follower is not None:
+        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
+
+        template = followed_template(template, "patch", context.probe.at(*patches))
     if template.constant:
         patcher = compile_patcher(template.value)
         return lambda _, obj: apply_patch(lambda: patcher(obj), obj)

@@ -56,6 +56,10 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
     template = compile_template(dict(context.rule.data), context.system)
+    if context.probe.follower is not None:
+        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
+
+        template = followed_template(template, "patch", context.probe.at("mutate"), "mutate")
     if template.constant:
         patcher = compile_patcher(template.value["mutate"])
         return lambda _: patcher

@@ -1,0 +1,133 @@
+"""Nodes of expressions as they are written, on one line."""
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kyvsim.cel.macros import OR_VALUE
+from kyvsim.cel.nodes import (
+    Bind,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    Loop,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from kyvsim.cel.text import show_value
+
+_Path: TypeAlias = tuple[str | int, ...]
+
+_TIGHTNESS: Mapping[str, int] = MappingProxyType(
+    {
+        "_?_:_": 1,
+        "_||_": 2,
+        "_&&_": 3,
+        **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_", "_==_", "_!=_", "@in"), 4),
+        **dict.fromkeys(("_+_", "_-_"), 5),
+        **dict.fromkeys(("_*_", "_/_", "_%_"), 6),
+        **dict.fromkeys(("!_", "-_"), 7),
+    }
+)
+"""How tightly operators bind; all else binds more tightly."""
+_LOOSE = 8
+
+
+def written(node: Node) -> str:
+    """Return an expression as somebody would write it; what macros stand for is shown as such."""
+    return _WRITERS[node.__class__](node)
+
+
+def object_path(node: Node) -> _Path | None:
+    """Return where in `object` a node looks, if it leads there and does nothing else."""
+    if isinstance(node, Ident):
+        return () if node.name == "object" else None
+    if isinstance(node, Select):
+        return _with(object_path(node.operand), node.field)
+    if isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}:
+        operand, key = node.arguments
+        return _with(object_path(operand), key.value) if isinstance(key, Literal) else None
+    if isinstance(node, Call) and node.function == OR_VALUE:
+        return object_path(node.arguments[0])
+    return None
+
+
+def _with(path: _Path | None, step: Any) -> _Path | None:
+    return None if path is None or not isinstance(step, str | int) else (*path, step)
+
+
+def _inside(node: Node, least: int) -> str:
+    """Return a part, in parentheses where it binds less tightly than that."""
+    tightness = _TIGHTNESS.get(node.function, _LOOSE) if isinstance(node, Call) else _LOOSE
+    text = written(node)
+    return f"({text})" if tightness < least else text
+
+
+def _call(node: Call) -> str:
+    name, parts = node.function, node.arguments
+    if name == "_?_:_":
+        test, chosen, other = (_inside(one, 2) for one in parts)
+        return f"{test} ? {chosen} : {other}"
+    if name in {"_[_]", "_[?_]"}:
+        mark = "?" if "?" in name else ""
+        return f"{_inside(parts[0], _LOOSE)}[{mark}{written(parts[1])}]"
+    if name in {"!_", "-_"}:
+        return f"{name[0]}{_inside(parts[0], 7)}"
+    if name == OR_VALUE:
+        return f"{_inside(parts[0], _LOOSE)}.orValue({written(parts[1])})"
+    if name in _TIGHTNESS:
+        sign = "in" if name == "@in" else name.strip("_")
+        own = _TIGHTNESS[name]
+        first, *others = parts
+        return f" {sign} ".join((_inside(first, own), *(_inside(one, own + 1) for one in others)))
+    start = f"{_inside(node.target, _LOOSE)}." if node.target is not None else ""
+    return f"{start}{name}({', '.join(map(written, parts))})"
+
+
+def _select(node: Select) -> str:
+    text = f"{_inside(node.operand, _LOOSE)}.{'?' if node.optional else ''}{node.field}"
+    return f"has({text})" if node.test else text
+
+
+def _loop(node: Loop) -> str:
+    parts = [
+        *node.variables,
+        *(written(one) for one in (node.test, node.result) if one is not None),
+    ]
+    return f"{_inside(node.source, _LOOSE)}.{node.kind}({', '.join(parts)})"
+
+
+def _literal(node: Literal) -> str:
+    value = node.value
+    return json.dumps(value, ensure_ascii=False) if value.__class__ is str else show_value(value)
+
+
+def _map(node: MapLiteral) -> str:
+    entries = (f"{written(one.key)}: {written(one.value)}" for one in node.entries)
+    return f"{{{', '.join(entries)}}}"
+
+
+def _struct(node: StructLiteral) -> str:
+    fields = (f"{one.name}: {written(one.value)}" for one in node.fields)
+    return f"{node.type_name}{{{', '.join(fields)}}}"
+
+
+_WRITERS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {
+        Literal: _literal,
+        Ident: lambda node: node.name,
+        Select: _select,
+        Call: _call,
+        ListLiteral: lambda node: f"[{', '.join(map(written, node.elements))}]",
+        MapLiteral: _map,
+        StructLiteral: _struct,
+        Loop: _loop,
+        Bind: lambda node: (
+            f"cel.bind({node.variable}, {written(node.value)}, {written(node.body)})"
+        ),
+    }
+)

@@ -1,0 +1,76 @@
+"""`kyvsim explain` as it is typed."""
+
+import pytest
+
+from kyvsim.cli.main import run
+
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require-team}
+spec:
+  rules:
+  - name: team-label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.chdir(tmp_path)
+
+
+def explain(*arguments):
+    return run(["explain", "policy.yaml", "-r", "pod.yaml", *arguments])
+
+
+@pytest.mark.usefixtures("files")
+def test_a_failure_that_is_explained_is_no_failure(capsys):
+    assert explain() == 0
+    assert "FAIL   require-team / team-label" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["--rule", "team-labl"], "did you mean `team-label`?"),
+        (["--object", "Pod/wep"], "did you mean `Pod/web`?"),
+        (["--output-format", "pdf"], "pdf"),
+    ],
+)
+def test_what_is_not_there_is_told_with_status_2(arguments, hint, capsys):
+    assert explain(*arguments) == 2
+    said = capsys.readouterr()
+    assert hint in said.err
+    assert not said.out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", ["team-label", "require-team/team-label", "require-team"])
+def test_a_rule_is_named_by_itself_or_by_its_policy(name, capsys):
+    assert explain("--rule", name) == 0
+    assert "team-label" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("files")
+def test_a_policy_that_is_refused_is_told_and_the_others_are_explained(tmp_path, capsys):
+    (tmp_path / "bad.yaml").write_text(POLICY.replace("pattern:", "patern:"))
+    assert run(["explain", ".", "-r", "pod.yaml"]) == 2
+    said = capsys.readouterr()
+    assert "KV012" in said.err
+    assert "FAIL   require-team / team-label" in said.out
+
+
+@pytest.mark.usefixtures("files")
+def test_without_resources_there_is_nothing_to_explain(capsys):
+    assert run(["explain", "policy.yaml"]) == 2
+    assert "no resource given" in capsys.readouterr().err
