@@ -118,6 +118,9 @@ POLICY is a file, a folder or - for standard input.
 @declared.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
 @declared.option("-t", "--table", is_flag=True, help="Print the results as a table.")
 @declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
+@declared.option(
+    "--explain", is_flag=True, help="Show how each rule came to its verdict, as `explain` does."
+)
 @declared.option("--diff", is_flag=True, help="Show only the changed parts of mutated resources.")
 @declared.option(
     "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
@@ -153,6 +156,10 @@ def command(call: declared.Call, /, **options: Any) -> int:
     _check(call, options)
     inputs = inputs_of(options)._replace(walking=walking_of(options, call))
     stdin = stdin_for(options, call)
+    if options["explain"]:
+        from kyvsim.cli.explain_run import explain_applied  # noqa: PLC0415 — slow, seldom asked for
+
+        return explain_applied(inputs, stdin, options, call)
     files = _object_files(options["output"])
     try:
         return _apply(inputs, stdin, options, files)

@@ -1,23 +1,19 @@
 """`kyvsim explain`: how policies come to what they say of resources."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kyvsim.api.explain import Asked, Explaining, NotFoundError, open_explanation
+from kyvsim.api.explain import Asked, NotFoundError
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli import declared
 from kyvsim.cli.apply import command as apply
 from kyvsim.cli.apply import inputs_of, stdin_for
-from kyvsim.cli.front_page import page_width
+from kyvsim.cli.exit_status import OK, UNUSABLE
+from kyvsim.cli.explain_run import opened, show
 from kyvsim.cli.options import refuse_urls
-from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
-from kyvsim.cli.walking import say_left_out, walking_of
+from kyvsim.cli.walking import walking_of
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.explain_formats import FORMATS
-from kyvsim.report.explain_words import Page
-from kyvsim.report.progress import waiting
-from kyvsim.report.remark_text import remark_text
 
 _HELP = """Show how policies come to what they say of resources, step by step.
 
@@ -48,8 +44,6 @@ _NOT_SHARED = frozenset(
     }
 )
 """Options of `apply` that say how results are shown and counted; all others say what is read."""
-_MARGIN = 2
-"""What help texts leave free of a terminal's width."""
 
 
 @declared.command(
@@ -81,11 +75,12 @@ def _own(call: declared.Call, /, **options: Any) -> int:
     stdin = stdin_for(options, call)
     asked = Asked(options["rule"], options["object"])
     try:
-        with waiting("reading files", shown=is_terminal(sys.stderr)):
-            found = open_explanation(inputs, asked, stdin)
+        found = opened(inputs, asked, stdin)
     except NotFoundError as error:
         raise declared.UsageError(str(error), call) from None
-    return show(found, options)
+    show(found, options["output_format"], options)
+    is_broken = any(one.severity is Severity.ERROR for one in found.run.diagnostics)
+    return UNUSABLE if is_broken else OK
 
 
 _SHARED = tuple(one for one in apply.parameters if one.name not in _NOT_SHARED)
@@ -97,16 +92,3 @@ command = _own._replace(parameters=(*_SHARED, *_own.parameters))
 def _inputs(options: Mapping[str, Any]) -> ApplyInputs:
     others = {"audit_warn": False, "check_idempotent": False}
     return inputs_of({**others, **options})
-
-
-def show(found: Explaining, options: Mapping[str, Any]) -> int:
-    """Write explanations, and what is wrong with the inputs; return the exit status."""
-    diagnostics = found.run.diagnostics
-    for entry in diagnostics:
-        say(remark_text(entry))
-    say_left_out(found.run.left_out, options)
-    colours = shows_colours(unwanted=options["remove_color"])
-    page = Page(colours, page_width() + _MARGIN)
-    write_out(FORMATS[options["output_format"]](found.objects, page))
-    is_broken = any(one.severity is Severity.ERROR for one in diagnostics)
-    return 2 if is_broken else 0

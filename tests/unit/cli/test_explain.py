@@ -74,3 +74,18 @@ def test_a_policy_that_is_refused_is_told_and_the_others_are_explained(tmp_path,
 def test_without_resources_there_is_nothing_to_explain(capsys):
     assert run(["explain", "policy.yaml"]) == 2
     assert "no resource given" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_apply_explains_with_its_own_ending_and_status(capsys):
+    assert run(["apply", "policy.yaml", "-r", "pod.yaml", "--explain"]) == 1
+    said = capsys.readouterr().out
+    assert "because  pattern / metadata / labels" in said
+    assert said.splitlines()[-1].startswith("FAILED: 1 of 1 result failed")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("other", ["--table", "--policy-report", "--diff", "--strict"])
+def test_an_explanation_is_a_view_of_its_own(other, capsys):
+    assert run(["apply", "policy.yaml", "-r", "pod.yaml", "--explain", other]) == 2
+    assert f"it does not go with {other}" in capsys.readouterr().err
