@@ -6,7 +6,6 @@ import pytest
 
 from kyvsim.cli.main import run
 from kyvsim.kube import list_items
-from kyvsim.load import documents
 
 ROOT = Path(__file__).parents[3]
 MENAGERIE = "fixtures/menagerie/resources.yaml"
@@ -24,7 +23,6 @@ def read(monkeypatch):
         return data
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(documents, "_MUCH", 0)
     monkeypatch.setattr(list_items, "read_plain", remembering)
     return found
 
