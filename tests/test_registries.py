@@ -14,7 +14,6 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.cli.apply_formats import DOCUMENTS
 from kyvsim.cli.commands import module_of
 from kyvsim.cli.declared import Command, Group
 from kyvsim.cli.front_page import COMMANDS
@@ -30,14 +29,13 @@ from kyvsim.languages.classic.checks import CHECKS
 from kyvsim.languages.classic.doubts import DOUBTS
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
+from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS
+from kyvsim.report.run_formats import FORMATS as RUN_FORMATS
 from kyvsim.sim.hazards import HAZARDS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kyvsim"
 UNIT = ROOT / "tests/unit"
-
-
-GOLDEN_COMMANDS = [path.read_text() for path in (ROOT / "tests/golden/apply").glob("*/cmd")]
 
 
 def modules(folder):
@@ -203,28 +201,42 @@ def test_codes_stand_in_one_file_each():
     assert {code: files for code, files in homes.items() if len(files) > 1} == {}
 
 
+FORMAT_TABLES = [
+    table
+    for name, module in modules("report").items()
+    if name.endswith("_formats")
+    for variable, table in vars(module).items()
+    if variable.endswith("FORMATS") and name != "explain_formats"
+]
+
+
 def test_every_format_can_be_chosen():
-    """A module of `report` that renders is named where one of them is chosen."""
-    kinds = ("chainsaw", "coverage", "explain", "lint", "suite", "timeline")
-    tables = (PACKAGE / f"report/{name}_formats.py" for name in kinds)
-    choosers = (PACKAGE / "cli/apply_formats.py", *tables)
-    text = "".join(path.read_text(encoding="utf-8") for path in choosers)
-    formats = [
+    """A module of `report` that writes a format stands in a line of a command's table."""
+    written = [
         name
         for name, module in modules("report").items()
-        if any(function in vars(module) for function in ("render", "render_json"))
+        if name != "writing"
+        and any(function in vars(module) for function in ("render", "begin", "begin_json"))
     ]
-    assert formats
-    chosen = {*DOCUMENTS.values(), *re.findall(r"\b(\w+)\.render", text)}
-    assert not [name for name in formats if name not in chosen]
+    chosen = {one.module for table in FORMAT_TABLES for one in table.values()}
+    chosen |= {one.__module__.rpartition(".")[2] for one in EXPLAIN_FORMATS.values()}
+    assert len(FORMAT_TABLES) == 6
+    assert not [name for name in written if name not in chosen]
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_document_of_apply_is_tested(name):
-    assert callable(importlib.import_module(f"kyvsim.report.{DOCUMENTS[name]}").render)
-    unit = (UNIT / "cli/test_apply.py").read_text(encoding="utf-8")
-    golden = [line for line in GOLDEN_COMMANDS if f"--output-format {name}" in line]
-    assert golden or f'"--output-format", "{name}"' in unit
+@pytest.mark.parametrize("table", FORMAT_TABLES, ids=", ".join)
+def test_formats_have_all_that_is_told_of_them(table):
+    for name, one in table.items():
+        assert callable(one.write), name
+        assert re.fullmatch(r"[a-z]+/[a-z+.-]+", one.media), name
+        assert re.fullmatch(r"\.[a-z]+", one.extension), name
+
+
+@pytest.mark.parametrize("name", RUN_FORMATS)
+def test_every_format_of_apply_has_a_golden_case_on_the_menagerie(name):
+    command = (ROOT / f"tests/golden/apply/format-{name}/cmd").read_text(encoding="utf-8")
+    assert "menagerie" in command
+    assert command.endswith(f" --output-format {name}\n")
 
 
 def test_every_hazard_is_registered():
@@ -313,14 +325,6 @@ def test_every_command_is_listed():
     assert sorted(map(module_of, COMMANDS)) == sorted(commands)
     for name in commands:
         assert importlib.import_module(f"kyvsim.cli.{name}").command.help
-
-
-FORMATS = ("--table", "--output-format json", "--policy-report", "--stdin", "--diff")
-
-
-@pytest.mark.parametrize("option", FORMATS)
-def test_every_format_has_a_golden_case_on_the_menagerie(option):
-    assert [line for line in GOLDEN_COMMANDS if "menagerie" in line and option in line]
 
 
 FOLDERS = (

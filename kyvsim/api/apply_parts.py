@@ -5,7 +5,7 @@ the output, and a Partial with what the run has to know of it besides. Partials 
 order of their parts say what the whole says; where they would not, Unparted says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, responses_of
@@ -20,9 +20,8 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.course import Course
-from kyvsim.report.run import Run, Telling, Unparted
+from kyvsim.report.run import Run, Teller, Unparted
 
-Tell: TypeAlias = Callable[[Run], Telling]
 Part: TypeAlias = Sequence[Block]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name of an object; "" for a name that nothing leads to."""
@@ -44,7 +43,7 @@ class Work(NamedTuple):
     compiled: Compiled
     run: Run
     """The run as far as it is known: without counts and responses."""
-    tell: Tell
+    teller: Teller
 
 
 class Partial(NamedTuple):
@@ -61,8 +60,8 @@ class Partial(NamedTuple):
     files: tuple[str, ...]
     """The files in which there was anything."""
     course: Course
-    lists: tuple[str, ...]
-    """The names of the lists that follow on the results, and have entries."""
+    lists: tuple[tuple[int, str], ...]
+    """The lists that follow on the results and have entries: the number of the format, a name."""
 
 
 class _Seen:
@@ -108,11 +107,11 @@ def shared_among(blocks: Iterable[Block], read: ReadInputs) -> tuple[Document, .
 class Sink(Protocol):
     """What takes the output of a part."""
 
-    def write(self, piece: str) -> None:
-        """Take the next piece of the text."""
+    def write(self, number: int, piece: str) -> None:
+        """Take the next piece of the text in the format of a number."""
 
-    def note(self, name: str, entries: Iterable[str]) -> None:
-        """Take the next entries of a list, which are texts of one line."""
+    def note(self, number: int, name: str, entries: Iterable[str]) -> None:
+        """Take the next entries of a list of that format, which are texts of one line."""
 
 
 def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
@@ -122,15 +121,16 @@ def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
     seen = _Seen(frozenset(named))
     course = Course(audit_warn=work.inputs.audit_warn)
     responses = course.watching(_responses(work, part, seen))
-    told = work.tell(work.run._replace(responses=responses, course=course))
-    filled: dict[str, None] = {}
-    for piece in told.pieces:
+    run = work.run._replace(responses=responses, course=course, is_part=True)
+    told = work.teller.tell(run)
+    filled: dict[tuple[int, str], None] = {}
+    for number, piece in told.pieces:
         if piece:
-            sink.write(piece)
-        for name, entries in told.lists.items():
+            sink.write(number, piece)
+        for name, entries in told.lists[number].items():
             if entries:
-                filled[name] = None
-                sink.note(name, entries)
+                filled[number, name] = None
+                sink.note(number, name, entries)
                 entries.clear()
     return Partial(
         remarks=tuple(seen.remarks),
@@ -186,7 +186,7 @@ class Sum:
         self.examples: dict[Example, None] = {}
         self.files: set[str] = set()
         self.course = Course(audit_warn=audit_warn)
-        self.lists: dict[str, None] = {}
+        self.lists: dict[tuple[int, str], None] = {}
 
     def add(self, partial: Partial) -> None:
         """Take in the next one."""

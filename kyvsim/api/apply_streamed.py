@@ -10,13 +10,13 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
-from kyvsim.api.apply_parts import SHARED, Part, Sum, Tell, Work, shared_among, tell_part
+from kyvsim.api.apply_parts import SHARED, Part, Sum, Work, shared_among, tell_part
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.cut_files import Block, cut_files, origins
 from kyvsim.model.result import Phase
-from kyvsim.report.run import Run, Told, Unparted
+from kyvsim.report.run import Run, Teller, Told, Unparted
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
 """Yields what it is given, of which there are so many, and may show how far that is."""
@@ -35,7 +35,7 @@ class How(NamedTuple):
 
     jobs: int
     """How many processes share it."""
-    tell: Tell
+    teller: Teller
     watch: Watch
 
 
@@ -54,7 +54,7 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
             return None
         run = run_of(compiled, inputs, read, Sample((), 0))
         work = Work(
-            inputs=inputs, read=read, shared=shared, compiled=compiled, run=run, tell=how.tell
+            inputs=inputs, read=read, shared=shared, compiled=compiled, run=run, teller=how.teller
         )
         return _told(work, blocks, how)
     except (Unparted, OSError):
@@ -107,22 +107,35 @@ def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:
         found.add(text.partial())
     if {block.origin.name for block in blocks} - found.files:
         return None  # there is a file without documents
-    pieces = chain.from_iterable(text.pieces() for text in texts)
-    lists = {name: _Entries(name, texts) for name in found.lists}
-    return _run(work, found)._replace(told=Told(pieces, lists))
+    return _run(work, found)._replace(told=_put_together(texts, found, how.teller.formats))
+
+
+def _put_together(texts: tuple[PartText, ...], found: Sum, formats: int) -> Told:
+    numbers = range(formats)
+    pieces = [_pieces(number, texts) for number in numbers]
+    lists: list[dict[str, _Entries]] = [{} for _ in numbers]
+    for number, name in found.lists:
+        lists[number][name] = _Entries(number, name, texts)
+    return Told(pieces, lists)
+
+
+def _pieces(number: int, texts: tuple[PartText, ...]) -> Iterator[str]:
+    for text in texts:
+        yield from text.pieces(number)
 
 
 class _Entries:
     """The entries of a list that follows on the results of all parts; read as often as asked."""
 
-    __slots__ = ("_name", "_texts")
+    __slots__ = ("_name", "_number", "_texts")
 
-    def __init__(self, name: str, texts: tuple[PartText, ...]) -> None:
+    def __init__(self, number: int, name: str, texts: tuple[PartText, ...]) -> None:
+        self._number = number
         self._name = name
         self._texts = texts
 
     def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(text.entries(self._name) for text in self._texts)
+        return chain.from_iterable(text.entries(self._number, self._name) for text in self._texts)
 
 
 def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:

@@ -22,7 +22,8 @@ _TEXT: Final = ""
 class PartText:
     """A file that one process writes and, when that is done, another one may read.
 
-    It consists of records, each of which has a part of the text, or of the list of some name.
+    It consists of records, each of which has a part of the text in the format of some number, or of
+    a list that follows on it.
     """
 
     __slots__ = ("_file", "_sizes", "_waiting")
@@ -38,14 +39,15 @@ class PartText:
         if hasattr(self, "_file"):
             self._file.close()
 
-    def write(self, piece: str) -> None:
-        """Take the next piece of the text."""
-        self._put(_TEXT, piece)
+    def write(self, number: int, piece: str) -> None:
+        """Take the next piece of the text in the format of a number."""
+        self._put(_label(number, _TEXT), piece)
 
-    def note(self, name: str, entries: Iterable[str]) -> None:
-        """Take the next entries of a list, which are texts of one line."""
+    def note(self, number: int, name: str, entries: Iterable[str]) -> None:
+        """Take the next entries of a list of that format, which are texts of one line."""
+        label = _label(number, name)
         for entry in entries:
-            self._put(name, f"{entry}\n")
+            self._put(label, f"{entry}\n")
 
     def _put(self, name: str, piece: str) -> None:
         self._waiting.setdefault(name, []).append(piece)
@@ -74,13 +76,13 @@ class PartText:
         partial: Partial = pickle.load(self._file)  # noqa: S301 — nobody else can write to it
         return partial
 
-    def pieces(self) -> Iterator[str]:
-        """Yield the text, some thousands of characters at a time."""
-        return self._records(_TEXT)
+    def pieces(self, number: int) -> Iterator[str]:
+        """Yield the text in a format, some thousands of characters at a time."""
+        return self._records(_label(number, _TEXT))
 
-    def entries(self, name: str) -> Iterator[str]:
-        """Yield the entries of a list."""
-        for some in self._records(name):
+    def entries(self, number: int, name: str) -> Iterator[str]:
+        """Yield the entries of a list of that format."""
+        for some in self._records(_label(number, name)):
             yield from some.split("\n")[:-1]
 
     def _end(self) -> int:
@@ -96,3 +98,7 @@ class PartText:
             if self._file.read(label_size) == wanted:
                 yield self._file.read(size).decode("utf-8", _ERRORS)
             at += _HEAD.size + label_size + size
+
+
+def _label(number: int, name: str) -> str:
+    return f"{number} {name}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli import declared
-from kyvsim.cli.apply_formats import DOCUMENTS, check_formats, is_for_people, render
+from kyvsim.cli.apply_formats import chosen_by, is_for_people, shown_pieces, streams, teller
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
@@ -17,16 +17,16 @@ from kyvsim.cli.options import (
     strict_option,
     time_option,
 )
+from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.model.diagnostic import strictly
+from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.progress import waiting, with_progress
-from kyvsim.report.remark_text import remark_text
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_line
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ _FILES = (
     "userinfo",
     "context_file",
 )
-_FORMAT_NAMES = frozenset(
-    {"json", "yaml", "yml", "text", "table", "wide", "sarif", "junit", "name"}
-)
+_FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
+"""What nobody calls a file for changed objects."""
 
 
 _HELP = """Apply policies to resources and show what they do.
@@ -110,11 +109,7 @@ POLICY is a file, a folder or - for standard input.
     default="",
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
-@declared.option(
-    "--output-format",
-    type=declared.Choice(tuple(DOCUMENTS), case_sensitive=False),
-    help="One document with everything; with --policy-report the report's format.",
-)
+@formats_option(FORMATS, short=False)
 @declared.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
 @declared.option("-t", "--table", is_flag=True, help="Print the results as a table.")
 @declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
@@ -154,6 +149,7 @@ POLICY is a file, a folder or - for standard input.
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     _check(call, options)
+    chosen = chosen_by(options, call)
     inputs = inputs_of(options)._replace(walking=walking_of(options, call))
     stdin = stdin_for(options, call)
     if options["explain"]:
@@ -162,7 +158,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
         return explain_applied(inputs, stdin, options, call)
     files = _object_files(options["output"])
     try:
-        return _apply(inputs, stdin, options, files)
+        with ReportFiles(path for _, path in chosen.files) as reports:
+            return _apply((inputs, stdin), options, chosen, (files, reports))
     finally:
         if files:
             files.discard()
@@ -177,34 +174,50 @@ def _object_files(path: str) -> "ObjectFiles | None":
 
 
 def _apply(
-    inputs: ApplyInputs,
-    stdin: bytes | None,
+    given: tuple[ApplyInputs, bytes | None],
     options: Mapping[str, Any],
-    files: "ObjectFiles | None",
+    chosen: Chosen,
+    outputs: tuple["ObjectFiles | None", ReportFiles],
 ) -> int:
-    run = run_in_blocks(inputs, stdin, options)
+    files, reports = outputs
+    run = run_in_blocks(*given, options["jobs"], teller(chosen, options))
     if run is None:
-        with waiting("reading files", shown=is_terminal(sys.stderr)):
-            run = open_application(inputs, stdin)
+        run = _opened(*given)
     run = run._replace(terms=Terms(options["warn_exit_code"], options["warn_no_pass"]))
     if options["strict"]:
         run = _strict(run)
-    for entry in run.diagnostics:
-        say(remark_text(entry))
+    _say_remarks(run.diagnostics)
     say_left_out(run.left_out, options)
-    responses = _watched(run, options)
+    responses = _watched(run, chosen)
     run = run._replace(responses=files.saving(responses) if files else responses)
     lines = LineCount()
-    write_out(lines.watching(render(run, options)))
+    write_out(lines.watching(shown_pieces(run, chosen, options, reports)))
+    reports.commit()
     if files:
         say(f"wrote {files.commit()} to {safe_line(options['output'])}")
-    for entry in run.last_remarks():
-        say(remark_text(entry))
+    _say_remarks(run.last_remarks())
     ending = run_ending(run)
-    if is_for_people(options):
+    if is_for_people(chosen):
         remind(run.diagnostics, lines)
-    close(ending, on_stdout=is_for_people(options))
+    close(ending, on_stdout=is_for_people(chosen))
     return ending.status
+
+
+def _opened(inputs: ApplyInputs, stdin: bytes | None) -> Run:
+    if not is_terminal(sys.stderr):
+        return open_application(inputs, stdin)
+    from kyvsim.report.progress import waiting  # noqa: PLC0415 — for terminals only
+
+    with waiting("reading files", shown=True):
+        return open_application(inputs, stdin)
+
+
+def _say_remarks(remarks: tuple[Diagnostic, ...]) -> None:
+    if remarks:
+        from kyvsim.report.remark_text import remark_text  # noqa: PLC0415 — where there are some
+
+        for entry in remarks:
+            say(remark_text(entry))
 
 
 def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
@@ -242,7 +255,6 @@ def _check(call: declared.Call, options: Mapping[str, Any]) -> None:
         raise declared.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", call
         )
-    check_formats(options, call)
     if options["warn_no_pass"] and not options["warn_exit_code"]:
         text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
         raise declared.UsageError(text, call)
@@ -290,9 +302,10 @@ def inputs_of(options: Mapping[str, Any]) -> ApplyInputs:
     )
 
 
-def _watched(run: Run, options: Mapping[str, Any]) -> Iterator[EngineResponse]:
+def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
     """Return the responses, with a progress bar where one shows and disturbs nothing."""
-    silent = options["output_format"] or options["policy_report"] or options["table"]
-    if is_terminal(sys.stderr) and (silent or not is_terminal(sys.stdout)):
+    if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
+        from kyvsim.report.progress import with_progress  # noqa: PLC0415 — for terminals only
+
         return with_progress(run.responses, run.resource_count, "applying")
     return run.responses

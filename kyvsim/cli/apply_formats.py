@@ -1,115 +1,111 @@
-"""What `kyvsim apply` writes to standard output: which options choose it, and which contradict.
+"""What `kyvsim apply` writes, and where: which options choose it, and which contradict."""
 
-A format for programs is loaded when it is chosen.
-"""
-
-import importlib
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+import os
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shows_colours
-from kyvsim.report import text
-from kyvsim.report.run import Look, Run, Telling
+from kyvsim.report.ending import ending_line
+from kyvsim.report.run import Look, Run, Teller
+from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_text
+from kyvsim.report.writing import Writing, tell, written
 
-DOCUMENTS: Mapping[str, str] = MappingProxyType({"yaml": "yaml_document", "json": "json_document"})
-"""The formats of `--output-format`; each is `render` in a module of `kyvsim.report`, loaded when it
-is chosen."""
-_REPORTS = ("yaml", "json")
-"""Those in which there are policy reports."""
 _VIEWS = (
-    ("policy_report", "--policy-report"),
-    ("table", "--table"),
-    ("stdin", "--stdin"),
+    ("policy_report", "--policy-report", "policy-report"),
+    ("table", "--table", "table"),
+    ("stdin", "--stdin", "manifests"),
 )
-"""Options of which each is a format of its own, with their spelling."""
+"""Options that choose a format for standard output, with their spelling."""
+_REPORTS: Mapping[str, str] = MappingProxyType(
+    {"yaml": "policy-report", "json": "policy-report-json"}
+)
+"""What `--policy-report` makes of a format for standard output."""
+_SHORTENED = "text"
 
 
-def check_formats(options: Mapping[str, Any], call: declared.Call) -> None:
-    """Raise UsageError where options ask for two formats at once."""
-    chosen = [spelled for name, spelled in _VIEWS if options[name]]
-    data = options["output_format"]
-    if data and not options["policy_report"]:
-        chosen.append(f"--output-format {data}")
-    if data and options["policy_report"] and data not in _REPORTS:
-        text = f"--policy-report is printed as {' or '.join(_REPORTS)}, not as {data}"
+def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
+    """Return the formats that the options choose; raise UsageError where they contradict."""
+    named = named_formats(options["output_format"], FORMATS, call)
+    given = [(spelled, name) for key, spelled, name in _VIEWS if options[key]]
+    if named.shown and options["policy_report"]:
+        if named.shown not in _REPORTS:
+            text = f"--policy-report is printed as {' or '.join(_REPORTS)}, not as {named.shown}"
+            raise declared.UsageError(text, call)
+        given[0] = (given[0][0], _REPORTS[named.shown])
+    elif named.shown:
+        given.append((f"--output-format {named.shown}", named.shown))
+    if len(given) > 1:
+        names = " and ".join(spelled for spelled, _ in given)
+        text = f"{names} are formats of their own: standard output holds one of them"
         raise declared.UsageError(text, call)
-    if len(chosen) > 1:
-        text = f"{' and '.join(chosen)} are formats of their own: standard output holds one of them"
+    chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
+    if options["diff"] and _SHORTENED not in {chosen.shown, *dict(chosen.files)}:
+        text = f"--diff shortens the view for people: it does not go with {given[0][0]}"
         raise declared.UsageError(text, call)
-    if options["diff"] and (chosen or data):
-        other = (chosen or [f"--output-format {data}"])[0]
-        text = f"--diff shortens the view for people: it does not go with {other}"
-        raise declared.UsageError(text, call)
+    _refuse_objects_file(chosen, options["output"], call)
+    return chosen
 
 
-def is_for_people(options: Mapping[str, Any]) -> bool:
+def _refuse_objects_file(chosen: Chosen, output: str, call: declared.Call) -> None:
+    """Raise UsageError where a format goes to the file for changed objects."""
+    for name, path in chosen.files:
+        if output and os.path.realpath(path) == os.path.realpath(output):
+            raise declared.UsageError(f"{name} and --output both go to {path}", call)
+
+
+def is_for_people(chosen: Chosen) -> bool:
     """Return whether standard output is a view for people, not a document for programs."""
-    return not (options["policy_report"] or options["output_format"] or options["stdin"])
+    return FORMATS[chosen.shown].for_people
 
 
-def render(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
-    """Return the output in the format that the options choose."""
-    if options["policy_report"] or options["output_format"]:
-        return _document(run, options)
-    look = _look(options)
-    if options["table"]:
-        from kyvsim.report import table  # noqa: PLC0415 — for this format only
-
-        return table.render(run, look)
-    if options["stdin"]:
-        from kyvsim.report import manifests  # noqa: PLC0415 — for this format only
-
-        return manifests.render(run, look._replace(colours=False), _say_all)
-    return text.render(run, look)
+def streams(chosen: Chosen) -> bool:
+    """Return whether standard output tells people of each response as it comes."""
+    return is_for_people(chosen) and not FORMATS[chosen.shown].whole
 
 
-def _look(options: Mapping[str, Any]) -> Look:
-    return Look(
-        colours=shows_colours(unwanted=options["remove_color"]),
+def shown_pieces(
+    run: Run, chosen: Chosen, options: Mapping[str, Any], files: ReportFiles
+) -> Iterator[str]:
+    """Yield what goes to standard output; the other formats go to their files meanwhile."""
+    for index, piece in written(run, _writings(run, chosen, options)):
+        if index:
+            files.write(index - 1, piece)
+        else:
+            yield piece
+    closing = f"{ending_line(run_ending(run))}\n"
+    for index, (name, _) in enumerate(chosen.files):
+        if FORMATS[name].for_people:
+            files.write(index, closing)
+
+
+def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
+    """Return what writes parts of a run in the formats that are chosen.
+
+    None where one of them can't be told in parts, or responses are asked for besides.
+    """
+    names = (chosen.shown, *(name for name, _ in chosen.files))
+    if options["output"] or not all(FORMATS[name].parted for name in names):
+        return None
+    return Teller(len(names), lambda run: tell(run, _writings(run, chosen, options)))
+
+
+def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Writing]:
+    plain = Look(
         detailed=options["detailed_results"],
         diff=options["diff"],
         objects=not options["output"],
+        say=_say_all,
     )
-
-
-def teller(options: Mapping[str, Any]) -> Callable[[Run], Telling] | None:
-    """Return what writes a part of a run in the format that the options choose.
-
-    None where a format has to see all results before it writes any, or responses are asked for
-    besides.
-    """
-    if options["stdin"] or options["output"]:
-        return None
-    if options["table"]:
-        from kyvsim.report import table  # noqa: PLC0415 — for this format only
-
-        return partial(table.tell, look=_look(options))
-    if options["policy_report"]:
-        from kyvsim.report import policy_report  # noqa: PLC0415 — for this format only
-
-        in_json = options["output_format"] == "json"
-        return policy_report.tell_json if in_json else policy_report.tell_yaml
-    if options["output_format"]:
-        from kyvsim.report import json_document  # noqa: PLC0415 — for these formats only
-
-        return json_document.tell
-    return partial(text.tell, look=_look(options))
-
-
-def _document(run: Run, options: Mapping[str, Any]) -> Iterator[str]:
-    """Return the output as a document for programs."""
-    data = options["output_format"]
-    if options["policy_report"]:
-        from kyvsim.report import policy_report  # noqa: PLC0415 — for this format only
-
-        write = policy_report.render_json if data == "json" else policy_report.render_yaml
-        return write(run)
-    write = importlib.import_module(f"kyvsim.report.{DOCUMENTS[data]}").render
-    return cast("Iterator[str]", write(run))
+    shown = plain._replace(
+        colours=is_for_people(chosen) and shows_colours(unwanted=options["remove_color"])
+    )
+    begun = [FORMATS[chosen.shown].write(run, shown)]
+    return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
 def _say_all(lines: str) -> None:

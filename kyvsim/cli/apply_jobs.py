@@ -3,32 +3,32 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
-from kyvsim.cli.apply_formats import teller
 from kyvsim.cli.streams import is_terminal
-from kyvsim.report.progress import with_progress
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, Teller
 
 _LARGE: Final = 2_000_000
 """Bytes of resources from which on it pays to work in blocks, and by several processes."""
 
 
 def run_in_blocks(
-    inputs: ApplyInputs, stdin: bytes | None, options: Mapping[str, Any]
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, teller: Teller | None
 ) -> Run | None:
-    """Return a run that was made block by block, or None where all is to be read first."""
+    """Return a run that was made block by block, or None where all is to be read first.
+
+    `jobs` is the number of processes, 0 for what is worth it; without `teller` no part can be told.
+    """
     size = _size(inputs, stdin)
-    jobs = _possible(options["jobs"] or (processors() if size >= _LARGE else 1))
-    tell = teller(options) if jobs > 1 or size >= _LARGE else None
-    if tell is None:
+    jobs = _possible(jobs or (processors() if size >= _LARGE else 1))
+    if teller is None or not (jobs > 1 or size >= _LARGE):
         return None
     from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
 
-    return open_streamed(inputs, stdin, How(jobs, tell, _watched))
+    return open_streamed(inputs, stdin, How(jobs, teller, _watched))
 
 
 def _possible(jobs: int) -> int:
@@ -41,7 +41,11 @@ def _possible(jobs: int) -> int:
 
 
 def _watched(items: Iterator[Any], total: int) -> Iterator[Any]:
-    return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items
+    if not is_terminal(sys.stderr):
+        return items
+    from kyvsim.report.progress import with_progress  # noqa: PLC0415 — for terminals only
+
+    return with_progress(items, total, "applying")
 
 
 def _size(inputs: ApplyInputs, stdin: bytes | None) -> int:

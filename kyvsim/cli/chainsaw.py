@@ -65,7 +65,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
-    chosen = chosen_formats(options["output_format"], tuple(FORMATS), call)
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
     run = ChainsawRun(
         paths=options["paths"],
         file_name=options["test_file"],
@@ -79,9 +79,9 @@ def command(call: declared.Call, /, **options: Any) -> int:
     for one in report.diagnostics:
         say(remark_text(one))
     sight = Sight(fail_only=options["fail_only"])
-    write_reports((path, FORMATS[name](report, sight)) for name, path in chosen.files)
+    write_reports((path, FORMATS[name].write(report, sight)) for name, path in chosen.files)
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
-    write_out(FORMATS[chosen.shown](report, coloured))
+    write_out(FORMATS[chosen.shown].write(report, coloured))
     say_left_out(report.left_out, options)
     ending = chainsaw_ending(report)
     close(ending, on_stdout=chosen.shown == "text")

@@ -71,8 +71,7 @@ def _percent(_call: declared.Call, _spelled: str, value: str | None) -> Any:
 
 def coverage_wish(options: Mapping[str, Any], call: declared.Call) -> CoverageWish:
     """Return what the options ask for; raise UsageError where they name no format and file."""
-    known = tuple(COVERAGE_FORMATS)
-    files = chosen_files(options["coverage_report"], known, "--coverage-report", call)
+    files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", call)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
     return CoverageWish(wanted, files, threshold or Decimal())
@@ -85,8 +84,9 @@ def asks_for_coverage(options: Mapping[str, Any]) -> bool:
 
 def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
     """Write the files that are asked for; return the text that is shown."""
-    write_reports((path, COVERAGE_FORMATS[name](coverage)) for name, path in wish.files)
-    return COVERAGE_FORMATS["text"](coverage)
+    write_reports((path, COVERAGE_FORMATS[name].write(coverage)) for name, path in wish.files)
+    shown: Iterator[str] = COVERAGE_FORMATS["text"].write(coverage)
+    return shown
 
 
 def say_if_too_little(outcome: SuiteOutcome) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from kyvsim.api.lint import lint
 from kyvsim.cli import declared
 from kyvsim.cli.options import list_option, refuse_urls, strict_option
+from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -20,7 +21,7 @@ PATH is a file, a folder or - for standard input.
 
 \b
     kyvsim lint policies/
-    kyvsim lint policies/ --output-format sarif > kyvsim.sarif
+    kyvsim lint policies/ --output-format sarif=kyvsim.sarif
 """
 
 
@@ -30,13 +31,7 @@ PATH is a file, a folder or - for standard input.
     epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
 @declared.argument("paths", nargs=-1, metavar="PATH...")
-@declared.option(
-    "--output-format",
-    type=declared.Choice(tuple(FORMATS), case_sensitive=False),
-    default="text",
-    show_default=True,
-    help="How the findings are printed.",
-)
+@formats_option(FORMATS)
 @list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
 @strict_option
 @declared.option(
@@ -52,13 +47,16 @@ def command(call: declared.Call, /, **options: Any) -> int:
     if not paths:
         raise declared.UsageError("no policy given: pass files or folders of policies", call)
     refuse_urls(paths, call)
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
     walking = walking_of(options, call)._replace(as_found=options["skip_others"])
-    with waiting("checking policies", shown=is_terminal(sys.stderr)):
-        findings = lint(paths, given, options["crd_path"], walking)
-    if options["strict"]:
-        findings = findings._replace(diagnostics=strictly(findings.diagnostics))
-    write_out(FORMATS[options["output_format"]](findings))
+    with ReportFiles(path for _, path in chosen.files) as files:
+        with waiting("checking policies", shown=is_terminal(sys.stderr)):
+            findings = lint(paths, given, options["crd_path"], walking)
+        if options["strict"]:
+            findings = findings._replace(diagnostics=strictly(findings.diagnostics))
+        write_out(FORMATS[chosen.shown].write(findings))
+        files.fill(FORMATS[name].write(findings) for name, _ in chosen.files)
     say_left_out(findings.left_out, options)
     say(str(findings))
     say(ending_line(findings.ending))

@@ -1,12 +1,16 @@
 """Reports in several formats at once: one on standard output, the others in files."""
 
 import contextlib
+import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import IO, Self
 
 from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.report.format import Format
 
 
 class Chosen(NamedTuple):
@@ -16,20 +20,30 @@ class Chosen(NamedTuple):
     files: tuple[tuple[str, str], ...]
 
 
-def formats_option(known: Iterable[str]) -> declared.Decorator:
+def formats_option(known: Iterable[str], *, short: bool = True) -> declared.Decorator:
     """Return the option that `chosen_formats` reads, for the formats that a command knows."""
+    other = " (Of apply, -o is another option: --output.)" if short else ""
     return declared.option(
-        "-o",
+        *(("-o",) if short else ()),
         "--output-format",
         multiple=True,
         metavar="FORMAT[=FILE]",
-        help=f"One of {', '.join(known)}; with a file it goes there. May repeat. "
-        "(Of apply, -o is another option: --output.)",
+        help=f"One of {', '.join(known)}; with a file it goes there. May repeat.{other}",
     )
 
 
-def chosen_formats(values: Sequence[str], known: tuple[str, ...], call: declared.Call) -> Chosen:
+def chosen_formats(
+    values: Sequence[str], known: Mapping[str, Format], call: declared.Call
+) -> Chosen:
     """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default."""
+    shown, files = named_formats(values, known, call)
+    return Chosen(shown or next(iter(known)), files)
+
+
+def named_formats(
+    values: Sequence[str], known: Mapping[str, Format], call: declared.Call
+) -> Chosen:
+    """Return the same, with "" where no format for standard output is named."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
@@ -41,61 +55,141 @@ def chosen_formats(values: Sequence[str], known: tuple[str, ...], call: declared
     if len(shown) > 1:
         text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
         raise declared.UsageError(f"--output-format: {text}", call)
-    return Chosen(shown[0] if shown else known[0], tuple(files))
+    _refuse_shared(files, "--output-format", call)
+    return Chosen(shown[0] if shown else "", tuple(files))
 
 
 def chosen_files(
-    values: Sequence[str], known: tuple[str, ...], option: str, call: declared.Call
+    values: Sequence[str], known: Mapping[str, Format], option: str, call: declared.Call
 ) -> tuple[tuple[str, str], ...]:
     """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
     chosen = [_format_and_file(value, known, option, call) for value in values]
     bare = next((name for name, path in chosen if not path), None)
     if bare is not None:
         raise declared.UsageError(f"{option} {bare}: name a file, as in {bare}=FILE", call)
+    _refuse_shared(chosen, option, call)
     return tuple(chosen)
 
 
 def _format_and_file(
-    value: str, known: tuple[str, ...], option: str, call: declared.Call
+    value: str, known: Mapping[str, Format], option: str, call: declared.Call
 ) -> tuple[str, str]:
     """Return a format and the path that it goes to, "" for none."""
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
         text = f"{option} {value}: choose from {', '.join(known)}"
-        is_path = "/" in value or value.endswith((".yaml", ".yml", ".json"))
-        if is_path and option == "--output-format":
-            text += "; a path follows the format, as in json=FILE (-o PATH is of kyvsim apply)"
+        fitting = _format_of(value, known)
+        if fitting:
+            text += f"; a path follows the format, as in {fitting}={value}"
+            text += " (-o PATH is of kyvsim apply)"
         raise declared.UsageError(text, call)
     if separator and not path:
         raise declared.UsageError(f"{option} {value}: there is no file after =", call)
     return name, path
 
 
-def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
-    """Write each report to its path, complete or not at all; raise OutputError where it fails.
+def _format_of(value: str, known: Mapping[str, Format]) -> str:
+    """Return the format that a path seems to be for, "" where it seems to be no path."""
+    extension = os.path.splitext(value)[1]
+    fitting = [name for name, one in known.items() if extension and one.extension == extension]
+    return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
+
+
+def _refuse_shared(files: Sequence[tuple[str, str]], option: str, call: declared.Call) -> None:
+    """Raise UsageError where two formats go to one file."""
+    places: dict[str, str] = {}
+    for name, path in files:
+        other = places.setdefault(os.path.realpath(path), name)
+        if other != name or sum((name, path) == one for one in files) > 1:
+            raise declared.UsageError(f"{option}: {other} and {name} both go to {path}", call)
+
+
+class ReportFiles:
+    """Files for reports: all are opened at once, and take their place when all are whole.
 
     A link stays a link, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
     """
-    for path, pieces in reports:
-        try:
-            _write(path, pieces)
-        except OSError as error:
-            raise OutputError(f"cannot write to {path}: {error.strerror}") from None
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        """Raise OutputError where one of them can't be written; none is changed then."""
+        self._paths = tuple(paths)
+        self._streams: list[IO[str]] = []
+        self._temporary: dict[str, str] = {}
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.discard)
+            for path in self._paths:
+                with _explained(path):
+                    self._streams.append(self._open(path))
+            stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove what is not committed, also when an interrupt comes."""
+        self.discard()
+
+    def write(self, index: int, text: str) -> None:
+        """Write to one of the files, by its place among the paths; raises OutputError."""
+        with _explained(self._paths[index]):
+            self._streams[index].write(text)
+
+    def fill(self, reports: Iterable[Iterable[str]]) -> None:
+        """Write a report to each of the files, and commit them."""
+        for path, stream, pieces in zip(self._paths, self._streams, reports, strict=True):
+            with _explained(path):
+                stream.writelines(pieces)
+        self.commit()
+
+    def commit(self) -> None:
+        """Put all files in their place."""
+        for path, stream in zip(self._paths, self._streams, strict=True):
+            with _explained(path):
+                stream.close()
+        for place in tuple(self._temporary):
+            with _explained(place):
+                os.replace(self._temporary[place], place)
+            del self._temporary[place]
+
+    def discard(self) -> None:
+        """Remove what was not committed."""
+        for stream in self._streams:
+            with contextlib.suppress(OSError):
+                stream.close()
+        for temporary in self._temporary.values():
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        self._temporary.clear()
+
+    def _open(self, path: str) -> IO[str]:
+        if os.path.exists(path) and not os.path.isfile(path):
+            return open(path, "w", encoding="utf-8", errors="backslashreplace")
+        # A stream's link leads to a name that can't be opened, so only links of files are followed.
+        place = os.path.realpath(path)
+        if os.path.exists(place) and not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        temporary = f"{place}.{os.urandom(4).hex()}.tmp"
+        stream = open(temporary, "x", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 — closed by `commit` or `discard`
+        self._temporary[place] = temporary
+        return stream
 
 
-def _write(path: str, pieces: Iterator[str]) -> None:
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(pieces)
-        return
-    # A stream's link leads to a name that can't be opened, so links are followed for files only.
-    path = os.path.realpath(path)
-    temporary = f"{path}.{os.urandom(4).hex()}.tmp"
+def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
+    """Write each report to its path, all complete or none; raise OutputError where it fails."""
+    listed = list(reports)
+    with ReportFiles(path for path, _ in listed) as files:
+        files.fill(pieces for _, pieces in listed)
+
+
+@contextlib.contextmanager
+def _explained(path: str) -> Iterator[None]:
     try:
-        with open(temporary, "x", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(pieces)
-        os.replace(temporary, path)
-    finally:  # also when an interrupt comes
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror}") from None

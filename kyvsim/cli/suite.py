@@ -24,10 +24,16 @@ from kyvsim.cli.options import (
     offline_options,
     strict_option,
 )
-from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
+from kyvsim.cli.report_files import (
+    Chosen,
+    ReportFiles,
+    chosen_formats,
+    formats_option,
+    write_reports,
+)
 from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.suite_create import create
-from kyvsim.cli.suite_watch import FOR_PEOPLE, MACHINE, check_watch, watch
+from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
@@ -113,7 +119,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         return create(options, call)
     if options["resource"] or options["force"]:
         raise declared.UsageError("--resource and --force go with --create", call)
-    chosen = chosen_formats(options["output_format"], tuple(FORMATS), call)
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
     wish = coverage_wish(options, call)
     run = SuiteRun(
         paths=options["paths"],
@@ -133,15 +139,26 @@ def command(call: declared.Call, /, **options: Any) -> int:
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
         return ending.status
+    with ReportFiles(path for _, path in chosen.files) as files:
+        return _run_once(run, options, wish, (chosen, files))
+
+
+def _run_once(
+    run: SuiteRun,
+    options: Mapping[str, Any],
+    wish: CoverageWish,
+    outputs: tuple[Chosen, ReportFiles],
+) -> int:
+    chosen, files = outputs
     outcome = _judged(run_tests(run, _watched), options, wish)
     _say_remarks(outcome)
-    for_people = chosen.shown in FOR_PEOPLE
+    for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
         outcome = _updated(outcome, chosen)
     _show(outcome, chosen, options)
     if options["update"] and for_people:
         outcome = _updated(outcome, chosen)
-    _write_files(outcome, chosen, options)
+    files.fill(FORMATS[name].write(outcome, _sight(options)) for name, _ in chosen.files)
     _cover(outcome, chosen, wish)
     say_left_out(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
@@ -207,16 +224,12 @@ def _say_remarks(outcome: SuiteOutcome) -> None:
         say(remark_text(one))
 
 
-def _write_files(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> None:
-    """Write each format that has a file to it."""
-    sight = _sight(options)
-    write_reports((path, FORMATS[name](outcome, sight)) for name, path in chosen.files)
-
-
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Write one format to standard output; return whether somebody reads it."""
     colours = shows_colours(unwanted=options["remove_color"])
-    return write_out(FORMATS[chosen.shown](outcome, _sight(options)._replace(colours=colours)))
+    return write_out(
+        FORMATS[chosen.shown].write(outcome, _sight(options)._replace(colours=colours))
+    )
 
 
 def _sight(options: Mapping[str, Any]) -> Sight:
@@ -227,5 +240,6 @@ def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
     fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
     _say_remarks(fresh)
-    _write_files(whole, chosen, options)
+    sight = _sight(options)
+    write_reports((path, FORMATS[name].write(whole, sight)) for name, path in chosen.files)
     return not fresh.total or _show(fresh, chosen, options)

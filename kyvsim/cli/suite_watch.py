@@ -14,10 +14,8 @@ from kyvsim.cli.streams import say, write_out
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
+from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import summary_line, unusable_manifests
-
-FOR_PEOPLE = ("text", "table")
-"""The formats that are views and no documents for programs."""
 
 
 def _local_time() -> datetime:
@@ -43,9 +41,10 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, call: declared.Call)
     if asks_for_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
         raise declared.UsageError(text, call)
-    if chosen.shown not in FOR_PEOPLE:
+    if not FORMATS[chosen.shown].for_people:
+        views = " or ".join(name for name, one in FORMATS.items() if one.for_people)
         text = (
-            f"--watch shows {' or '.join(FOR_PEOPLE)}, one report after the other: "
+            f"--watch shows {views}, one report after the other: "
             f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
         )
         raise declared.UsageError(text, call)

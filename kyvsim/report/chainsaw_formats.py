@@ -1,16 +1,17 @@
-"""The formats of `chainsaw`, by the name that chooses them."""
+"""The formats of `chainsaw`, by the name that chooses them.
 
-from collections.abc import Callable, Iterator, Mapping
+Each writes a report of tests as a `Sight` shows it.
+"""
+
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.model.chainsaw import ChainsawReport
-from kyvsim.report import chainsaw_json, chainsaw_junit, chainsaw_text
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.format import Format
 
-FORMATS: Mapping[str, Callable[[ChainsawReport, Sight], Iterator[str]]] = MappingProxyType(
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": chainsaw_text.render,
-        "json": chainsaw_json.render,
-        "junit": chainsaw_junit.render,
+        "text": Format("chainsaw_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("chainsaw_json", "application/json", ".json", "render"),
+        "junit": Format("chainsaw_junit", "application/xml", ".xml", "render"),
     }
 )

@@ -36,6 +36,22 @@ class Deletions:
             for obj in self.of(schedule):
                 yield {"policy": schedule.policy, "object": identity(obj)}
 
+    def lines(self, schedules: Iterable[Schedule], paint: Paint) -> Iterator[str]:
+        """Yield the text view's block about each policy that deletes."""
+        for schedule in schedules:
+            found = self.of(schedule)
+            what = "would delete" if found else "would delete nothing"
+            head = f"{_title(schedule)} ({schedule.text}) {what}"
+            yield paint("title", safe_line(head)) + "\n"
+            for obj in found:
+                yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
+            if schedule.problem:
+                yield f"  {paint('warn', 'warning')}  {safe_line(schedule.problem)}\n"
+            if schedule.due:
+                times = ", ".join(map(_time, schedule.due))
+                yield f"  {paint('dim', 'due')}  {times}\n"
+            yield "\n"
+
 
 def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
     """Return a schedule for the JSON document, with times only where `dated`: they never repeat."""
@@ -45,25 +61,6 @@ def schedule_entry(schedule: Schedule, *, dated: bool) -> Json:
     if schedule.problem:
         entry["problem"] = schedule.problem
     return entry
-
-
-def cleanup_lines(
-    schedules: Iterable[Schedule], deletions: Deletions, paint: Paint
-) -> Iterator[str]:
-    """Yield the text view's block about each policy that deletes."""
-    for schedule in schedules:
-        found = deletions.of(schedule)
-        what = "would delete" if found else "would delete nothing"
-        head = f"{_title(schedule)} ({schedule.text}) {what}"
-        yield paint("title", safe_line(head)) + "\n"
-        for obj in found:
-            yield f"  {paint('removed', 'delete')}  {safe_line(short_title(obj))}\n"
-        if schedule.problem:
-            yield f"  {paint('warn', 'warning')}  {safe_line(schedule.problem)}\n"
-        if schedule.due:
-            times = ", ".join(map(_time, schedule.due))
-            yield f"  {paint('dim', 'due')}  {times}\n"
-        yield "\n"
 
 
 def _title(schedule: Schedule) -> str:

@@ -1,15 +1,14 @@
-"""The formats of `test --coverage`, by the name that chooses them."""
+"""The formats of `test --coverage`, by the name that chooses them; each writes a coverage."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.model.coverage import Coverage
-from kyvsim.report import coverage_json, coverage_lcov, coverage_text
+from kyvsim.report.format import Format
 
-COVERAGE_FORMATS: Mapping[str, Callable[[Coverage], Iterator[str]]] = MappingProxyType(
+COVERAGE_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": coverage_text.render,
-        "json": coverage_json.render,
-        "lcov": coverage_lcov.render,
+        "text": Format("coverage_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("coverage_json", "application/json", ".json", "render"),
+        "lcov": Format("coverage_lcov", "text/plain", ".info", "render"),
     }
 )

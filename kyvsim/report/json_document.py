@@ -1,7 +1,7 @@
 """The run as one JSON document, for programs.
 
 `results` stream; what follows them (`mutated`, `generated`, `targets`, `references`) waits, as
-text, until the last result is out.
+text, until the last result is out. Lines and columns are 0 and files "" where there is no place.
 """
 
 import json
@@ -19,10 +19,12 @@ from kyvsim.report.ending import ending_json
 from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Run, Telling, Unparted
+from kyvsim.report.places import location_json, resource_place, rule_place
+from kyvsim.report.run import Look, Run, Unparted
 from kyvsim.report.run_ending import figures, run_ending
-from kyvsim.report.subject import identity
+from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.writing import Lists, Writing
 
 _REMEMBERED: Final = 4096
 """How many passes are remembered as text."""
@@ -41,20 +43,29 @@ class _Books(NamedTuple):
     needs: list[Need]
 
 
-def render(run: Run) -> Iterator[str]:
-    """Yield the document a piece at a time."""
-    books = _Books(Ledger(), Collisions(), Deletions(), [])
+def begin(run: Run, look: Look) -> Writing:
+    """Begin the document. What follows on its results is kept until they are out."""
+    del look  # a document for programs has one look
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    yield '{"results": ['
-    yield from without_comma(_results(run, books, lists) if run.told is None else run.told.pieces)
+    books = _Books(Ledger(), Collisions(), Deletions(), [])
+    return Writing(
+        head=lambda: ('{"results": [',),
+        row=_compile_results(run, None if run.is_part else books, lists),
+        tail=lambda every: _tail(run, books, every),
+        lists=lists,
+        skipped=1,
+    )
+
+
+def _tail(run: Run, books: _Books, lists: Lists) -> Iterator[str]:
     yield "]"
-    every: dict[str, Iterable[str]] = {**lists, **(run.told.lists if run.told else {})}
-    objects = {name: every[name] for name in _OBJECTS}
+    objects = {name: lists.get(name, ()) for name in _OBJECTS}
     objects["references"] = [to_json(_need(need, books.ledger)) for need in books.needs]
     for key, found in _on_demand(run, books.deletions, books.collisions):
         objects[key] = [to_json(entry) for entry in found]
     wanted = {"notIdempotent"} if run.checks_idempotence else set()
-    objects |= {name: every[name] for name in _ASIDES if every[name] or name in wanted}
+    asides = {name: lists.get(name, ()) for name in _ASIDES}
+    objects |= {name: some for name, some in asides.items() if some or name in wanted}
     objects["diagnostics"] = [to_json(diagnostic_json(entry)) for entry in run.remarks()]
     for key, entries in objects.items():
         yield f',\n"{key}": ['
@@ -64,33 +75,34 @@ def render(run: Run) -> Iterator[str]:
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
 
 
-def tell(run: Run) -> Telling:
-    """Return what the document says of a part of the responses."""
-    lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    return Telling(_results(run, None, lists), lists)
+def _compile_results(
+    run: Run, books: _Books | None, lists: Mapping[str, list[str]]
+) -> Callable[[EngineResponse], str]:
+    """Return what writes the results of a response, a comma before each; what follows goes aside.
 
-
-def _results(run: Run, books: _Books | None, lists: Mapping[str, list[str]]) -> Iterator[str]:
-    """Yield the results of each response, a comma before each; what follows on them goes aside.
-
-    Without `books` it must be none of what goes there: raises Unparted.
+    Without `books` there must be nothing that goes there: it raises Unparted.
     """
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
     unchecked = 0
-    for response in run.responses:
+
+    def results(response: EngineResponse) -> str:
+        nonlocal unchecked
         _note(response, books)
         rows = list(rows_of(response))
-        texts = [row_text(row) for row in rows]
+        texts = [row_text(row, response) for row in rows]
         if run.course.unchecked != unchecked:
             unchecked = run.course.unchecked
             lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
         lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
         for key, entry in _objects(response):
             lists[key].append(to_json(entry))
-        yield ",\n  ".join(("", *texts))
+        return ",\n  ".join(("", *texts))
+
+    return results
 
 
 def _note(response: EngineResponse, books: _Books | None) -> None:
+    """Take a response into the books."""
     needs = needs_of(response)
     if books is None:
         if needs:
@@ -113,11 +125,11 @@ def _on_demand(
         yield "collisions", found
 
 
-def _compile_row_text() -> Callable[[Row], str]:
+def _compile_row_text() -> Callable[[Row, EngineResponse], str]:
     """Return a function that writes a row; what rows of one rule or one object share is kept."""
     heads: dict[tuple[int, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
-    last: list[Json] = [None, ""]
+    last: list[Json] = [None, None, ""]
     shared: dict[tuple[int, int], tuple[RuleResult, str, str]] = {}
 
     def around(row: Row) -> tuple[RuleResult, str, str]:
@@ -126,15 +138,12 @@ def _compile_row_text() -> Callable[[Row], str]:
         key = (id(row.policy), result.rule.name, result.phase)
         head = heads.get(key)
         if head is None:
-            head = heads[key] = (
-                f'{{"policy": {quote(row.policy.key)}, "rule": {quote(result.rule.name)}, '
-                f'"type": {quote(result.phase.value)}, "resource": '
-            )
+            head = heads[key] = json.dumps(_about(row))[:-1] + ', "resource": '
         note = f', "note": {quote(result.note)}' if result.note else ""
         said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
-        return result, head, f", {said}}}"
+        return result, head, f', {said}, "path": {quote(result.path)}}}'
 
-    def text(row: Row) -> str:
+    def text(row: Row, response: EngineResponse) -> str:
         place = id(row.policy), id(row.result)
         found = shared.get(place)
         if found is None:
@@ -144,11 +153,25 @@ def _compile_row_text() -> Callable[[Row], str]:
                 if len(shared) >= _REMEMBERED:
                     shared.clear()
                 shared[place] = found
-        if last[0] is not row.resource:
-            last[:] = row.resource, json.dumps(identity(row.resource))
-        return f"{found[1]}{last[1]}{found[2]}"
+        if last[0] is not row.resource or last[1] is not response:
+            where = json.dumps(location_json(resource_place(response)))
+            name = json.dumps(identity(row.resource))
+            last[:] = row.resource, response, f'{name}, "location": {where}'
+        return f"{found[1]}{last[2]}{found[2]}"
 
     return text
+
+
+def _about(row: Row) -> dict[str, Json]:
+    """Return what all rows of a rule say of it."""
+    return {
+        "policy": row.policy.key,
+        "rule": row.result.rule.name,
+        "type": row.result.phase.value,
+        "severity": severity_of(row.policy),
+        "category": category_of(row.policy),
+        "ruleLocation": location_json(rule_place(row)),
+    }
 
 
 def _unchecked(rows: Iterable[Row]) -> Iterator[Json]:

@@ -1,16 +1,15 @@
-"""The formats of `lint`, by the name that chooses them."""
+"""The formats of `lint`, by the name that chooses them; each writes findings."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.report import lint_github, lint_json, lint_sarif, lint_text
-from kyvsim.report.findings import Findings
+from kyvsim.report.format import Format
 
-FORMATS: Mapping[str, Callable[[Findings], Iterator[str]]] = MappingProxyType(
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": lint_text.render,
-        "json": lint_json.render,
-        "github": lint_github.render,
-        "sarif": lint_sarif.render,
+        "text": Format("lint_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("lint_json", "application/json", ".json", "render"),
+        "github": Format("lint_github", "text/plain", ".txt", "render"),
+        "sarif": Format("lint_sarif", "application/sarif+json", ".sarif", "render", whole=True),
     }
 )

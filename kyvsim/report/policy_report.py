@@ -1,99 +1,144 @@
-"""Results as policy reports of the Kubernetes policy working group (wgpolicyk8s.io/v1alpha2).
+"""Results as policy reports of the Kubernetes policy working group, or as OpenReports.
 
-Results of ClusterPolicies stand in one ClusterPolicyReport named `merged`, those of a namespaced
-Policy in a PolicyReport beside it. Nothing in a report depends on the time of the run.
+Results of ClusterPolicies stand in one report for the cluster named `merged`, those of a namespaced
+Policy in a report beside it. Nothing in a report depends on the time of the run.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.policy import SEVERITIES, Policy
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.policy import Policy
 from kyvsim.model.report_entry import report_process, report_properties, report_source
-from kyvsim.report.json_text import without_comma
+from kyvsim.model.result import EngineResponse
 from kyvsim.report.object_yaml import scalar, to_yaml
-from kyvsim.report.run import Run, Telling, Unparted
-from kyvsim.report.subject import identity
+from kyvsim.report.run import Look, Run, Unparted
+from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, summary_of
-
-_API_VERSION = "wgpolicyk8s.io/v1alpha2"
-
-
-def render_yaml(run: Run) -> Iterator[str]:
-    """Yield one YAML document a report, the cluster-wide one first and as it comes."""
-    apart: list[tuple[Policy, Json]] = []
-    statuses: list[str] = []
-    yield _opening("ClusterPolicyReport", "merged", "")
-    entries = _results_yaml(_cluster_results(run, statuses, apart))
-    yield from _listed_yaml(run.told.pieces if run.told else entries)
-    yield to_yaml({"summary": _counted(run, statuses)})
-    for policy, results in _grouped(apart):
-        yield "---\n"
-        yield _opening("PolicyReport", policy.name, policy.namespace)
-        yield from _listed_yaml(_results_yaml(results))
-        yield to_yaml({"summary": _counts(results)})
+from kyvsim.report.writing import Begin, Lists, Writing
 
 
-def render_json(run: Run) -> Iterator[str]:
-    """Yield one JSON document: the cluster-wide report, or a List when policies have namespaces."""
-    apart: list[tuple[Policy, Json]] = []
-    statuses: list[str] = []
+class _Group(NamedTuple):
+    """An API group that has reports; their results are alike."""
+
+    version: str
+    cluster: str
+    """The kind of a report for the cluster."""
+    own: str
+    """The kind of one in a namespace."""
+
+
+_WORKING_GROUP = _Group("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "PolicyReport")
+_OPEN_REPORTS = _Group("openreports.io/v1alpha1", "ClusterReport", "Report")
+
+
+class _Apart:
+    """What is counted of the report for the cluster, and the results that stand in others."""
+
+    __slots__ = ("entries", "statuses")
+
+    def __init__(self) -> None:
+        self.statuses: Counter[str] = Counter()
+        self.entries: list[tuple[Policy, Json]] = []
+
+
+def _begin_yaml(run: Run, look: Look, *, group: _Group) -> Writing:
+    """Begin one YAML document a report, the cluster-wide one first and as it comes."""
+    del look
+    apart = _Apart()
+    entry_line = _compile_entry_line()
+
+    def told(entries: Iterable[Json]) -> str:
+        texts = ("  ".join(entry_line(*field) for field in one.items()) for one in entries)
+        return "".join(f"- {text}" for text in texts)
+
+    def report(kind: str, name: str, namespace: str) -> str:
+        return to_yaml(
+            {"apiVersion": group.version, "kind": kind, "metadata": _meta(name, namespace)}
+        )
+
+    def tail(_: Lists) -> Iterator[str]:
+        counts = _counted(run, apart)
+        yield "" if any(counts.values()) else "results: []\n"
+        yield to_yaml({"summary": counts})
+        for policy, own in _grouped(apart.entries):
+            yield f"---\n{report(group.own, policy.name, policy.namespace)}results:\n{told(own)}"
+            yield to_yaml({"summary": _counts(entry["result"] for entry in own)})
+
+    results = _compile_cluster_results(run, apart)
+    return Writing(
+        head=lambda: (report(group.cluster, "merged", ""),),
+        row=lambda response: told(results(response)),
+        tail=tail,
+        lead="results:\n",
+    )
+
+
+def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
+    """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
+    del look
+    apart = _Apart()
     listed = any(policy.namespace for policy in run.policies)
-    if listed:
-        yield '{"apiVersion": "v1", "kind": "List", "items": [\n'
-    entries = _results_json(_cluster_results(run, statuses, apart))
-    told = run.told.pieces if run.told else entries
-    yield from _report_json("ClusterPolicyReport", {"name": "merged"}, told)
-    yield f', "summary": {json.dumps(_counted(run, statuses))}}}'
-    for policy, own in _grouped(apart):
-        yield ",\n"
-        about = {"name": policy.name, "namespace": policy.namespace}
-        yield from _report_json("PolicyReport", about, _results_json(own))
-        yield f', "summary": {json.dumps(_counts(own))}}}'
-    yield "]}\n" if listed else "\n"
+
+    def opening(kind: str, name: str, namespace: str) -> str:
+        about = {"apiVersion": group.version, "kind": kind, "metadata": _meta(name, namespace)}
+        return f'{json.dumps(about)[:-1]}, "results": ['
+
+    def head() -> Iterator[str]:
+        yield '{"apiVersion": "v1", "kind": "List", "items": [\n' if listed else ""
+        yield opening(group.cluster, "merged", "")
+
+    def tail(_: Lists) -> Iterator[str]:
+        yield f'], "summary": {json.dumps(_counted(run, apart))}}}'
+        for policy, own in _grouped(apart.entries):
+            yield f",\n{opening(group.own, policy.name, policy.namespace)}\n  "
+            yield ",\n  ".join(map(json.dumps, own))
+            yield f'], "summary": {json.dumps(_counts(entry["result"] for entry in own))}}}'
+        yield "]}\n" if listed else "\n"
+
+    results = _compile_cluster_results(run, apart)
+    return Writing(
+        head=head,
+        row=lambda response: ",\n  ".join(("", *map(json.dumps, results(response)))),
+        tail=tail,
+        skipped=1,
+    )
 
 
-def tell_yaml(run: Run) -> Telling:
-    """Return the entries of a part of the responses, for the report in YAML."""
-    return Telling(_results_yaml(_untied(run)))
+begin_yaml: Begin = partial(_begin_yaml, group=_WORKING_GROUP)
+begin_json: Begin = partial(_begin_json, group=_WORKING_GROUP)
+begin_open_yaml: Begin = partial(_begin_yaml, group=_OPEN_REPORTS)
+begin_open_json: Begin = partial(_begin_json, group=_OPEN_REPORTS)
 
 
-def tell_json(run: Run) -> Telling:
-    """Return the entries of a part of the responses, for the report in JSON."""
-    return Telling(_results_json(_untied(run)))
+def _meta(name: str, namespace: str) -> Json:
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}
 
 
-def _untied(run: Run) -> Iterator[Json]:
-    """Yield results where there is one report for all of them; raises Unparted."""
-    if any(policy.namespace for policy in run.policies):
-        raise Unparted
-    yield from _cluster_results(run, [], [])
+def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineResponse], Iterator[Json]]:
+    """Return a function that yields the results of cluster-wide policies; others go `apart`.
 
-
-def _counted(run: Run, statuses: list[str]) -> dict[str, int]:
-    """Return the counts of cluster-wide policies; there are no others where parts are told."""
-    return (run.course.summary() if run.told else summary_of(statuses)).as_dict()
-
-
-def _opening(kind: str, name: str, namespace: str) -> str:
-    meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return to_yaml({"apiVersion": _API_VERSION, "kind": kind, "metadata": meta})
-
-
-def _cluster_results(
-    run: Run, statuses: list[str], apart: list[tuple[Policy, Json]]
-) -> Iterator[Json]:
-    """Yield the results of cluster-wide policies, noting statuses; others go to `apart`."""
+    In parts there must be no others, since a report has one summary: it raises Unparted.
+    """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     result_of = _compile_result()
-    for response in run.responses:
+    one_for_all = not any(policy.namespace for policy in run.policies)
+
+    def results(response: EngineResponse) -> Iterator[Json]:
+        if run.is_part and not one_for_all:
+            raise Unparted
         for row in rows_of(response):
             if row.policy.namespace:
-                apart.append((row.policy, result_of(row)))
+                apart.entries.append((row.policy, result_of(row)))
             else:
-                statuses.append(row.status)
+                apart.statuses[row.status] += 1
                 yield result_of(row)
+
+    return results
 
 
 def _compile_result() -> Callable[[Row], Json]:
@@ -132,37 +177,18 @@ def _compile_result() -> Callable[[Row], Json]:
     return result
 
 
-def _about(policy: Policy) -> Json:
+def _about(policy: Policy) -> dict[str, Json]:
     """Return what all entries of a policy say of it."""
-    category = policy.annotations.get("policies.kyverno.io/category")
-    severity = policy.annotations.get("policies.kyverno.io/severity")
     known: dict[str, Json] = {"properties": {"process": report_process(policy)}}
-    if category.__class__ is str and category:
-        known["category"] = category
-    if severity in SEVERITIES:
-        known["severity"] = severity
-    return known
-
-
-def _results_yaml(results: Iterable[Json]) -> Iterator[str]:
-    """Yield the entries as YAML; entries are flat, so writing them needs no emitter."""
-    entry_line = _compile_entry_line()
-    for entry in results:
-        lines = [entry_line(key, value) for key, value in entry.items()]
-        yield f"- {'  '.join(lines)}"
-
-
-def _listed_yaml(entries: Iterable[str]) -> Iterator[str]:
-    lead = "results:\n"
-    for entry in entries:
-        yield f"{lead}{entry}"
-        lead = ""
-    if lead:
-        yield "results: []\n"
+    own = {"category": category_of(policy), "severity": severity_of(policy)}
+    return known | {key: text for key, text in own.items() if text}
 
 
 def _compile_entry_line() -> Callable[[str, Json], str]:
-    """Return a function that writes one field; of nested values it keeps the text of the last."""
+    """Return a function that writes one field; of nested values it keeps the text of the last.
+
+    Entries are flat, so writing them needs no emitter.
+    """
     nested: dict[str, tuple[Json, str]] = {}
 
     def line(key: str, value: Json) -> str:
@@ -179,25 +205,18 @@ def _compile_entry_line() -> Callable[[str, Json], str]:
     return line
 
 
-def _results_json(results: Iterable[Json]) -> Iterator[str]:
-    """Yield the entries as JSON, a comma before each."""
-    return (f",\n  {json.dumps(entry)}" for entry in results)
-
-
-def _report_json(kind: str, meta: Json, entries: Iterable[str]) -> Iterator[str]:
-    opening = {"apiVersion": _API_VERSION, "kind": kind, "metadata": meta}
-    yield json.dumps(opening)[:-1] + ', "results": ['
-    yield from without_comma(entries)
-    yield "]"
-
-
-def _grouped(apart: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[Json]]]:
+def _grouped(entries: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[Json]]]:
     """Yield each namespaced policy with its entries, by namespace and name."""
-    ordered = sorted(apart, key=lambda pair: pair[0].key)
+    ordered = sorted(entries, key=lambda pair: pair[0].key)
     for _, pairs in groupby(ordered, key=lambda pair: pair[0].key):
         own = list(pairs)
         yield own[0][0], [entry for _, entry in own]
 
 
-def _counts(results: list[Json]) -> dict[str, int]:
-    return summary_of(entry["result"] for entry in results).as_dict()
+def _counted(run: Run, apart: _Apart) -> dict[str, int]:
+    """Return the counts of cluster-wide policies; there are no others where parts are told."""
+    return run.course.summary().as_dict() if run.told else _counts(apart.statuses)
+
+
+def _counts(statuses: Iterable[str]) -> dict[str, int]:
+    return summary_of(statuses).as_dict()

@@ -1,7 +1,6 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
@@ -19,23 +18,22 @@ class Terms(NamedTuple):
 
 
 class Telling(NamedTuple):
-    """A part of the responses as a format writes them, as it is asked for."""
+    """A part of the responses as the chosen formats write them, as it is asked for."""
 
-    pieces: Iterator[str]
-    """What stands for them; reading it raises Unparted."""
-    lists: Mapping[str, list[str]] = MappingProxyType({})
-    """What follows on them in lists by name, filled while the pieces are read: texts of one line.
-
-    Who reads may take out what is there."""
+    pieces: Iterator[tuple[int, str]]
+    """What stands for them, each piece with the number of its format; reading raises Unparted."""
+    lists: Sequence[Mapping[str, list[str]]]
+    """For each format what follows on them in lists by name, filled while the pieces are read:
+    texts of one line. Who reads may take out what is there."""
 
 
 class Told(NamedTuple):
-    """All responses of a run as a format writes them."""
+    """All responses of a run as the chosen formats write them."""
 
-    pieces: Iterable[str]
-    """What stands for them, which can be read once."""
-    lists: Mapping[str, Iterable[str]] = MappingProxyType({})
-    """What follows on them in lists by name; of those that have entries."""
+    pieces: Sequence[Iterable[str]]
+    """For each format what stands for them, which can be read once."""
+    lists: Sequence[Mapping[str, Iterable[str]]]
+    """For each format what follows on them in lists by name; of those that have entries."""
 
 
 class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
@@ -72,6 +70,8 @@ class Run(NamedTuple):
     """What is to be said when all responses are read, of so many resources that a rule matched."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being neither policies nor manifests: where, and what it is."""
+    is_part: bool = False
+    """Whether it is a part of a run: no response of it may have to do with those of others."""
     told: Told | None = None
     """What stands for `responses`, which are none then."""
 
@@ -86,6 +86,10 @@ class Run(NamedTuple):
         return self.afterthoughts(self.resource_count - self.course.unmatched)
 
 
+def _unsaid(_text: str) -> None:
+    return None
+
+
 class Look(NamedTuple):
     """How a report looks, where a format leaves a choice."""
 
@@ -96,3 +100,13 @@ class Look(NamedTuple):
     """Show only the changed parts of mutated objects."""
     objects: bool = True
     """Show mutated and generated objects; False when they go to files."""
+    say: Callable[[str], None] = _unsaid
+    """Takes what a document for programs has no place for."""
+
+
+class Teller(NamedTuple):
+    """Writes parts of a run in the formats that are chosen."""
+
+    formats: int
+    """How many there are."""
+    tell: Callable[[Run], Telling]

@@ -1,6 +1,7 @@
-"""Names of objects as reports show them."""
+"""Names of objects, and what policies say of themselves, as reports show them."""
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.policy import SEVERITIES, Policy
 
 
 def title(obj: Json) -> str:
@@ -29,6 +30,18 @@ def identity_of(key: ObjectKey) -> dict[str, str]:
         "namespace": key.namespace,
         "name": key.name,
     }
+
+
+def severity_of(policy: Policy) -> str:
+    """Return how severe a policy calls what it finds, one of SEVERITIES; "" where it says none."""
+    said = policy.annotations.get("policies.kyverno.io/severity")
+    return said if said in SEVERITIES else ""
+
+
+def category_of(policy: Policy) -> str:
+    """Return the category that a policy counts itself among, or ""."""
+    said = policy.annotations.get("policies.kyverno.io/category")
+    return said if said.__class__ is str else ""
 
 
 def _generated_name(obj: Json) -> str:

@@ -1,30 +1,22 @@
-"""The formats of `test`, by the name that chooses them."""
+"""The formats of `test`, by the name that chooses them.
 
-from collections.abc import Callable, Iterator, Mapping
+Each writes an outcome of tests as a `Sight` shows it.
+"""
+
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.model.suite import SuiteOutcome
-from kyvsim.report import (
-    suite_github,
-    suite_json,
-    suite_junit,
-    suite_markdown,
-    suite_table,
-    suite_tap,
-    suite_text,
-    suite_yaml,
-)
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.format import Format
 
-FORMATS: Mapping[str, Callable[[SuiteOutcome, Sight], Iterator[str]]] = MappingProxyType(
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": suite_text.render,
-        "table": suite_table.render,
-        "json": suite_json.render,
-        "yaml": suite_yaml.render,
-        "markdown": suite_markdown.render,
-        "junit": suite_junit.render,
-        "tap": suite_tap.render,
-        "github": suite_github.render,
+        "text": Format("suite_text", "text/plain", ".txt", "render", for_people=True),
+        "table": Format("suite_table", "text/plain", ".txt", "render", for_people=True, whole=True),
+        "json": Format("suite_json", "application/json", ".json", "render"),
+        "yaml": Format("suite_yaml", "application/yaml", ".yaml", "render"),
+        "markdown": Format("suite_markdown", "text/markdown", ".md", "render"),
+        "junit": Format("suite_junit", "application/xml", ".xml", "render"),
+        "tap": Format("suite_tap", "text/x-tap", ".tap", "render"),
+        "github": Format("suite_github", "text/plain", ".txt", "render"),
     }
 )

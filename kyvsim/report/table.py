@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.report.run import Look, Run, Telling
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.run import Look, Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import CODES, painter, safe_line
 from kyvsim.report.subject import title
-from kyvsim.report.summary import compile_rows, silent_rows
+from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.writing import Lists, Writing
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")
@@ -15,13 +17,28 @@ _BETWEEN = "\x1f"
 """Stands between the cells of a row, and before its note: texts that are safe to show have none."""
 
 
-def render(run: Run, look: Look) -> Iterator[str]:
-    """Yield the table a line at a time, the notes on its rows, then the counts.
+def begin(run: Run, look: Look) -> Writing:
+    """Begin the table: a line for each row, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
     Messages stand last and are never wrapped: a row is a line.
     """
-    rows: Iterable[str] = run.told.lists.get(_ROWS, ()) if run.told else list(_rows(run, look))
+    rows: list[str] = []
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+
+    def row(response: EngineResponse) -> str:
+        rows.extend(_rows(response, rows_of(response), detailed=look.detailed))
+        return ""
+
+    def tail(lists: Lists) -> Iterator[str]:
+        yield from _lines(lists.get(_ROWS, ()), look)
+        yield f"\n{counts_line(run)}\n"
+
+    return Writing(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
+
+
+def _lines(rows: Iterable[str], look: Look) -> Iterator[str]:
+    """Yield the table of rows, which are read twice, and the notes on them."""
     columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
     widths = _widths(columns, rows)
     paint = painter(colours=look.colours)
@@ -46,37 +63,22 @@ def render(run: Run, look: Look) -> Iterator[str]:
     if notes:
         yield f"\n{paint('title', 'Notes')}\n"
         yield from notes
-    yield f"\n{counts_line(run)}\n"
 
 
-def tell(run: Run, look: Look) -> Telling:
-    """Return the rows of a part of the responses, in a list."""
-    rows: list[str] = []
-
-    def pieces() -> Iterator[str]:
-        for row in _rows(run, look):
-            rows.append(row)
-            yield ""
-
-    return Telling(pieces(), {_ROWS: rows})
-
-
-def _rows(run: Run, look: Look) -> Iterator[str]:
-    """Yield all rows: their cells without a number, and a note or "".
+def _rows(response: EngineResponse, rows: Iterable[Row], *, detailed: bool) -> Iterator[str]:
+    """Yield all rows of a response: their cells without a number, and a note or "".
 
     What a user should know of a rule without a result is a row that has a note only.
     """
-    rows_of = compile_rows(audit_warn=run.audit_warn)
-    for response in run.responses:
-        for row in rows_of(response):
-            cells = [row.policy.key, row.result.rule.name, title(row.resource)]
-            cells.append(row.status.capitalize())
-            if look.detailed:
-                cells.append(row.result.message)
-            yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
-        for row in silent_rows(response):
-            what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
-            yield f"{safe_line(what)}: no result, {safe_line(row.result.note)}"
+    for row in rows:
+        cells = [row.policy.key, row.result.rule.name, title(row.resource)]
+        cells.append(row.status.capitalize())
+        if detailed:
+            cells.append(row.result.message)
+        yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
+    for row in silent_rows(response):
+        what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
+        yield f"{safe_line(what)}: no result, {safe_line(row.result.note)}"
 
 
 def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:

@@ -1,19 +1,21 @@
 """The view for people: what changed, what was generated, what failed and where; then the counts."""
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.cleanup import Deletions, cleanup_lines
 from kyvsim.report.collisions import Collisions, collision_lines
-from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.run import Look, Run, Telling, Unparted
+from kyvsim.report.run import Look, Run, Unparted
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, counted, painter
 from kyvsim.report.summary import compile_rows
 from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
 from kyvsim.report.text_objects import object_blocks
+from kyvsim.report.writing import Lists, Writing
+
+if TYPE_CHECKING:
+    from kyvsim.report.cleanup import Deletions
 
 _HOLD_LIMIT = 1 << 20
 """How many characters wait for an object that may still come and meet an open reference."""
@@ -21,45 +23,58 @@ _HOLD_LIMIT = 1 << 20
 _Piece: TypeAlias = str | Need
 
 
-def render(run: Run, look: Look) -> Iterator[str]:
-    """Yield the view a piece at a time; the last line counts."""
+def begin(run: Run, look: Look) -> Writing:
+    """Begin the view; the last line counts."""
     paint = painter(colours=look.colours)
-    yield f"{paint('title', header(run))}\n\n"
-    ledger, collisions, deletions = Ledger(), Collisions(), Deletions()
-    late: list[Need] = []
-    run = run._replace(responses=_noting(run.responses, (collisions, deletions)))
-    if run.told:
-        yield from run.told.pieces
-    yield from _in_order(_pieces(run, look, ledger), ledger, late, paint)
-    if late:
-        yield paint("title", "Injected references that stood open above") + "\n"
-        yield from (need_line(need, ledger.met_by(need), paint, owner=True) for need in late)
-        yield "\n"
-    yield from cleanup_lines(run.schedules, deletions, paint)
-    yield from collision_lines(collisions, paint)
-    yield f"{counts_line(run)}\n"
+    ledger, collisions, deletions = Ledger(), Collisions(), _deletions(run)
+    pieces_of = _compile_pieces(run, look)
+    order = _Order(ledger, paint)
+
+    def row(response: EngineResponse) -> str:
+        ledger.add(response)
+        collisions.add(response)
+        if deletions:
+            deletions.add(response)
+        return "".join(text for piece in pieces_of(response) for text in order.add(piece))
+
+    def tail(_: Lists) -> Iterator[str]:
+        yield from order.rest()
+        if order.late:
+            yield paint("title", "Injected references that stood open above") + "\n"
+            yield from (need_line(one, ledger.met_by(one), paint, owner=True) for one in order.late)
+            yield "\n"
+        yield from deletions.lines(run.schedules, paint) if deletions else ()
+        yield from collision_lines(collisions, paint)
+        yield f"{counts_line(run)}\n"
+
+    return Writing(
+        head=lambda: (f"{paint('title', header(run))}\n\n",),
+        row=_compile_alone(pieces_of) if run.is_part else row,
+        tail=tail,
+    )
 
 
-def tell(run: Run, look: Look) -> Telling:
-    """Return what the view shows of a part of the responses."""
-    return Telling(_untied(_pieces(run, look, None)))
+def _compile_alone(
+    pieces_of: Callable[[EngineResponse], Iterator[_Piece]],
+) -> Callable[[EngineResponse], str]:
+    """Return what writes a response that has nothing to do with others; it raises Unparted."""
 
-
-def _untied(pieces: Iterable[_Piece]) -> Iterator[str]:
-    """Yield pieces that have nothing to do with other parts."""
-    for piece in pieces:
-        if not isinstance(piece, str):
+    def row(response: EngineResponse) -> str:
+        found = [*pieces_of(response)]
+        texts = [piece for piece in found if isinstance(piece, str)]
+        if len(texts) < len(found):
             raise Unparted
-        yield piece
+        return "".join(texts)
+
+    return row
 
 
-def _noting(
-    responses: Iterator[EngineResponse], books: tuple[Collisions | Deletions, ...]
-) -> Iterator[EngineResponse]:
-    for response in responses:
-        for book in books:
-            book.add(response)
-        yield response
+def _deletions(run: Run) -> "Deletions | None":
+    if not run.schedules:
+        return None
+    from kyvsim.report.cleanup import Deletions  # noqa: PLC0415 — for such policies only
+
+    return Deletions()
 
 
 def header(run: Run) -> str:
@@ -71,23 +86,21 @@ def header(run: Run) -> str:
     return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
 
 
-def _pieces(run: Run, look: Look, ledger: Ledger | None) -> Iterator[_Piece]:
-    """Yield the text of every response, with the needs of its object in their place.
-
-    Without a ledger nobody asks what may meet them.
-    """
+def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[_Piece]]:
+    """Return what yields the text of a response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
-    for response in run.responses:
-        if ledger is not None:
-            ledger.add(response)
+
+    def pieces(response: EngineResponse) -> Iterator[_Piece]:
         verdicts = block(response, rows_of(response))
         changes = list(_changes(response, paint, look))
         if verdicts or changes:
             yield resource_block(response, paint)
             yield from changes
             yield verdicts
+
+    return pieces
 
 
 def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Piece]:
@@ -97,34 +110,49 @@ def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Pi
         yield from needs_of(response)
         yield "\n"
     yield from others
-    yield from repeat_blocks(response, paint)
+    if response.repeated:
+        from kyvsim.report.idempotence import repeat_blocks  # noqa: PLC0415 — seldom asked for
+
+        yield from repeat_blocks(response, paint)
 
 
-def _in_order(
-    pieces: Iterable[_Piece], ledger: Ledger, late: list[Need], paint: Paint
-) -> Iterator[str]:
-    """Yield the pieces as text; from an open need on they wait until it is met or all is read.
+class _Order:
+    """Pieces as text in their order; from an open need on they wait until it is met, or to the end.
 
     So that memory stays bounded, a wait that grows long ends early: what is still open then goes
     to `late` and is told at the end.
     """
-    held: list[_Piece] = []
-    size = 0
-    for piece in pieces:
-        if not held and (isinstance(piece, str) or ledger.met_by(piece)):
-            yield _text(piece, ledger, paint)
-            continue
-        held.append(piece)
-        size += len(piece) if isinstance(piece, str) else 0
-        if size > _HOLD_LIMIT:
-            late += [need for need in held if isinstance(need, Need) and not ledger.met_by(need)]
-            yield from (_text(waiting, ledger, paint, open_end=True) for waiting in held)
-            held, size = [], 0
-    yield from (_text(piece, ledger, paint) for piece in held)
 
+    __slots__ = ("_held", "_ledger", "_paint", "_size", "late")
 
-def _text(piece: _Piece, ledger: Ledger, paint: Paint, *, open_end: bool = False) -> str:
-    if isinstance(piece, str):
-        return piece
-    met = ledger.met_by(piece)
-    return need_line(piece, met or ("see the end" if open_end else None), paint)
+    def __init__(self, ledger: Ledger, paint: Paint) -> None:
+        self._ledger = ledger
+        self._paint = paint
+        self._held: list[_Piece] = []
+        self._size = 0
+        self.late: list[Need] = []
+
+    def add(self, piece: _Piece) -> Iterator[str]:
+        """Take in a piece; yield what need not wait."""
+        if not self._held and (isinstance(piece, str) or self._ledger.met_by(piece)):
+            yield self._text(piece)
+            return
+        self._held.append(piece)
+        self._size += len(piece) if isinstance(piece, str) else 0
+        if self._size > _HOLD_LIMIT:
+            needs = (one for one in self._held if isinstance(one, Need))
+            self.late += [one for one in needs if not self._ledger.met_by(one)]
+            yield from self.rest(open_end=True)
+
+    def rest(self, *, open_end: bool = False) -> Iterator[str]:
+        """Yield what has waited."""
+        for piece in self._held:
+            yield self._text(piece, open_end=open_end)
+        self._held.clear()
+        self._size = 0
+
+    def _text(self, piece: _Piece, *, open_end: bool = False) -> str:
+        if isinstance(piece, str):
+            return piece
+        met = self._ledger.met_by(piece)
+        return need_line(piece, met or ("see the end" if open_end else None), self._paint)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 
-from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Path
 from kyvsim.report.ledger import Need
@@ -53,8 +52,14 @@ def verdict_block(
         said = (row.result.message, row.result.note)
         lines = [f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text]
         text = "".join([heading(row), *lines])
-        place = _failed_place(response.document, row.result.path) if detailed else ""
-        return f"{text}{_INDENT}{paint('place', f'at {place}')}\n" if place else text
+        if not detailed:
+            return text
+        from kyvsim.report.places import failed_place  # noqa: PLC0415 — for details only
+
+        place = failed_place(response.document, row.result.path)
+        return (
+            f"{text}{_INDENT}{paint('place', f'at {safe_line(str(place))}')}\n" if place else text
+        )
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
         told = [tell(row, response) for row in (*rows, *silent_rows(response))]
@@ -80,28 +85,3 @@ def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False)
 
 def _place(document: Document, path: Path) -> str:
     return safe_line(str(document.locate(path)))
-
-
-def _failed_place(document: Document | None, path: str) -> str:
-    """Return the position of the deepest node along `path` that the input has; "" for none.
-
-    A path that starts at no field of the input does not start at its root (a rule of a foreach
-    checks one element): it has no place.
-    """
-    names = path.strip("/").split("/")
-    if document is None or _member(document.data, names[0]) is None:
-        return ""
-    steps: list[str | int] = []
-    node: Json = document.data
-    for name in names:
-        step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
-        steps.append(step)
-        node = _member(node, step)
-    return _place(document, tuple(steps))
-
-
-def _member(node: Json, step: str | int) -> Json:
-    if node.__class__ is dict:
-        return node.get(step)
-    in_list = node.__class__ is list and step.__class__ is int
-    return node[step] if in_list and int(step) < len(node) else None

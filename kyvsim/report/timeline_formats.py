@@ -1,17 +1,18 @@
-"""The formats of `simulate`, by the name that chooses them."""
+"""The formats of `simulate`, by the name that chooses them.
 
-from collections.abc import Callable, Iterator, Mapping
+Each writes a simulation as a `TimelineLook` shows it.
+"""
+
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.model.simulation import Simulation
-from kyvsim.report import timeline_html, timeline_json, timeline_mermaid, timeline_text
-from kyvsim.report.timeline_rows import TimelineLook
+from kyvsim.report.format import Format
 
-FORMATS: Mapping[str, Callable[[Simulation, TimelineLook], Iterator[str]]] = MappingProxyType(
+FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": timeline_text.render,
-        "json": timeline_json.render,
-        "html": timeline_html.render,
-        "mermaid": timeline_mermaid.render,
+        "text": Format("timeline_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("timeline_json", "application/json", ".json", "render"),
+        "html": Format("timeline_html", "text/html", ".html", "render"),
+        "mermaid": Format("timeline_mermaid", "text/plain", ".mmd", "render"),
     }
 )

@@ -92,7 +92,7 @@ def test_an_expression_that_does_not_compile_has_its_place(written, kyvsim):
     [
         ((), "no policy given"),
         (("https://example.com/p.yaml",), "kyvsim works offline"),
-        (("p.yaml", "--output-format", "xml"), "'xml' is not one of"),
+        (("p.yaml", "--output-format", "xml"), "xml: choose from text, json"),
     ],
 )
 def test_usage(kyvsim, arguments, message):

@@ -65,3 +65,21 @@ def test_a_report_that_fails_half_way_leaves_the_file_as_it_was(tmp_path):
         write_reports([(str(file), pieces())])
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_all_files_are_written_or_none(tmp_path):
+    first = tmp_path / "first.txt"
+    first.write_text("before")
+    with pytest.raises(OutputError, match=r"cannot write to .*no/where"):
+        write_reports([(str(first), iter(["a"])), (str(tmp_path / "no/where"), iter(["b"]))])
+    assert first.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [first]
+
+
+def test_a_file_that_may_not_be_written_is_told(tmp_path, monkeypatch):
+    file = tmp_path / "report.txt"
+    file.write_text("before")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match="Permission denied"):
+        write_reports([(str(file), iter(["a"]))])
+    assert file.read_text() == "before"

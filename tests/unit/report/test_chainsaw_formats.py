@@ -28,7 +28,7 @@ REPORT = ChainsawReport(
 @pytest.fixture
 def shown():
     """Return what renders the report in a format."""
-    return lambda name, **sight: "".join(FORMATS[name](REPORT, Sight(**sight)))
+    return lambda name, **sight: "".join(FORMATS[name].write(REPORT, Sight(**sight)))
 
 
 def test_text_shows_results_reasons_and_counts(shown):

@@ -26,7 +26,7 @@ def covered(*points):
 
 
 def rendered(name, coverage):
-    return "".join(COVERAGE_FORMATS[name](coverage))
+    return "".join(COVERAGE_FORMATS[name].write(coverage))
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,20 @@ import pytest
 import yaml
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
-from kyvsim.report import json_document, manifests, policy_report, table, text
 from kyvsim.report.run import Look
+from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.summary import Summary
+from kyvsim.report.writing import render
 
 ALL = Summary(2, 1, 1, 1, 1)
 
 
+def shown(name, run, **look):
+    return "".join(render(FORMATS[name].write, run, Look(**look)))
+
+
 def document(run):
-    found = json.loads("".join(json_document.render(run)))
+    found = json.loads(shown("json", run))
     assert run.course.summary() == ALL
     return found
 
@@ -29,8 +34,14 @@ def test_the_json_document(menagerie):
         "resource": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web"},
         "result": "fail",
         "message": "tag \x1b[31mneeded\nsee [docs]",
+        "path": "/spec/priority/",
+        "severity": "high",
+        "category": "",
+        "location": {"file": "pods.yaml", "line": 1, "column": 3},
+        "ruleLocation": {"file": "checks.yaml", "line": 4, "column": 3},
     }
     assert found["results"][3]["policy"] == "shop/own"
+    assert found["results"][5]["location"] == {"file": "", "line": 0, "column": 0}
     assert [entry["policy"] for entry in found["mutated"]] == ["inject"]
     assert found["mutated"][0]["object"]["spec"]["volumes"]
     assert [entry["object"]["metadata"]["name"] for entry in found["generated"]] == ["web-config"]
@@ -53,18 +64,18 @@ def test_the_json_document(menagerie):
 
 
 def test_an_empty_run_is_a_document_too(make):
-    found = json.loads("".join(json_document.render(make.run([]))))
+    found = json.loads(shown("json", make.run([])))
     assert found["results"] == found["mutated"] == found["generated"] == found["targets"] == []
 
 
 def test_whole_numbers_have_no_fraction(menagerie):
-    text = "".join(json_document.render(menagerie()))
+    text = shown("json", menagerie())
     assert '"priority": 10,' in text
 
 
 def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespaced_policy(menagerie):
     run = menagerie()
-    cluster, own = yaml.safe_load_all("".join(policy_report.render_yaml(run)))
+    cluster, own = yaml.safe_load_all(shown("policy-report", run))
     assert run.course.summary() == ALL
     assert cluster["apiVersion"] == "wgpolicyk8s.io/v1alpha2"
     assert (cluster["kind"], cluster["metadata"]) == ("ClusterPolicyReport", {"name": "merged"})
@@ -86,39 +97,53 @@ def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespace
 
 
 def test_the_policy_report_says_the_same_in_json(menagerie):
-    listed = json.loads("".join(policy_report.render_json(menagerie())))
-    reports = list(yaml.safe_load_all("".join(policy_report.render_yaml(menagerie()))))
+    listed = json.loads(shown("policy-report-json", menagerie()))
+    reports = list(yaml.safe_load_all(shown("policy-report", menagerie())))
     assert listed["kind"] == "List"
     assert listed["items"] == reports
 
 
 def test_without_namespaced_policies_the_json_report_stands_alone(make):
-    found = json.loads("".join(policy_report.render_json(make.run([]))))
+    found = json.loads(shown("policy-report-json", make.run([])))
     assert found["kind"] == "ClusterPolicyReport"
-    empty = yaml.safe_load("".join(policy_report.render_yaml(make.run([]))))
+    empty = yaml.safe_load(shown("policy-report", make.run([])))
     assert empty == found
 
 
+def test_open_reports_say_the_same_in_their_own_group(menagerie):
+    reports = list(yaml.safe_load_all(shown("open-report", menagerie())))
+    assert [one["kind"] for one in reports] == ["ClusterReport", "Report"]
+    assert {one["apiVersion"] for one in reports} == {"openreports.io/v1alpha1"}
+    older = yaml.safe_load_all(shown("policy-report", menagerie()))
+    assert [one["results"] for one in reports] == [one["results"] for one in older]
+    assert json.loads(shown("open-report-json", menagerie()))["items"] == reports
+
+
+def test_the_yaml_document_says_what_the_json_document_does(menagerie, make):
+    assert yaml.safe_load(shown("yaml", menagerie())) == json.loads(shown("json", menagerie()))
+    assert yaml.safe_load(shown("yaml", make.run([])))["results"] == []
+
+
 def test_the_table(menagerie):
-    lines = "".join(table.render(menagerie(), Look(detailed=True))).splitlines()
+    lines = shown("table", menagerie(), detailed=True).splitlines()
     assert lines[0] == "ID  POLICY    RULE        RESOURCE        RESULT  MESSAGE"
     assert (
         lines[3]
         == "2   checks    image       shop/Pod/web    Fail    tag \\x1b[31mneeded\\nsee [docs]"
     )
     assert lines[-1] == str(ALL)
-    plain = "".join(table.render(menagerie(), Look())).splitlines()
+    plain = shown("table", menagerie()).splitlines()
     assert plain[3] == "2   checks    image       shop/Pod/web    Fail"
-    assert "\x1b[31mFail\x1b[0m" in "".join(table.render(menagerie(), Look(colours=True)))
+    assert "\x1b[31mFail\x1b[0m" in shown("table", menagerie(), colours=True)
 
 
 def test_an_empty_table_has_its_head(make):
-    assert "".join(table.render(make.run([]), Look())).startswith("ID  POLICY  RULE")
+    assert shown("table", make.run([])).startswith("ID  POLICY  RULE")
 
 
 def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
     said = []
-    written = "".join(manifests.render(menagerie(), Look(), said.append))
+    written = shown("manifests", menagerie(), say=said.append)
     web, calm = yaml.safe_load_all(written)
     assert web["spec"]["volumes"]
     assert calm["metadata"]["name"] == "calm"
@@ -126,9 +151,9 @@ def test_manifests_hold_every_resource_and_verdicts_go_elsewhere(menagerie):
     assert "tag" in said[0]
 
 
-def test_two_renderings_are_the_same_bytes(menagerie):
-    for render in (json_document.render, policy_report.render_yaml, policy_report.render_json):
-        assert "".join(render(menagerie())) == "".join(render(menagerie()))
+@pytest.mark.parametrize("name", FORMATS)
+def test_two_renderings_are_the_same_bytes(menagerie, name):
+    assert shown(name, menagerie()) == shown(name, menagerie())
 
 
 @pytest.fixture
@@ -150,16 +175,16 @@ def gaps(make):
 
 def test_every_format_tells_what_was_not_checked(gaps):
     runs = [gaps() for _ in range(4)]
-    shown = "".join(table.render(runs[0], Look()))
-    assert "1: not checked: element 0\n" in shown
-    assert "checks / image, shop/Pod/web: no result, not checked: element 0\n" in shown
-    (entry,) = yaml.safe_load("".join(policy_report.render_yaml(runs[1])))["results"]
+    rows = shown("table", runs[0])
+    assert "1: not checked: element 0\n" in rows
+    assert "checks / image, shop/Pod/web: no result, not checked: element 0\n" in rows
+    (entry,) = yaml.safe_load(shown("policy-report", runs[1]))["results"]
     assert entry["properties"]["note"] == "not checked: element 0"
-    told = json.loads("".join(json_document.render(runs[2])))
+    told = json.loads(shown("json", runs[2]))
     assert [one["result"] for one in told["unchecked"]] == ["pass", "none"]
     assert told["unchecked"][0]["reasons"] == ["element 0"]
     assert len(told["results"]) == 1
-    lines = "".join(text.render(runs[3], Look()))
+    lines = shown("text", runs[3])
     assert lines.count("         not checked: element 0\n") == 2
     assert "  none   checks / image" in lines
     assert [(one.course.unchecked, one.course.summary().passed) for one in runs] == [(2, 1)] * 4

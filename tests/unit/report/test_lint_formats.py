@@ -15,7 +15,7 @@ ALL = Findings((ERROR, WARNING, INFO, NOWHERE), 2)
 
 
 def shown(name, findings=ALL):
-    return "".join(FORMATS[name](findings))
+    return "".join(FORMATS[name].write(findings))
 
 
 def test_text():

@@ -7,7 +7,9 @@ import pytest
 from kyvsim.languages.cel.facts import policy_facts
 from kyvsim.model.report_entry import report_process, report_properties, report_source
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
-from kyvsim.report import policy_report
+from kyvsim.report.policy_report import begin_json
+from kyvsim.report.run import Look
+from kyvsim.report.writing import render
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_properties_tell_annotations_exceptions_and_process(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    text = "".join(policy_report.render_json(make.run([response])))
+    text = "".join(render(begin_json, make.run([response]), Look()))
     (entry,) = json.loads(text)["results"]
     assert list(entry["properties"].items()) == list(expected.items())
 
@@ -68,6 +70,6 @@ def test_reports_leave_out_what_is_empty(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    (entry,) = json.loads("".join(policy_report.render_json(make.run([response]))))["results"]
+    (entry,) = json.loads("".join(render(begin_json, make.run([response]), Look())))["results"]
     assert {"message", "rule"}.isdisjoint(entry)
     assert {"policy", "properties", "resources", "result", "scored", "source"} <= entry.keys()

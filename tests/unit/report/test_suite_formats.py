@@ -39,7 +39,7 @@ OUTCOME = SuiteOutcome(
 
 
 def text_of(name, outcome=OUTCOME, **sight):
-    return "".join(FORMATS[name](outcome, Sight(**sight)))
+    return "".join(FORMATS[name].write(outcome, Sight(**sight)))
 
 
 def test_json_and_yaml_hold_the_same():

@@ -1,10 +1,12 @@
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report import json_document, text
+from kyvsim.report import text
 from kyvsim.report.run import Look
+from kyvsim.report.run_formats import FORMATS
+from kyvsim.report.writing import render
 
 
-def shown(run, **look):
-    return "".join(text.render(run, Look(**look)))
+def shown(run, name="text", **look):
+    return "".join(render(FORMATS[name].write, run, Look(**look)))
 
 
 def test_the_last_line_counts(menagerie):
@@ -136,5 +138,5 @@ def test_failures_of_rules_made_for_them_are_told_of_their_own_policy(make):
     def run():
         return make.run(responses(), policies=policies, rule_count=20)
 
-    for view in ("".join(json_document.render(run())), shown(run())):
+    for view in (shown(run(), "json"), shown(run())):
         assert [name for name in (one.key for one in policies) if name not in view] == []

@@ -1,0 +1,86 @@
+"""A document while it is written: what a format of `apply` makes of a run, response by response.
+
+Several formats look at the same responses, which can be read once, so a format does not ask for
+them: it is given each as it comes. Parts of a run can be told apart, in other processes, and put
+together here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.run import Look, Run, Telling, Told
+
+Lists: TypeAlias = Mapping[str, Iterable[str]]
+"""What follows on the responses, in lists by name."""
+
+
+class Writing(NamedTuple):
+    """One document: its head, the text of each response, its tail; asked for in that order."""
+
+    head: Callable[[], Iterable[str]]
+    row: Callable[[EngineResponse], str]
+    """Takes a response in; gives what the document says of it at its place, "" for nothing.
+
+    Of a part of a run it raises Unparted where that depends on responses of other parts.
+    """
+    tail: Callable[[Lists], Iterable[str]]
+    """What follows when all responses have been read, and the run has all its counts.
+
+    It is given `lists`, or those of all parts of a run: of these the ones that have entries.
+    """
+    lists: Mapping[str, list[str]] = MappingProxyType({})
+    """What a tail needs of the responses, by name: texts of one line, added while they are read."""
+    lead: str = ""
+    """What stands before the first text that is not empty."""
+    skipped: int = 0
+    """How many characters of that first text are left out: what stands between two of them."""
+
+
+Begin: TypeAlias = Callable[[Run, Look], Writing]
+"""Begins a document. Nothing is read of the responses yet."""
+
+
+def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+    """Yield the pieces of several documents as they come, each with the index of its document."""
+    for index, one in enumerate(writings):
+        for piece in one.head():
+            yield index, piece
+    begun = [False] * len(writings)
+    for index, text in _put_together(run.told) if run.told else _texts(run, writings):
+        if begun[index]:
+            yield index, text
+        elif text:
+            begun[index] = True
+            yield index, writings[index].lead + text[writings[index].skipped :]
+    for index, one in enumerate(writings):
+        for piece in one.tail(run.told.lists[index] if run.told else one.lists):
+            yield index, piece
+
+
+def _texts(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+    """Yield what documents say of each response."""
+    rows = [*enumerate(one.row for one in writings)]
+    for response in run.responses:
+        for index, row in rows:
+            yield index, row(response)
+
+
+def _put_together(told: Told) -> Iterator[tuple[int, str]]:
+    """Yield the same of responses that are told already."""
+    for index, pieces in enumerate(told.pieces):
+        for piece in pieces:
+            yield index, piece
+
+
+def tell(run: Run, writings: Sequence[Writing]) -> Telling:
+    """Return what several documents say of the responses of a part."""
+    return Telling(_texts(run, writings), [one.lists for one in writings])
+
+
+def render(begin: Begin, run: Run, look: Look) -> Iterator[str]:
+    """Yield one document as a whole, a piece at a time."""
+    for _, piece in written(run, (begin(run, look),)):
+        yield piece

@@ -1,0 +1,83 @@
+"""Several formats at once: the same bytes as alone, all files or none."""
+
+import pytest
+
+from kyvsim.cli import apply as command
+from kyvsim.model.result import RuleStatus
+from kyvsim.report.run_formats import FORMATS
+
+BASIC = ("apply", "p.yaml", "-r", "r.yaml")
+FILES = [name for name in FORMATS if name != "text"]
+
+
+@pytest.fixture
+def apply(engine, respond, kyvsim):
+    """A function that runs `apply` with options over two responses."""
+
+    def run(*options):
+        engine(respond(RuleStatus.FAIL), respond(RuleStatus.PASS, "api", changed=True))
+        return kyvsim(*BASIC, *options)
+
+    return run
+
+
+def chosen(folder, names=FILES):
+    """Return the options that send formats to files of a folder."""
+    return [f"--output-format={name}={folder / name}" for name in names]
+
+
+def test_formats_in_files_are_what_they_are_on_standard_output(apply, tmp_path):
+    status, out, _ = apply(*chosen(tmp_path))
+    assert (status, out) == apply()[:2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    for name in FILES:
+        assert (tmp_path / name).read_text() == apply(f"--output-format={name}")[1], name
+
+
+def test_views_in_files_end_with_the_closing_line_wherever_it_goes(apply, tmp_path):
+    _, out, err = apply(*chosen(tmp_path, ["text", "table"]), "--output-format", "json")
+    closing = err.splitlines()[-1]
+    assert closing.startswith("FAILED: 1 of 2 results failed")
+    for name in ("text", "table"):
+        assert (tmp_path / name).read_text().splitlines()[-1] == closing
+    assert closing not in out.splitlines()
+
+
+def test_standard_options_go_with_files(apply, tmp_path):
+    table = apply("--table")[1]
+    assert apply("--table", *chosen(tmp_path, ["json"]))[1] == table
+    report = apply("-p", "--output-format", "json")[1]
+    assert apply("-p", "--output-format", "json", *chosen(tmp_path, ["json"]))[1] == report
+    assert apply("--diff", "-p", *chosen(tmp_path, ["text"]))[0] == 1
+
+
+@pytest.mark.parametrize("place", ["no/where.txt", "."])
+def test_where_one_file_cannot_be_written_nothing_is(apply, tmp_path, place):
+    (tmp_path / "json").write_text("before")
+    bad = f"--output-format=yaml={tmp_path / place}"
+    status, out, err = apply(*chosen(tmp_path, ["json"]), bad)
+    assert (status, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith(f"error: cannot write to {tmp_path / place}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]
+    assert (tmp_path / "json").read_text() == "before"
+
+
+def test_a_run_that_breaks_leaves_files_as_they_were(
+    engine, kyvsim, respond, tmp_path, monkeypatch
+):
+    def responses():
+        yield respond(RuleStatus.PASS)
+        raise RuntimeError
+
+    engine(respond(RuleStatus.PASS))
+    opened = command.open_application
+    monkeypatch.setattr(
+        command,
+        "open_application",
+        lambda *given: opened(*given)._replace(responses=responses()),
+    )
+    (tmp_path / "json").write_text("before")
+    kyvsim(*BASIC, *chosen(tmp_path, ["json"]))
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]
+    assert (tmp_path / "json").read_text() == "before"
