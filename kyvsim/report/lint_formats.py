@@ -10,6 +10,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "text": Format("lint_text", "text/plain", ".txt", "render", for_people=True),
         "json": Format("lint_json", "application/json", ".json", "render"),
         "github": Format("lint_github", "text/plain", ".txt", "render"),
+        "gitlab": Format("lint_gitlab", "application/json", ".json", "render"),
         "sarif": Format("lint_sarif", "application/sarif+json", ".sarif", "render", whole=True),
     }
 )

@@ -1,19 +1,13 @@
 """Findings as SARIF 2.1.0, the format of code scanning services."""
 
 import json
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from kyvsim import __version__
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Location
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.findings import Findings
-
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS: Mapping[Severity, str] = MappingProxyType(
-    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-)
+from kyvsim.report.sarif_log import LEVELS, SCHEMA, physical_location
 
 
 def render(findings: Findings) -> Iterator[str]:
@@ -30,7 +24,7 @@ def render(findings: Findings) -> Iterator[str]:
         "columnKind": "unicodeCodePoints",
         "results": [_result(entry, codes.index(entry.code)) for entry in findings.diagnostics],
     }
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, indent=2) + "\n"
 
 
@@ -38,27 +32,9 @@ def _result(entry: Diagnostic, index: int) -> Json:
     result = {
         "ruleId": entry.code,
         "ruleIndex": index,
-        "level": _LEVELS[entry.severity],
+        "level": LEVELS[entry.severity],
         "message": {"text": entry.message},
     }
     if entry.location:
-        result["locations"] = [{"physicalLocation": _place(entry.location)}]
+        result["locations"] = [{"physicalLocation": physical_location(entry.location)}]
     return result
-
-
-def _place(location: Location) -> Json:
-    place: dict[str, Json] = {"artifactLocation": {"uri": _uri(location.file)}}
-    if location.line:
-        region = {"startLine": location.line}
-        if location.column:
-            region["startColumn"] = location.column
-        place["region"] = region
-    return place
-
-
-def _uri(file: str) -> str:
-    """Return a path as a reference; one from the root is a whole `file:` address."""
-    from urllib.parse import quote  # noqa: PLC0415 — slow to import, for this format only
-
-    path = quote(file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
-    return f"file://{path}" if path.startswith("/") else path

@@ -24,5 +24,12 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "open-report-json": Format(
             "policy_report", "application/json", ".json", "begin_open_json", parted=True
         ),
+        "junit": Format("run_junit", "application/xml", ".xml", parted=True),
+        "sarif": Format("run_sarif", "application/sarif+json", ".sarif"),
+        "github": Format("run_github", "text/plain", ".txt", parted=True),
+        "gitlab": Format("run_gitlab", "application/json", ".json"),
+        "markdown": Format("run_markdown", "text/markdown", ".md", parted=True),
+        "csv": Format("run_csv", "text/csv", ".csv", parted=True),
+        "html": Format("run_html", "text/html", ".html", parted=True),
     }
 )

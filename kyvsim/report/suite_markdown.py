@@ -1,8 +1,9 @@
 """Rows of tests as a Markdown table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kyvsim.model.suite import SuiteOutcome
+from kyvsim.report.markdown_text import markdown_text, table_line
 from kyvsim.report.suite_rows import cells, columns
 from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 
@@ -10,19 +11,8 @@ from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     """Yield the table a line at a time, then the counts."""
     names = columns(sight)
-    yield _line(names)
-    yield _line("---" for _ in names)
+    yield table_line(names)
+    yield table_line(("---",) * len(names))
     for number, (_, row) in enumerate(shown_rows(outcome, sight), 1):
-        yield _line(cells(number, row, sight))
+        yield table_line(tuple(map(markdown_text, cells(number, row, sight))))
     yield f"\n{summary_line(outcome)}\n"
-
-
-def _line(texts: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_plain, texts))} |\n"
-
-
-def _plain(text: str) -> str:
-    """Return text that a table of Markdown shows as it is."""
-    for mark in ("\\", "|", "<", "*", "_", "`"):
-        text = text.replace(mark, f"\\{mark}")
-    return text

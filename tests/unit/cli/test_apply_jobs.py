@@ -94,6 +94,7 @@ FORMATS = (
     ("--detailed-results",),
     ("--output-format", "json"),
     ("--output-format", "yaml"),
+    ("--output-format", "junit"),
     ("--policy-report",),
     ("--table",),
     ("--table", "--detailed-results"),

@@ -108,4 +108,20 @@ def test_figures(findings, text):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_of_nothing(name):
-    assert shown(name, Findings((), 0)) == "" or json.loads(shown(name, Findings((), 0)))
+    text = shown(name, Findings((), 0))
+    assert text in {"", "[]\n"} or json.loads(text)
+
+
+def test_gitlab():
+    found = json.loads(shown("gitlab"))
+    assert [(one["check_name"], one["severity"]) for one in found] == [
+        ("KV012", "major"),
+        ("KV201", "minor"),
+        ("KV012", "info"),
+        ("KV001", "major"),
+    ]
+    assert found[0]["location"] == {"path": "a,b:c.yaml", "lines": {"begin": 3}}
+    assert found[2]["location"] == {"path": "f.yaml", "lines": {"begin": 1}}
+    assert r"\x1b" in found[0]["description"]
+    prints = [one["fingerprint"] for one in json.loads(shown("gitlab", Findings(ALL[0] * 2, 2)))]
+    assert len(set(prints)) == len(prints) == 8

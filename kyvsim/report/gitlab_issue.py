@@ -1,0 +1,42 @@
+"""One issue of a code quality report of GitLab.
+
+Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.source import Location
+from kyvsim.report.style import safe_text
+
+_WEIGHTS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+)
+SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
+"""What the format knows, from light to heavy."""
+
+
+def weight_word(weight: Severity) -> str:
+    """Return the word of the format for a weight."""
+    return _WEIGHTS[weight]
+
+
+def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
+    """Return an issue of which the check and a text are told.
+
+    Without a known line it stands at the first.
+    """
+    check, text = told
+    return {
+        "description": safe_text(text),
+        "check_name": safe_text(check),
+        "fingerprint": fingerprint,
+        "severity": weight,
+        "location": {
+            "path": place.file.replace("\\", "/").removeprefix("./"),
+            "lines": {"begin": max(place.line, 1)},
+        },
+    }

@@ -1,0 +1,16 @@
+"""Findings as a code quality report of GitLab."""
+
+import json
+from collections.abc import Iterator
+
+from kyvsim.report.diagnostic_issues import diagnostic_issues
+from kyvsim.report.findings import Findings
+
+
+def render(findings: Findings) -> Iterator[str]:
+    """Yield one list with an issue for each finding."""
+    between = "["
+    for one in diagnostic_issues(findings.diagnostics):
+        yield f"{between}\n  {json.dumps(one)}"
+        between = ","
+    yield "]\n" if between == "," else "[]\n"

@@ -1,0 +1,59 @@
+"""What rules found as a code quality report of GitLab, which it shows in merge requests."""
+
+import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.diagnostic_issues import diagnostic_issues
+from kyvsim.report.gitlab_issue import issue, weight_word
+from kyvsim.report.json_text import without_comma
+from kyvsim.report.run import Look, Run
+from kyvsim.report.run_findings import (
+    check_of,
+    compile_findings,
+    compile_fingerprints,
+    place_of,
+    told_of,
+    weight,
+)
+from kyvsim.report.subject import severity_of
+from kyvsim.report.summary import Row
+from kyvsim.report.writing import Lists, Writing
+
+_WEIGHTS: Mapping[str, str] = MappingProxyType(
+    {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}
+)
+
+
+def begin(run: Run, look: Look) -> Writing:
+    """Begin a list with an issue for each finding, and for each remark about an input."""
+    findings = compile_findings(run, look._replace(detailed=False))  # an issue is never a pass
+    fingerprint = compile_fingerprints()
+    is_begun = False
+
+    def issue_of(row: Row, response: EngineResponse) -> Json:
+        own = fingerprint(row, response)
+        told = (check_of(row), told_of(row))
+        return issue(told, _weight(row), place_of(row, response), own)
+
+    def row(response: EngineResponse) -> str:
+        nonlocal is_begun
+        texts = [json.dumps(issue_of(one, response)) for one in findings(response)]
+        is_begun = is_begun or bool(texts)
+        return ",\n  ".join(("", *texts))
+
+    def tail(_: Lists) -> Iterator[str]:
+        texts = (f",\n  {json.dumps(one)}" for one in diagnostic_issues(run.remarks()))
+        yield from texts if is_begun else without_comma(texts)
+        yield "]\n"
+
+    return Writing(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+
+
+def _weight(row: Row) -> str:
+    """Return how heavy a finding is: as its policy says where it fails, else as its status says."""
+    said = severity_of(row.policy) if weight(row) is Severity.ERROR else ""
+    return _WEIGHTS.get(said) or weight_word(weight(row))

@@ -1,0 +1,80 @@
+"""The run as JUnit XML: a suite for each object, a case for each rule that looked at it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.junit_xml import attributes, escaped
+from kyvsim.report.places import rule_place
+from kyvsim.report.run import Look, Run
+from kyvsim.report.run_findings import compile_findings, place_of, said_of
+from kyvsim.report.style import safe_text
+from kyvsim.report.subject import title
+from kyvsim.report.summary import Row
+from kyvsim.report.writing import Lists, Writing
+
+
+def begin(run: Run, look: Look) -> Writing:
+    """Begin the document a suite at a time; what could not be used is an error of its own suite.
+
+    A warning is a case that passed and says so. Characters that XML 1.0 does not have, and those
+    that move or reorder what a terminal shows, are written as visible escapes.
+    """
+    rows_of = compile_findings(run, look._replace(detailed=True))
+
+    def row(response: EngineResponse) -> str:
+        cases = [(one.status, _case(one, response)) for one in rows_of(response)]
+        return "".join(_suite(title(response.trigger), cases)) if cases else ""
+
+    def tail(_: Lists) -> Iterator[str]:
+        errors = [str(one) for one in run.remarks() if one.severity is Severity.ERROR]
+        if errors:
+            yield from _suite("inputs", [("error", _input_case(text)) for text in errors])
+        yield "</testsuites>\n"
+
+    opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
+    return Writing(head=lambda: (opening,), row=row, tail=tail)
+
+
+def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
+    counts = Counter(status for status, _ in cases)
+    known = {"failures": "fail", "errors": "error", "skipped": "skip"}
+    numbers = {word: str(counts[status]) for word, status in known.items()}
+    about = {"name": safe_text(name), "tests": str(len(cases)), **numbers}
+    yield f"  <testsuite{attributes(about)}>\n"
+    yield from (text for _, text in cases)
+    yield "  </testsuite>\n"
+
+
+def _case(row: Row, response: EngineResponse) -> str:
+    about = {"name": row.result.rule.name or row.policy.name, "classname": row.policy.key}
+    head = f"    <testcase{attributes(_safe(about))}"
+    told = _told(row, response)
+    return f"{head}>\n      {told}\n    </testcase>\n" if told else f"{head}/>\n"
+
+
+def _told(row: Row, response: EngineResponse) -> str:
+    """Return the element that tells how a case ended; "" for one that only passed."""
+    said = said_of(row)
+    if row.status in {"fail", "error"}:
+        element = "failure" if row.status == "fail" else "error"
+        where = f"at {place_of(row, response)}\nrule: {rule_place(row)}"
+        about = attributes({"message": said, "type": row.status})
+        text = escaped(f"{said}\n{safe_text(where)}")
+        return f"<{element}{about}>{text}</{element}>"
+    if row.status == "skip":
+        return f"<skipped{attributes({'message': said})}/>"
+    if row.status == "pass" and not row.result.note:
+        return ""
+    return f"<system-out>{escaped(f'{row.status}: {said}')}</system-out>"
+
+
+def _input_case(text: str) -> str:
+    head = "    <testcase" + attributes({"name": "inputs", "classname": "kyvsim"})
+    error = attributes({"message": safe_text(text), "type": "input"})
+    return f"{head}>\n      <error{error}/>\n    </testcase>\n"
+
+
+def _safe(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: safe_text(text) for name, text in values.items()}
