@@ -1,7 +1,8 @@
 """Policies as the engine runs them: closures in place of expressions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
 from kyvsim.conditions import ConditionsResult
@@ -9,7 +10,7 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.match import KindIndexEntry, Predicate
+from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
@@ -25,6 +26,11 @@ class CompiledException(NamedTuple):
     conditions: CompiledConditions | None
     controls: tuple[Exclusion, ...]
     """The controls of Pod security that it lets pass; () where it lets everything pass."""
+    written: Mapping[str, Json] = MappingProxyType({})
+    """What `matches` says, as it is written."""
+
+
+FindExceptions: TypeAlias = Callable[[MatchFacts], Sequence[CompiledException]]
 
 
 class Properties(NamedTuple):
@@ -77,6 +83,8 @@ class CompiledRule(NamedTuple):
     answers_always: bool = True
     """Whether tests see an answer, an empty one, where it has nothing to say."""
 
+    find_exceptions: FindExceptions | None = None
+    """Finds those of the exceptions that may cover an object; None where all are to be asked."""
     proofs: Callable[[], Proofs] | None = None
     """Compiles what shows how it ends; None where its match block looks at more than kind and
     operation, or anything else than an object's shape can make a difference."""

@@ -109,11 +109,12 @@ def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
 
 
 def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ...]:
+    facts = given.arrived or given.facts
+    exceptions = rule.find_exceptions(facts) if rule.find_exceptions else rule.exceptions
     return tuple(
         MatchedException(exception.key, exception.controls)
-        for exception in rule.exceptions
-        if exception.matches(given.arrived or given.facts)
-        and _holds(exception.conditions, given.scope)
+        for exception in exceptions
+        if exception.matches(facts) and _holds(exception.conditions, given.scope)
     )
 
 

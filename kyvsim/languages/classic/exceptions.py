@@ -63,7 +63,13 @@ def _compile(
             covers = probe.branch(PointKind.EXCEPTION, "applied", covers)
         else:
             conditions = _told(conditions, probe)
-    return CompiledException(exception.key, covers, conditions, _controls(exception))
+    return CompiledException(
+        key=exception.key,
+        matches=covers,
+        conditions=conditions,
+        controls=_controls(exception),
+        written=exception.match,
+    )
 
 
 def _told(conditions: CompiledConditions, probe: Probe) -> CompiledConditions:

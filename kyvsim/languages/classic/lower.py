@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TypeAlias
 
-from kyvsim.compile.compiled import CompiledRule, Properties
+from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, skipped
 from kyvsim.conditions import compile_conditions
@@ -76,6 +76,7 @@ def _lower(
     policy, rule, system, probe = context
     data = rule.data
     preconditions = data.get("preconditions")
+    exceptions = attach_exceptions(policy, rule, options)
     compiled = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
@@ -87,7 +88,8 @@ def _lower(
         preconditions=compile_conditions(preconditions, system, probe.at("preconditions"))
         if preconditions is not None
         else None,
-        exceptions=attach_exceptions(policy, rule, options),
+        exceptions=exceptions,
+        find_exceptions=_index(exceptions, options) if exceptions else None,
         weighs_exceptions=rule_type.weighs_exceptions,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=body,
@@ -103,6 +105,16 @@ def _lower(
     from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
     return followed_rule(compiled, policy, probe, *rule_type.field)
+
+
+def _index(
+    exceptions: tuple[CompiledException, ...], options: CompileOptions
+) -> FindExceptions | None:
+    if options.is_heard:  # who listens hears of those that do not apply, too
+        return None
+    from kyvsim.compile.exception_index import index_exceptions  # noqa: PLC0415 — where there are any
+
+    return index_exceptions(exceptions)
 
 
 def _compile_properties(written: Json, system: System) -> Properties | None:
