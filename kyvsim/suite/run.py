@@ -178,8 +178,9 @@ def _payload_key(payload: Payload) -> ObjectKey:
 
 def leads_to_payload(path: str, key: ObjectKey) -> bool:
     """Tell whether a path in a row is that of the payload for which `key` stands."""
-    wanted = {normpath(key.name), join(key.namespace, key.name)}
-    return not key.kind and normpath(path) in wanted
+    if key.kind:  # an object's: asked for each name of each row, so at once
+        return False
+    return normpath(path) in {normpath(key.name), join(key.namespace, key.name)}
 
 
 def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> Answers:
