@@ -16,6 +16,7 @@ from kyvsim.model.result import Stage
 from kyvsim.sim.background.update_requests import CEL_MUTATE, Work
 from kyvsim.sim.kyverno.cel_admission import is_asked_about, webhook_of
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 
 
@@ -42,8 +43,8 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]
 
 def _mutates(policy: CompiledPolicy, kyverno: Kyverno) -> bool:
     """Return whether a policy mutates, and is asked through a webhook."""
-    mutates = any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
     own = policy.policy
+    mutates = own.kind in CEL_KINDS and any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
     return mutates and own.facts.admission and not kyverno.cache.is_left_to_the_server(own)
 
 

@@ -15,7 +15,14 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Passes, Phase, PolicyResponse, RuleStatus, Stage
-from kyvsim.sim.kyverno.configuration import Filtered, is_excluded, is_filtered, is_selected
+from kyvsim.sim.kyverno.configuration import (
+    Filtered,
+    Sender,
+    is_excluded,
+    is_filtered,
+    is_selected,
+    passes_over,
+)
 from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked, texts_of
@@ -227,7 +234,9 @@ class AdmissionController:
     def _request(self, review: Review) -> AdmissionRequest | None:
         key, store = review.request.key, self._parts.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
-        if key.kind in _OWN_KINDS or not is_selected(place, review, store):
+        if key.kind in _OWN_KINDS or passes_over(_sender(review), store):
+            return None
+        if not is_selected(place, review, store):
             return None
         if is_excluded(with_roles(review.request.user, store), store):
             return None
@@ -247,6 +256,18 @@ class AdmissionController:
         """Tell the listeners what policies said of a request."""
         for listener in self.listeners:
             listener(admission)
+
+
+def _sender(review: Review) -> Sender:
+    request = review.request
+    return Sender(
+        api_version=request.key.api_version,
+        kind=request.key.kind,
+        subresource=request.subresource,
+        namespace=request.key.namespace,
+        username=request.user.username,
+        groups=request.user.groups,
+    )
 
 
 def _kind_of(request: AdmissionRequest) -> str:

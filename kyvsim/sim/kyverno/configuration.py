@@ -14,6 +14,7 @@ from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import UserInfo
+from kyvsim.sim.kyverno.reviews import with_roles
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.server import Review, Store
 
@@ -53,6 +54,42 @@ def is_filtered(request: Filtered, store: Store) -> bool:
     return any(_fits(one, request) for one in some)
 
 
+class Sender(NamedTuple):
+    """Who asks for what: as much of a request as many have in common."""
+
+    api_version: str
+    kind: str
+    subresource: str
+    namespace: str
+    username: str
+    groups: tuple[str, ...]
+
+
+def passes_over(sender: Sender, store: Store) -> bool:
+    """Return whether Kyverno leaves such requests alone, whatever object they are about.
+
+    False says nothing: some may concern it. It is asked first, for most of what happens.
+    """
+    if (sender.api_version, sender.kind) == ("v1", "Namespace"):
+        return False
+    return bool(store.remembered(_passes_over, sender))
+
+
+def _passes_over(store: Store, sender: Sender) -> bool:
+    settings = settings_of(store)
+    selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
+    if not selects.takes_all:
+        return False
+    if namespace and not store.remembered(_is_selected_namespace, namespace):
+        return True
+    user = with_roles(UserInfo(sender.username, groups=sender.groups), store)
+    if is_excluded(user, store):
+        return True
+    text = settings.get("resourceFilters") or ""
+    some = _filters_of(text, sender.api_version, sender.kind, sender.subresource)
+    return any(matches(one.namespace, namespace) and one.name == _ANYTHING for one in some)
+
+
 def is_selected(namespace: str, review: Review, store: Store) -> bool:
     """Return whether the webhooks are asked about a request at all.
 
@@ -82,6 +119,8 @@ def _named(namespace: str, found: Mapping[str, Json]) -> Mapping[str, Json]:
 class _Selectors(NamedTuple):
     namespace: Selector
     object: Selector
+    takes_all: bool
+    """Whether there is no selector of objects."""
 
 
 @lru_cache(maxsize=8)
@@ -91,9 +130,12 @@ def _selectors(text: str) -> _Selectors:
         found = json.loads(text)
         first = found[0] if found.__class__ is list and found else found
         names = ("namespaceSelector", "objectSelector")
-        return _Selectors(*(compile_selector(first.get(name) or {}) for name in names))
+        of_namespaces, of_objects = (first.get(name) or {} for name in names)
+        return _Selectors(
+            compile_selector(of_namespaces), compile_selector(of_objects), takes_all=not of_objects
+        )
     except (ValueError, AttributeError):
-        return _Selectors(_anything, _anything)
+        return _Selectors(_anything, _anything, takes_all=True)
 
 
 def _anything(found: Mapping[str, Json]) -> bool:

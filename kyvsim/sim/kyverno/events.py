@@ -106,34 +106,37 @@ class EventRecorder:
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
+        now = self._parts.clock.now()
+        micros, stamp = int(now.timestamp() * 1_000_000), now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         for event in waiting:
             self._count += 1
-            self._parts.client(_WRITERS[event.source]).create(self._object(event))
+            # Two events of one instant have different names, as real clocks would give them.
+            obj = _written(event, stamp, micros * 1000 + self._count)
+            self._parts.client(_WRITERS[event.source]).create(obj)
 
-    def _object(self, event: Event) -> Json:
-        now = self._parts.clock.now()
-        # Two events of one instant have different names, as real clocks would give them.
-        nanos = int(now.timestamp() * 1_000_000) * 1000 + self._count
-        written = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {
-                "name": f"{_fit(event.regarding['name'])}.{nanos:x}",
-                "namespace": event.regarding.get("namespace") or "default",
-            },
-            "involvedObject": dict(event.regarding),
-            "reason": event.reason.value,
-            "message": _shortened(event.note),
-            "source": {},
-            "firstTimestamp": None,
-            "lastTimestamp": None,
-            "type": "Normal" if event.reason in _NORMAL else "Warning",
-            "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "action": event.action.value,
-            "reportingComponent": event.source.value,
-            "reportingInstance": f"{event.source}-0",
-        }
-        return {**written, "related": dict(event.related)} if event.related else written
+
+def _written(event: Event, stamp: str, nanos: int) -> Json:
+    """Return the object that tells of an event at some time."""
+    written = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{_fit(event.regarding['name'])}.{nanos:x}",
+            "namespace": event.regarding.get("namespace") or "default",
+        },
+        "involvedObject": dict(event.regarding),
+        "reason": event.reason.value,
+        "message": _shortened(event.note),
+        "source": {},
+        "firstTimestamp": None,
+        "lastTimestamp": None,
+        "type": "Normal" if event.reason in _NORMAL else "Warning",
+        "eventTime": stamp,
+        "action": event.action.value,
+        "reportingComponent": event.source.value,
+        "reportingInstance": f"{event.source}-0",
+    }
+    return {**written, "related": dict(event.related)} if event.related else written
 
 
 def tells_successes(parts: Parts) -> bool:

@@ -4,10 +4,13 @@ Fields without a value vanish: nulls, empty lists, empty maps of texts. Source o
 `omitempty` of k8s.io/api types; the few fields without it are named here.
 """
 
+from operator import is_
+
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 
+_HOLDERS: frozenset[type] = frozenset({dict, list})
 _TEXT_MAPS = frozenset(
     {"annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector"}
     | {"requests", "selector", "stringData"}
@@ -25,20 +28,23 @@ def as_typed(obj: Json) -> Json:
 
 def _without_empty(value: Json) -> Json:
     if value.__class__ is dict:
-        left = {name: _without_empty(child) for name, child in value.items()}
-        kept = {name: child for name, child in left.items() if not _vanishes(name, child)}
-        same = len(kept) == len(value) and all(kept[name] is value[name] for name in kept)
+        kept, same = {}, True
+        for name, child in value.items():
+            left = _without_empty(child) if child.__class__ in _HOLDERS else child
+            if left is None or (not left and _vanishes(name, left)):
+                same = False
+                continue
+            kept[name] = left
+            same = same and left is child
         return value if same else kept
     if value.__class__ is list:
         items = [_without_empty(child) for child in value]
-        same = all(item is child for item, child in zip(items, value, strict=True))
-        return value if same else items
+        return value if all(map(is_, items, value)) else items
     return value
 
 
 def _vanishes(name: str, value: Json) -> bool:
-    if value is None:
-        return True
+    """Return whether a field is left out that holds nothing: an empty list or map, 0 or ""."""
     if value.__class__ is list:
-        return not value and name not in _KEPT_LISTS
-    return value.__class__ is dict and not value and name in _TEXT_MAPS
+        return name not in _KEPT_LISTS
+    return value.__class__ is dict and name in _TEXT_MAPS
