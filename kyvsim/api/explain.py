@@ -9,6 +9,7 @@ from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import (
     ObjectExplanation,
     RuleExplanation,
@@ -36,6 +37,11 @@ class Asked(NamedTuple):
 class NotFoundError(Exception):
     """A rule or an object that is to be explained, and is not there."""
 
+    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Take what is wrong with the inputs, too: it may have been refused."""
+        super().__init__(message)
+        self.diagnostics = diagnostics
+
 
 class Explaining(NamedTuple):
     """A run, and the explanations of its objects as they are asked for."""
@@ -56,7 +62,9 @@ def open_explanation(inputs: ApplyInputs, asked: Asked, stdin: bytes | None = No
     compiled = compiled_for(inputs, read, recorder)
     given = objects_of(read.resources)
     run = run_of(compiled, inputs, read, Sample(given, len(given)))
-    _check(asked, compiled, read)
+    missing = _missing(asked, compiled, read)
+    if missing:
+        raise NotFoundError(missing, run.diagnostics)
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     objects = _explained(course.watching(found), compiled, recorder, asked)
@@ -168,7 +176,8 @@ def _derived(policy: CompiledPolicy) -> Iterable[CompiledRule]:
     return (rule for rules in policy.validating.values() for rule in rules)
 
 
-def _check(asked: Asked, compiled: Compiled, read: ReadInputs) -> None:
+def _missing(asked: Asked, compiled: Compiled, read: ReadInputs) -> str:
+    """Return what is said of a rule or an object that is not there, or ""."""
     rules = [
         (one.policy, rule.rule)
         for one in compiled.policies.policies
@@ -177,12 +186,13 @@ def _check(asked: Asked, compiled: Compiled, read: ReadInputs) -> None:
     if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):
         names = {name for one in rules for name in _rule_names(*one)}
         hint = likely(asked.rule, filter(None, names))
-        raise NotFoundError(f"no policy or rule is called `{asked.rule}`{hint}")
+        return f"no policy or rule is called `{asked.rule}`{hint}"
     objects = objects_of(read.resources)
     if asked.object and not any(_names_object(asked.object, one) for one in objects):
         names = {name for one in objects for name in _object_names(one)}
         hint = likely(asked.object, names)
-        raise NotFoundError(f"no object is called `{asked.object}`{hint}")
+        return f"no object is called `{asked.object}`{hint}"
+    return ""
 
 
 def _names_rule(asked: str, policy: Policy, rule: Rule) -> bool:

@@ -9,7 +9,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.apply import command as apply
 from kyvsim.cli.apply import inputs_of, stdin_for
 from kyvsim.cli.exit_status import OK, UNUSABLE
-from kyvsim.cli.explain_run import opened, show
+from kyvsim.cli.explain_run import opened, remark, show
 from kyvsim.cli.options import refuse_urls
 from kyvsim.cli.walking import walking_of
 from kyvsim.model.diagnostic import Severity
@@ -77,6 +77,7 @@ def _own(call: declared.Call, /, **options: Any) -> int:
     try:
         found = opened(inputs, asked, stdin)
     except NotFoundError as error:
+        remark(error.diagnostics)
         raise declared.UsageError(str(error), call) from None
     show(found, options["output_format"], options)
     is_broken = any(one.severity is Severity.ERROR for one in found.run.diagnostics)

@@ -1,7 +1,7 @@
 """Explanations as `explain` and `apply --explain` write them."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kyvsim.api.explain import Asked, Explaining, open_explanation
@@ -11,6 +11,7 @@ from kyvsim.cli.closing import close
 from kyvsim.cli.front_page import page_width
 from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.explain_formats import FORMATS
 from kyvsim.report.explain_words import Page
 from kyvsim.report.progress import waiting
@@ -40,10 +41,15 @@ def opened(inputs: ApplyInputs, asked: Asked, stdin: bytes | None) -> Explaining
         return open_explanation(inputs, asked, stdin)
 
 
+def remark(diagnostics: Iterable[Diagnostic]) -> None:
+    """Say what is wrong with the inputs."""
+    for entry in diagnostics:
+        say(remark_text(entry))
+
+
 def show(found: Explaining, name: str, options: Mapping[str, Any]) -> None:
     """Write what is wrong with the inputs, and explanations in a format."""
-    for entry in found.run.diagnostics:
-        say(remark_text(entry))
+    remark(found.run.diagnostics)
     say_left_out(found.run.left_out, options)
     page = Page(shows_colours(unwanted=options["remove_color"]), page_width() + _MARGIN)
     write_out(FORMATS[name](found.objects, page))
@@ -61,8 +67,7 @@ def explain_applied(
     terms = Terms(options["warn_exit_code"], options["warn_no_pass"])
     run = found.run._replace(terms=terms)
     show(found, "text", options)
-    for entry in run.last_remarks():
-        say(remark_text(entry))
+    remark(run.last_remarks())
     ending = run_ending(run)
     close(ending, on_stdout=True)
     return ending.status

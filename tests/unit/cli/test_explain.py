@@ -71,6 +71,15 @@ def test_a_policy_that_is_refused_is_told_and_the_others_are_explained(tmp_path,
 
 
 @pytest.mark.usefixtures("files")
+def test_why_a_rule_is_not_there_is_told_where_its_policy_is_refused(tmp_path, capsys):
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("pattern:", "patern:"))
+    assert explain("--rule", "team-label") == 2
+    said = capsys.readouterr().err
+    assert "KV012" in said
+    assert "no policy or rule is called `team-label`" in said
+
+
+@pytest.mark.usefixtures("files")
 def test_without_resources_there_is_nothing_to_explain(capsys):
     assert run(["explain", "policy.yaml"]) == 2
     assert "no resource given" in capsys.readouterr().err
