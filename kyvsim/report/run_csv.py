@@ -1,4 +1,4 @@
-"""Results as comma-separated values (RFC 4180), for spreadsheets."""
+"""Results as comma-separated values (RFC 4180, but with plain line ends), for spreadsheets."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def begin(run: Run, look: Look) -> Writing:
 
 def _lines(rows: "list[tuple[str, ...]]") -> str:
     text = io.StringIO()
-    csv.writer(text).writerows([map(_plain, cells) for cells in rows])
+    csv.writer(text, lineterminator="\n").writerows([map(_plain, cells) for cells in rows])
     return text.getvalue()
 
 
