@@ -32,14 +32,20 @@ _NOT_KNOWN: Final = frozenset({"GlobalContextEntry"})
 """Those of them that rules read, so that parts are not enough."""
 
 
+class Asked(Exception):  # noqa: N818 — no error: it says how to go on
+    """A rule asked for objects that parts do not know: of the kinds that it was made with."""
+
+
 class Work(NamedTuple):
     """What is the same for all parts."""
 
     inputs: ApplyInputs
     read: ReadInputs
     """What was read besides the resources."""
+    kinds: frozenset[str]
+    """The kinds of objects that all parts know: those that are SHARED, and what was asked for."""
     shared: tuple[Document, ...]
-    """The resources of kinds that are SHARED."""
+    """The resources of these kinds."""
     compiled: Compiled
     run: Run
     """The run as far as it is known: without counts and responses."""
@@ -89,15 +95,17 @@ class _Seen:
             self.files[file] = None
 
 
-def shared_among(blocks: Iterable[Block], read: ReadInputs) -> tuple[Document, ...]:
-    """Return the resources of SHARED kinds in blocks that mention them; raises Unparted."""
-    kinds = crd_kinds(read.definitions)
+def shared_among(
+    blocks: Iterable[Block], read: ReadInputs, kinds: frozenset[str]
+) -> tuple[Document, ...]:
+    """Return the resources of some kinds in blocks that mention them; raises Unparted."""
+    table = crd_kinds(read.definitions)
     found = tuple(
         one
         for block in blocks
         if block.mentions
-        for one in _loaded(block, kinds).resources
-        if one.data["kind"] in SHARED
+        for one in _loaded(block, table).resources
+        if one.data["kind"] in kinds
     )
     if any(one.data["kind"] in _NOT_KNOWN for one in found):
         raise Unparted
@@ -115,7 +123,10 @@ class Sink(Protocol):
 
 
 def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
-    """Write what the run tells of a part, and return what else is known of it; raises Unparted."""
+    """Write what the run tells of a part, and return what else is known of it.
+
+    Raises Asked, where it may be done again with more objects, or Unparted.
+    """
     values = work.read.values
     named = (one.name for one in values.entries if one.kind == "resource") if values else ()
     seen = _Seen(frozenset(named))
@@ -145,13 +156,13 @@ def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
 
 def _responses(work: Work, part: Iterable[Block], seen: _Seen) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""
-    kinds = crd_kinds(work.read.definitions)
-    namespaces = [one for one in objects_of(work.shared) if one["kind"] == "Namespace"]
-    cluster = UnaskedObjects(namespaces)
+    definitions = work.read.definitions
+    table = crd_kinds(definitions)
+    cluster = UnaskedObjects(work.kinds, objects_of(work.shared), definitions)
     for block in part:
-        found = _loaded(block, kinds)
+        found = _loaded(block, table)
         seen.add(block.origin.name, found)
-        if not block.mentions and any(one.data["kind"] in SHARED for one in found.resources):
+        if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
             raise Unparted
         read = work.read._replace(resources=found.resources)
         yield from alone(responses_of(work.compiled.policies, read, work.inputs, cluster), cluster)
@@ -165,13 +176,13 @@ def _loaded(block: Block, kinds: KindTable) -> LoadedBlock:
 
 
 def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
-    """Yield responses; raises Unparted where a rule asked for other objects of the run."""
+    """Yield responses; raises Asked where a rule asked for other objects of the run."""
     for response in responses:
         if cluster.asked:
-            raise Unparted
+            raise Asked(*cluster.asked)
         yield response
     if cluster.asked:
-        raise Unparted  # for objects of which there is no response
+        raise Asked(*cluster.asked)  # for objects of which there is no response
 
 
 class Sum:

@@ -10,9 +10,10 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
-from kyvsim.api.apply_parts import SHARED, Part, Sum, Work, shared_among, tell_part
+from kyvsim.api.apply_parts import SHARED, Asked, Part, Sum, Work, shared_among, tell_part
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
+from kyvsim.engine.unasked_objects import ALL_KINDS
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.cut_files import Block, cut_files, origins
 from kyvsim.model.result import Phase
@@ -25,6 +26,10 @@ _BLOCK: Final = 1 << 16
 """Bytes of a block: the memory that a run takes grows with it, and less does not pay."""
 _PARTS_EACH: Final = 8
 """So many parts for each process, so that all end at about the same time."""
+_MOST_KNOWN: Final = 0.25
+"""The part of all blocks that may be read beforehand: the whole is better read once."""
+_ROUNDS: Final = 3
+"""So often is begun again: who asks for ever more kinds needs the whole."""
 _PHASES: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""
 _SWAPPED: Final = "KV029"
@@ -40,28 +45,51 @@ class How(NamedTuple):
 
 
 def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
-    """Return a run of which all responses are told, or None for what has to be read as a whole."""
+    """Return a run of which all responses are told, or None for what has to be read as a whole.
+
+    Where a rule asks for objects of some kind, all is begun again with these at hand.
+    """
     if not _are_plain(inputs):
         return None
-    try:
-        blocks = _blocks(inputs, stdin, how.jobs)
-        if len(blocks) < 2:
+    kinds = SHARED
+    for _ in range(_ROUNDS):
+        try:
+            return _open(inputs, stdin, how, kinds)
+        except Asked as asked:
+            kinds |= frozenset(asked.args)
+        except (Unparted, OSError):
             return None
-        read = read_inputs(inputs._replace(resources=()), stdin)
-        shared = shared_among(blocks, read)
-        compiled = compiled_for(inputs, read._replace(resources=shared))
-        if not _is_parted(read, compiled):
+        if ALL_KINDS in kinds:
             return None
-        run = run_of(compiled, inputs, read, Sample((), 0))
-        work = Work(
-            inputs=inputs, read=read, shared=shared, compiled=compiled, run=run, teller=how.teller
-        )
-        return _told(work, blocks, how)
-    except (Unparted, OSError):
+    return None
+
+
+def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[str]) -> Run | None:
+    """Return what `open_streamed` does, of parts that know objects of some kinds; raises Asked."""
+    blocks = _blocks(inputs, stdin, how.jobs, kinds)
+    known = sum(block.mentions for block in blocks)
+    if len(blocks) < 2 or known > max(_MOST_KNOWN * len(blocks), 1):
         return None
+    read = read_inputs(inputs._replace(resources=()), stdin)
+    shared = shared_among(blocks, read, kinds)
+    compiled = compiled_for(inputs, read._replace(resources=shared))
+    if not _is_parted(read, compiled):
+        return None
+    work = Work(
+        inputs=inputs,
+        read=read,
+        kinds=kinds,
+        shared=shared,
+        compiled=compiled,
+        run=run_of(compiled, inputs, read, Sample((), 0)),
+        teller=how.teller,
+    )
+    return _told(work, blocks, how)
 
 
-def _blocks(inputs: ApplyInputs, stdin: bytes | None, jobs: int) -> tuple[Block, ...]:
+def _blocks(
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, kinds: frozenset[str]
+) -> tuple[Block, ...]:
     """Return the blocks of all resources; none where some are not in files that are named."""
     files = origins(inputs.resources, stdin)
     if files is None:
@@ -69,7 +97,7 @@ def _blocks(inputs: ApplyInputs, stdin: bytes | None, jobs: int) -> tuple[Block,
     size = _BLOCK
     if jobs > 1:
         size = min(size, sum(one.length for one in files) // (jobs * _PARTS_EACH))
-    return tuple(cut_files(files, max(size, 1), SHARED))
+    return tuple(cut_files(files, max(size, 1), kinds))
 
 
 def _are_plain(inputs: ApplyInputs) -> bool:

@@ -1,64 +1,72 @@
 """The objects of a run where only a part of them is at hand."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
+
+ALL_KINDS: Final = ""
+"""Stands among what was asked for where the answer depends on what kinds there are."""
 
 
 class UnaskedObjects:
-    """A `ClusterView` that knows all Namespaces, and remembers whether others were asked for.
+    """A `ClusterView` that knows all objects of some kinds, and remembers what else is asked for.
 
-    What it says of Namespaces is true. Any other answer of it is worth nothing: `asked` says
-    whether one was given.
+    What it says of those kinds is what `GivenObjects` says that has everything. Any other answer
+    of it is worth nothing: `asked` has the kinds of which one was given.
     """
 
-    __slots__ = ("_namespaces", "asked")
+    __slots__ = ("_kinds", "_known", "asked")
 
     has_ints = False
 
-    def __init__(self, namespaces: Iterable[Json] = ()) -> None:
-        self._namespaces = GivenObjects(namespaces)
-        self.asked = False
+    def __init__(
+        self,
+        kinds: frozenset[str] = frozenset({"Namespace"}),
+        objects: Iterable[Json] = (),
+        definitions: Iterable[Json] = (),
+    ) -> None:
+        self._kinds = kinds
+        self._known = GivenObjects(objects, definitions)
+        self.asked: set[str] = set()
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
-        """Return a Namespace, or None."""
-        self._note(api_version, kind)
-        return self._namespaces.get(api_version, kind, namespace, name)
+        """Return the object, or None."""
+        self._note(kind)
+        return self._known.get(api_version, kind, namespace, name)
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return Namespaces, or nothing."""
-        self._note(api_version, kind)
-        return self._namespaces.list(api_version, kind, namespace)
+        """Return the objects of a kind."""
+        self._note(kind)
+        return self._known.list(api_version, kind, namespace)
 
-    def _note(self, api_version: str, kind: str) -> None:
-        group, _ = split_api_version(api_version)
-        self.asked |= (group, kind) != ("", "Namespace")
+    def _note(self, kind: str) -> None:
+        if kind not in self._kinds:
+            self.asked.add(kind)
 
     def kind_of(self, api_version: str, name: str) -> str:
         """Return ""."""
         del api_version, name
-        self.asked = True
+        self.asked.add(ALL_KINDS)
         return ""
 
     def guesses(self, api_version: str, name: str) -> bool:
         """Return False."""
         del api_version, name
-        self.asked = True
+        self.asked.add(ALL_KINDS)
         return False
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return False."""
-        del api_version, kind
-        self.asked = True
-        return False
+        """Return what `GivenObjects` says of every kind."""
+        return self._known.is_namespaced(api_version, kind)
 
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return nothing."""
-        self.asked = True
+        self.asked.add(ALL_KINDS)
         return ()
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a Namespace, or an empty dict."""
-        return self._namespaces.namespace_labels(namespace)
+        self._note("Namespace")
+        return self._known.namespace_labels(namespace)

@@ -77,7 +77,7 @@ def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Itera
 
 def _teller(kinds: Iterable[str]) -> Callable[[bytes], bool]:
     """Return what tells whether a text may have an object of some kinds."""
-    words = tuple(kind.encode() for kind in kinds)
+    words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
     names = b"|".join(map(re.escape, words))
     entry = re.compile(rb'kind"?: *["\']?(?:%b)\b' % names)
     # Most texts have none of the words, which is found much quicker.

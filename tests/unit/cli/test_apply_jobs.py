@@ -19,7 +19,6 @@ from kyvsim.api import apply_parts, apply_streamed
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
-from kyvsim.report.run import Unparted
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -264,6 +263,72 @@ def test_reports_without_results(given, kyvsim, parted, monkeypatch):
     assert parted == [True, True]
 
 
+LOOKS_UP = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: allowed}
+spec:
+  rules:
+  - name: allowed
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - {name: allowed, configMap: {name: "{{ request.object.metadata.name }}", namespace: a}}
+    validate:
+      message: "allowed: {{ allowed.data.all }}"
+      deny: {conditions: {all: [{key: "{{ allowed.data.all }}", operator: NotEquals, value: x}]}}
+"""
+MAPS = "".join(
+    "---\napiVersion: v1\nkind: ConfigMap\n"
+    f"metadata: {{name: p{one}, namespace: a}}\ndata: {{all: {value}}}\n"
+    for one, value in ((7, "x"), (8, "z"))
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
+def test_what_rules_look_up_is_read_beforehand(given, kyvsim, parted, monkeypatch, options):
+    policies = POLICY + "---" + LOOKS_UP
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + MAPS, *options)
+    assert alone == one == two
+    assert "allowed: z" in alone[1]
+    assert parted == [True, True]
+
+
+def test_what_is_found_too_late_is_looked_up_in_the_whole(given, kyvsim, parted, monkeypatch):
+    maps = MAPS.replace("kind: ConfigMap", 'kind: "Config\\x4dap"')
+    policies = POLICY + "---" + LOOKS_UP
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + maps)
+    assert alone == one == two
+    assert "allowed: z" in alone[1]
+    assert parted == [False, False]
+
+
+def test_much_that_is_looked_up_is_read_once(given, kyvsim, parted, monkeypatch):
+    policies = POLICY + "---" + LOOKS_UP
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, pod(1) + MAPS * 20)
+    assert alone == one == two
+    assert parted == [False, False]
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("options", FORMATS, ids=" ".join)
+def test_policies_of_the_repository(kyvsim, parted, monkeypatch, options):
+    policies = [str(one.parent) for one in sorted(ROOT.glob("policies/*/README.md"))]
+    resources = [
+        part
+        for one in sorted(ROOT.glob("fixtures/resources/*.yaml"))
+        for part in ("--resource", str(one))
+    ]
+    for policy in policies:
+        command = ("apply", policy, *resources, *options, "--now", "2026-01-01T00:00:00Z")
+        monkeypatch.setattr(apply_jobs, "_LARGE", 1 << 30)
+        alone = kyvsim(*command, "-j", "1")
+        cut_small(monkeypatch)
+        assert alone == kyvsim(*command, "-j", "1")
+    assert "--stdin" in options or any(parted)
+
+
 EXCEPTION = """
 apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -489,5 +554,5 @@ def _is_dead(process):
 def test_a_question_for_others_counts_where_no_response_follows():
     cluster = UnaskedObjects()
     cluster.list("v1", "Pod", "")
-    with pytest.raises(Unparted):
+    with pytest.raises(apply_parts.Asked, match="Pod"):
         list(apply_parts.alone(iter(()), cluster))

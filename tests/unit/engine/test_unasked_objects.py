@@ -2,38 +2,45 @@
 
 import pytest
 
-from kyvsim.engine.unasked_objects import UnaskedObjects
+from kyvsim.engine.unasked_objects import ALL_KINDS, UnaskedObjects
+
+
+def named(kind, name, **metadata):
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **metadata}}
 
 
 @pytest.mark.parametrize(
-    "ask",
+    ("ask", "kind"),
     [
-        lambda view: view.get("v1", "ConfigMap", "a", "b"),
-        lambda view: view.get("x.io/v1", "Namespace", "", "a"),
-        lambda view: view.list("v1", "Pod", ""),
-        lambda view: view.kind_of("v1", "pods"),
-        lambda view: view.guesses("v1", "pods"),
-        lambda view: view.is_namespaced("v1", "Pod"),
-        lambda view: view.kinds(),
+        (lambda view: view.get("v1", "ConfigMap", "a", "b"), "ConfigMap"),
+        (lambda view: view.list("v1", "Pod", ""), "Pod"),
+        (lambda view: view.kind_of("v1", "pods"), ALL_KINDS),
+        (lambda view: view.guesses("v1", "pods"), ALL_KINDS),
+        (lambda view: view.kinds(), ALL_KINDS),
     ],
 )
-def test_whoever_asks_for_objects_is_remembered(ask):
+def test_whoever_asks_for_objects_is_remembered(ask, kind):
     view = UnaskedObjects()
     assert not view.asked
     assert not ask(view)
-    assert view.asked
+    assert view.asked == {kind}
 
 
 def test_namespaces_are_known():
-    there = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": "a", "labels": {"b": "c"}},
-    }
-    view = UnaskedObjects([there])
+    there = named("Namespace", "a", labels={"b": "c"})
+    view = UnaskedObjects(objects=[there])
     assert view.get("v1", "Namespace", "", "a") == there
     assert view.get("v1", "Namespace", "", "b") is None
     assert view.namespace_labels("a") == {"b": "c", "kubernetes.io/metadata.name": "a"}
     assert view.namespace_labels("b") == {}
     assert list(view.list("v1", "Namespace", "")) == [there]
+    assert not view.asked
+
+
+def test_kinds_of_which_all_are_at_hand_are_known():
+    there = named("ConfigMap", "b", namespace="a")
+    view = UnaskedObjects(frozenset({"Namespace", "ConfigMap"}), [there])
+    assert view.get("v1", "ConfigMap", "a", "b") == there
+    assert list(view.list("v1", "ConfigMap", "a")) == [there]
+    assert view.get("v1", "ConfigMap", "a", "c") is None
     assert not view.asked
