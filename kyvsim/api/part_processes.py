@@ -60,10 +60,10 @@ def told_by_processes(
         pool = ProcessPoolExecutor(min(jobs, len(parts)), context, _begin, (inherited,))
         # Only the pool's own thread may cancel: it stumbles over what is cancelled under its hands.
         stack.callback(pool.shutdown, cancel_futures=True)
-        futures: dict[Future[None], int] = {
-            pool.submit(_do, number): number for number in range(len(parts))
-        }
         try:
+            futures: dict[Future[None], int] = {
+                pool.submit(_do, number): number for number in range(len(parts))
+            }
             for one in as_completed(futures):
                 one.result()
                 yield futures[one]

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 import yaml
 
-from kyvsim.api import apply_parts, apply_streamed
+from kyvsim.api import apply_parts, apply_streamed, part_processes
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
@@ -494,6 +495,21 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
         return load(block, kinds)
 
     monkeypatch.setattr(apply_parts, "load_block", dying)
+    assert kyvsim(*command, "-j", "2") == alone
+    assert parted == [False]
+
+
+def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, monkeypatch):
+    command = given(POLICY, STREAM)
+    alone = kyvsim(*command, "-j", "1")
+    real = part_processes.ProcessPoolExecutor.submit
+
+    def submit(self, task, number):
+        if number == 3:
+            raise BrokenProcessPool
+        return real(self, task, number)
+
+    monkeypatch.setattr(part_processes.ProcessPoolExecutor, "submit", submit)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == [False]
 
