@@ -15,6 +15,7 @@ from kyvsim.cel.nodes import (
     Call,
     Ident,
     ListLiteral,
+    Literal,
     Loop,
     MapLiteral,
     Node,
@@ -250,8 +251,20 @@ AFTER: Mapping[str, _After] = MappingProxyType(
 
 
 _BRANCHING = frozenset({"_&&_", "_||_", "_?_:_"})
+PLAIN = frozenset({str, bool, int, type(None)})
+"""The types of literals with which a comparison has a cost that is known beforehand."""
 _WEIGHED = frozenset({"@in", *BEFORE, *AFTER})
 """Functions whose calls pay when they are run."""
+
+
+def _comparison_cost(other: Node) -> int:
+    """Return the cost of a comparison with what stands on its right.
+
+    What is no plain literal is weighed when it is compared; nothing of an empty text is.
+    """
+    if not isinstance(other, Literal) or other.value.__class__ not in PLAIN:
+        return 0
+    return int(other.value != "")
 
 
 def cost(node: Node) -> int:
@@ -267,6 +280,8 @@ def cost(node: Node) -> int:
     inner = sum(map(cost, children(node)))
     if isinstance(node, (Ident, Select)):
         return inner + 1
+    if isinstance(node, Call) and node.function in {"_==_", "_!=_"}:
+        return inner + _comparison_cost(node.arguments[1])
     if isinstance(node, Call):
         return inner + (node.function not in _WEIGHED)
     if isinstance(node, ListLiteral):

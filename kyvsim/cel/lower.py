@@ -23,7 +23,7 @@ from kyvsim.cel.closures import (
     selected,
     struct_maker,
 )
-from kyvsim.cel.costs import cost, equality_cost
+from kyvsim.cel.costs import PLAIN, cost, equality_cost
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import LoopParts, Run, charged, spend
@@ -201,7 +201,7 @@ class _Lowering:
     def equality(self, node: Call) -> Code:
         left, right = map(self.lower, node.arguments)
         negated = node.function == "_!=_"
-        if right.constant and right.value.__class__ in {str, bool, int, type(None)}:
+        if right.constant and right.value.__class__ in PLAIN:
             return Code(equal_to_constant(left.run, right.value, negated=negated))
         compare = equality.differs if negated else equality.equated
         first, second = left.run, right.run

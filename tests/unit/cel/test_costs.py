@@ -65,6 +65,14 @@ def test_deep_nesting_is_refused(environment, text):
         compile_expression(text, environment)
 
 
+@pytest.mark.parametrize(("rounds", "over"), [(1230, False), (1240, True)])
+def test_the_limit_falls_where_upstreams_does(value_of, rounds, over):
+    text = f"lists.range({rounds}).all(x, object.l.all(e, e.name != '' && e.v >= 0.0))"
+    answer = value_of(text, {"l": [{"name": f"n{v}", "v": float(v)} for v in range(100)]})
+    assert (answer is True) is not over
+    assert ("cost limit" in str(answer)) is over
+
+
 def test_distinct_tells_truth_values_from_numbers(value_of):
     assert value_of("[dyn(1), dyn(true), dyn(1), dyn(true)].distinct().size()") == 2
     assert value_of("[dyn(1), dyn(1.0), dyn(2)].distinct()") == [1, 2]
