@@ -46,6 +46,10 @@ class _Placing:
             step = step._replace(found=None, note=step.note or "not there")
         return step._replace(path=path, rooted=path is not None, seen_at=seen_at, steps=steps)
 
+    def _is_whole(self, step: Step) -> bool:
+        """Return whether a pattern looked at the object, as it may inside a loop, too."""
+        return step.found is not None and any(step.found.data == one for one in self._objects)
+
     def _has(self, path: Path) -> bool:
         return any(_is_there(obj, path) for obj in self._objects)
 
@@ -54,6 +58,8 @@ class _Placing:
             return self._of_value(step.found.data)
         if step.path is None or step.rooted:
             return step.path
+        if not step.path and step.kind is StepKind.PATTERN and self._is_whole(step):
+            return ()
         return None if base is None else (*base, *step.path)
 
     def _of_value(self, value: Json) -> Path | None:

@@ -150,6 +150,15 @@ CASES = {
         ("policy.yaml", 6),
         ("pod.yaml", 4),
     ),
+    "the object inside a loop": (
+        (
+            f"match: {PODS}, validate: {{foreach: [{{list: request.object.spec.containers,"
+            " elementScope: false, pattern: {metadata: {labels: {app: other}}}}]}"
+        ),
+        ["validate.foreach", "[0]", "pattern", "metadata", "labels", "app"],
+        ("policy.yaml", 6),
+        ("pod.yaml", 4),
+    ),
     "an element of a loop": (
         (
             f"match: {PODS}, validate: {{foreach: [{{list: request.object.spec.containers,"
