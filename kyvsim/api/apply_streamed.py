@@ -30,7 +30,7 @@ _MOST_KNOWN: Final = 0.25
 """The part of all blocks that may be read beforehand: the whole is better read once."""
 _ROUNDS: Final = 3
 """So often is begun again: who asks for ever more kinds needs the whole."""
-_PHASES: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
+ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""
 _SWAPPED: Final = "KV029"
 
@@ -107,14 +107,18 @@ def _are_plain(inputs: ApplyInputs) -> bool:
 
 def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
     """Return whether nothing but a look at an object of the run can need more than a part."""
-    phases = {
+    swapped = any(one.code == _SWAPPED for one in read.diagnostics)
+    return phases_of(compiled) <= ALONE and not (read.unusable or swapped)
+
+
+def phases_of(compiled: Compiled) -> frozenset[Phase]:
+    """Return the phases in which policies have rules."""
+    return frozenset(
         rule.stage.phase
         for policy in compiled.policies.policies
         for some in (policy.rules, policy.validating_others, *policy.validating.values())
         for rule in some
-    }
-    swapped = any(one.code == _SWAPPED for one in read.diagnostics)
-    return phases <= _PHASES and not (read.unusable or swapped)
+    )
 
 
 def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:

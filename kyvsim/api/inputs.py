@@ -55,11 +55,11 @@ class ApplyInputs(NamedTuple):
     resources: tuple[str | Source, ...] = ()
     targets: tuple[str | Source, ...] = ()
     exceptions: tuple[str | Source, ...] = ()
-    values_file: str = ""
+    values_file: str | Source = ""
     set_values: tuple[str, ...] = ()
-    userinfo: str = ""
-    context_file: str = ""
-    crd_paths: tuple[str, ...] = ()
+    userinfo: str | Source = ""
+    context_file: str | Source = ""
+    crd_paths: tuple[str | Source, ...] = ()
     model: str = "kyverno-1.19"
     """Which reading of `spec.background` to follow; a value of `kyvsim.compile.Model`."""
     exceptions_with_resources: bool = False
@@ -146,7 +146,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         for paths, typing in ((inputs.targets, AS_RESOURCES), (inputs.parameters, AS_WRITTEN))
     )
     payloads = keep(payloads_of(inputs.payloads))
-    shared, resources = _parted(resources)
+    shared, resources = shared_data_apart(resources)
     before = len(said)
     values = keep(_read_values(inputs, stdin))
     user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin))
@@ -182,7 +182,7 @@ def payloads_of(
     return usable, (*said, *told)
 
 
-def _parted(
+def shared_data_apart(
     documents: tuple[Document, ...],
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Return data that rules share, and the others."""
@@ -218,7 +218,7 @@ def _read_values(
 
 
 def read_one(
-    path: str,
+    path: str | Source,
     kind: str,
     load: Callable[[Document], tuple[_Read | None, tuple[Diagnostic, ...]]],
     stdin: bytes | None = None,
@@ -229,25 +229,30 @@ def read_one(
     documents, remarks = _read_strictly(path, stdin)
     if len(documents) != 1:
         message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
-        wrong = Diagnostic("KV030", Severity.ERROR, message, Location(path))
+        wrong = Diagnostic("KV030", Severity.ERROR, message, Location(name_of(path)))
         return None, remarks or (wrong,)
     found, problems = load(documents[0])
     return found, (*remarks, *problems)
 
 
-def _read_strictly(path: str, stdin: bytes | None) -> Loaded:
+def name_of(path: str | Source) -> str:
+    """Return what an input is called."""
+    return path.name if isinstance(path, Source) else path
+
+
+def _read_strictly(path: str | Source, stdin: bytes | None) -> Loaded:
     return read_documents((path,), stdin, STRICT_FLOATS)
 
 
 def _read_context(
-    path: str, stdin: bytes | None, policies: Iterable[Policy]
+    path: str | Source, stdin: bytes | None, policies: Iterable[Policy]
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
     """Return the data of a context file; it is told where no policy can make use of it."""
     found, remarks = read_context_file(path, stdin)
     if not path or any(map(is_cel_policy, policies)):
         return found, remarks
     text = "context data serves CEL policies, and there is none: it is not used"
-    return found, (*remarks, Diagnostic("KV035", Severity.WARNING, text, Location(path)))
+    return found, (*remarks, Diagnostic("KV035", Severity.WARNING, text, Location(name_of(path))))
 
 
 def objects_of(documents: tuple[Document, ...]) -> tuple[Json, ...]:

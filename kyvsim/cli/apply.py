@@ -10,6 +10,8 @@ from kyvsim.cli.apply_formats import chosen_by, is_for_people, shown_pieces, str
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import LineCount, close, remind
 from kyvsim.cli.options import (
+    fleet_options,
+    is_spread,
     jobs_option,
     list_option,
     refuse_urls,
@@ -133,6 +135,7 @@ POLICY is a file, a folder or - for standard input.
 @strict_option
 @walking_options
 @jobs_option
+@fleet_options
 @declared.option("--remove-color", is_flag=True, help="Print without colours.")
 @declared.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
 @declared.option(
@@ -150,12 +153,20 @@ def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     _check(call, options)
     chosen = chosen_by(options, call)
+    if is_spread(options):
+        from kyvsim.cli.fleet_checks import check_fleet  # noqa: PLC0415 — for such runs only
+
+        check_fleet(options, chosen, call)
     inputs = inputs_of(options)._replace(walking=walking_of(options, call))
     stdin = stdin_for(options, call)
     if options["explain"]:
         from kyvsim.cli.explain_run import explain_applied  # noqa: PLC0415 — slow, seldom asked for
 
         return explain_applied(inputs, stdin, options, call)
+    if is_spread(options):
+        from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
+
+        return apply_fleet(inputs, stdin, options, chosen)
     files = _object_files(options["output"])
     try:
         with ReportFiles(path for _, path in chosen.files) as reports:

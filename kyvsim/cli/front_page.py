@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "explain": "Show how policies come to what they say of resources, step by step.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
+        "report": "Show what partial reports of spread runs make up.",
         "simulate": "Play policies on a simulated cluster and show what happens, and when.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",
         "version": "Show the version.",

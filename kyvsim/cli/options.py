@@ -1,6 +1,7 @@
 """Options that commands share: lists split at commas, flags of the online half."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -132,3 +133,59 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decor
     return declared.option(
         *names, is_flag=bare, expose_value=False, hidden=True, callback=refuse, is_eager=True
     )
+
+
+def _bytes(call: declared.Call, spelled: str, value: str | None) -> int:
+    if value is None:
+        return 0
+    found = re.fullmatch(r"(\d+) ?([kmg]?)(?:i?b)?", value.strip().lower())
+    size = int(found[1]) << 10 * " kmg".index(found[2] or " ") if found else 0
+    if not size:
+        raise declared.UsageError(f"{spelled} {value}: not a size such as 8MB", call)
+    return size
+
+
+_SPREADING = (
+    declared.option(
+        "--engine",
+        type=declared.Choice(("processes", "dask")),
+        help="Spread the work: over --jobs processes, or over the workers of a --scheduler.",
+    ),
+    declared.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of dask."),
+    declared.option(
+        "--partials",
+        default="",
+        metavar="PATH",
+        help="Folder or URL for partial reports, written as they come; shows counts only.",
+    ),
+    declared.option(
+        "--partials-format",
+        type=declared.Choice(("jsonl", "parquet")),
+        help="How partial reports are written.  [default: jsonl]",
+    ),
+    declared.option("--resume", is_flag=True, help="Go on with what is in --partials."),
+    declared.option(
+        "--cluster-per",
+        type=declared.Choice(("file", "folder", "all")),
+        help="Which files are dumps of one cluster, whose objects rules see.  [default: file]",
+    ),
+    declared.option(
+        "--piece-size",
+        callback=_bytes,
+        metavar="SIZE",
+        help="How much of a large file makes a task.  [default: 8MB]",
+    ),
+)
+
+
+def fleet_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that spread a run."""
+    for option in reversed(_SPREADING):
+        function = option(function)
+    return function
+
+
+def is_spread(options: Mapping[str, Any]) -> bool:
+    """Return whether options spread a run, or mean to."""
+    names = ("engine", "scheduler", "partials", "partials_format", "resume", "cluster_per")
+    return any(options[name] for name in (*names, "piece_size"))

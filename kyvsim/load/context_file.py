@@ -5,12 +5,13 @@ Codes: KV090 a document of another kind.
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import AS_WRITTEN, read_documents
+from kyvsim.load.files import Source
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 
 def read_context_file(
-    path: str, stdin: bytes | None = None
+    path: str | Source, stdin: bytes | None = None
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
     """Return the data of a file of kind Context; none where no file is named."""
     if not path:

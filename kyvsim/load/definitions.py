@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.load.documents import AS_WRITTEN, Loaded, read_documents
+from kyvsim.load.files import Source
 from kyvsim.load.recognise import is_definition, what_it_is
 from kyvsim.load.sorting import DEFINITIONS, sorted_out
 from kyvsim.load.walk import USUAL, Walking
@@ -15,7 +16,7 @@ from kyvsim.model.source import Document
 
 
 def load_definitions(
-    paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL
+    paths: Iterable[str | Source], stdin: bytes | None = None, walking: Walking = USUAL
 ) -> Loaded:
     """Return the CustomResourceDefinitions that `paths` lead to, and what is wrong with the others.
 

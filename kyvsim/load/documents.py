@@ -65,6 +65,11 @@ def read_documents(
     return tuple(documents), tuple(remarks)
 
 
+def empty_file(place: str) -> Diagnostic:
+    """Return the remark on a file without documents, or on standard input."""
+    return _empty(place, is_folder=False)
+
+
 def _empty(place: str, is_folder: bool) -> Diagnostic:
     text = "there is no document in this file"
     if place == STDIN_NAME:

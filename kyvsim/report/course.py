@@ -49,9 +49,9 @@ class Course:
             if result.unchecked:
                 self.unchecked += 1
 
-    def count(self, status: str) -> None:
-        """Count one result."""
-        self._counts[status] += 1
+    def count(self, status: str, number: int = 1) -> None:
+        """Count results of one status."""
+        self._counts[status] += number
 
     def add(self, other: "Course") -> None:
         """Take in the counts of a part of the run."""

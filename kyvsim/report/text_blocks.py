@@ -3,28 +3,33 @@
 from collections.abc import Callable, Iterable
 
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Document, Path
+from kyvsim.model.source import Location, Path
 from kyvsim.report.ledger import Need
 from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, indented, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, silent_rows
 
-_QUIET = frozenset({"pass", "skip"})
+QUIET = frozenset({"pass", "skip"})
 _INDENT = " " * 9
 
 
 def resource_block(response: EngineResponse, paint: Paint) -> str:
     """Return the heading of everything said about one resource."""
-    name = paint("title", safe_line(title(response.trigger)))
-    if response.document is None:
-        return f"{name}\n"
-    return f"{name} {paint('dim', f'({_place(response.document, ())})')}\n"
+    document = response.document
+    place = str(document.locate(())) if document else ""
+    return resource_heading(title(response.trigger), place, paint)
+
+
+def resource_heading(name: str, place: str, paint: Paint) -> str:
+    """Return the same of what is called so and stands there; "" where nothing tells the place."""
+    where = f" {paint('dim', f'({safe_line(place)})')}" if place else ""
+    return f"{paint('title', safe_line(name))}{where}\n"
 
 
 def untold(look: Look) -> frozenset[str]:
     """Return the statuses that are counted but not told."""
-    return frozenset() if look.detailed else _QUIET
+    return frozenset() if look.detailed else QUIET
 
 
 def verdict_block(
@@ -42,30 +47,40 @@ def verdict_block(
         key = (id(row.policy), rule.name, rule.path, row.status)
         found = headings.get(key)
         if found is None:
-            where = paint("dim", f"({_place(row.policy.document, rule.path)})")
-            word = paint(row.status, f"{row.status:<5}")
-            name = safe_line(" / ".join(filter(None, (row.policy.key, rule.name))))
-            found = headings[key] = f"  {word}  {name} {where}\n"
+            place = str(row.policy.document.locate(rule.path))
+            told = (row.status, row.policy.key, rule.name)
+            found = headings[key] = verdict_heading(told, place, paint)
         return found
 
     def tell(row: Row, response: EngineResponse) -> str:
         said = (row.result.message, row.result.note)
-        lines = [f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text]
-        text = "".join([heading(row), *lines])
         if not detailed:
-            return text
+            return heading(row) + verdict_lines(said, None, paint)
         from kyvsim.report.places import failed_place  # noqa: PLC0415 — for details only
 
-        place = failed_place(response.document, row.result.path)
-        return (
-            f"{text}{_INDENT}{paint('place', f'at {safe_line(str(place))}')}\n" if place else text
-        )
+        at = failed_place(response.document, row.result.path)
+        return heading(row) + verdict_lines(said, at, paint)
 
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
         told = [tell(row, response) for row in (*rows, *silent_rows(response))]
         return "".join([*told, "\n"]) if told else ""
 
     return block
+
+
+def verdict_heading(told: tuple[str, str, str], place: str, paint: Paint) -> str:
+    """Return the line with a status, a policy and a rule, and with the place of the rule."""
+    status, policy, rule = told
+    where = paint("dim", f"({safe_line(place)})")
+    name = safe_line(" / ".join(filter(None, (policy, rule))))
+    return f"  {paint(status, f'{status:<5}')}  {name} {where}\n"
+
+
+def verdict_lines(said: Iterable[str], at: Location | None, paint: Paint) -> str:
+    """Return the lines below it: what is said, and the place in the input."""
+    lines = "".join([f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text])
+    place = safe_line(str(at)) if at else ""
+    return f"{lines}{_INDENT}{paint('place', f'at {place}')}\n" if place else lines
 
 
 def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False) -> str:
@@ -81,7 +96,3 @@ def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False)
     warning = paint("warn", "warning: nothing here creates it")
     hint = f"\n         {safe_line(need.hint)}" if need.hint else ""
     return f"  {paint('warn', 'needs')}  {what}: {warning}{hint}\n"
-
-
-def _place(document: Document, path: Path) -> str:
-    return safe_line(str(document.locate(path)))

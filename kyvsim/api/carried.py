@@ -1,0 +1,145 @@
+"""What policies need to be evaluated anywhere, carried as texts; and objects evaluated so."""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.api.apply import Compiled, compiled_for, responses_of
+from kyvsim.api.apply_parts import SHARED, alone
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
+from kyvsim.compile import PolicySet
+from kyvsim.engine import GivenObjects
+from kyvsim.engine.unasked_objects import UnaskedObjects
+from kyvsim.engine.watched_objects import WatchedObjects
+from kyvsim.kube.discovery import crd_kinds
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.load.documents import AS_RESOURCES, parse_documents
+from kyvsim.load.files import Source, decode, read_sources
+from kyvsim.load.resources import completed, objects_among
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Document
+from kyvsim.report.run import Unparted
+
+
+class Ready(NamedTuple):
+    """Policies, ready to be evaluated on any objects."""
+
+    inputs: ApplyInputs
+    read: ReadInputs
+    compiled: Compiled
+
+
+class Opened(NamedTuple):
+    """The objects of a text."""
+
+    documents: tuple[Document, ...] = ()
+    remarks: tuple[Diagnostic, ...] = ()
+    """On documents."""
+    problems: tuple[Diagnostic, ...] = ()
+    """On objects."""
+
+
+def carried(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
+    """Return inputs that are read nowhere: their files are texts, and they have no resources.
+
+    What cannot be read is left out: who asks reads the inputs, too, and tells it.
+    """
+
+    def texts(*paths: str | Source) -> tuple[Source, ...]:
+        found = read_sources(paths, stdin, inputs.walking)
+        return tuple(one for one in found if isinstance(one, Source))
+
+    def text(path: str | Source) -> str | Source:
+        return next(iter(texts(path)), "") if path else ""
+
+    return inputs._replace(
+        policies=texts(*inputs.policies),
+        resources=(),
+        targets=texts(*inputs.targets),
+        exceptions=texts(*inputs.exceptions),
+        values_file=text(inputs.values_file),
+        userinfo=text(inputs.userinfo),
+        context_file=text(inputs.context_file),
+        crd_paths=texts(*inputs.crd_paths),
+        parameters=texts(*inputs.parameters),
+    )
+
+
+def made_ready(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
+    """Return the policies of inputs without resources, read and compiled."""
+    read = read_inputs(inputs._replace(resources=()), stdin)
+    return Ready(inputs, read, compiled_for(inputs, read))
+
+
+def opened(ready: Ready, name: str, data: bytes) -> Opened | Diagnostic:
+    """Return the objects of a file or of a piece of one, or why it is no text."""
+    source = decode(name, data)
+    if isinstance(source, Diagnostic):
+        return source
+    found = tuple(parse_documents(source, AS_RESOURCES))
+    objects, problems = objects_among(one for one in found if isinstance(one, Document))
+    kinds = crd_kinds(ready.read.definitions)
+    return Opened(
+        tuple(completed(one, kinds) for one in objects),
+        tuple(one for one in found if isinstance(one, Diagnostic)),
+        problems,
+    )
+
+
+def are_shared(objects: Iterable[Json]) -> bool:
+    """Return whether some objects make a difference for others without being asked for."""
+    return any(one["kind"] in SHARED for one in objects)
+
+
+def responses_alone(ready: Ready, documents: tuple[Document, ...]) -> Iterator[EngineResponse]:
+    """Yield what the rules say of each object; raise Unparted where others make a difference."""
+    if are_shared(one.data for one in documents):
+        raise Unparted
+    cluster = UnaskedObjects()
+    read = ready.read._replace(resources=documents)
+    found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
+    yield from alone(found, cluster)
+
+
+class Surroundings(NamedTuple):
+    """All objects of a cluster, and the policies compiled for what they define."""
+
+    policies: PolicySet
+    view: WatchedObjects
+
+
+def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
+    """Return what rules see around an object where these are all that there are."""
+    everything = objects_of((*documents, *ready.read.targets))
+    compiled = ready.compiled
+    if crd_kinds(everything):
+        compiled = compiled_for(ready.inputs, ready.read._replace(resources=documents))
+    view = WatchedObjects(GivenObjects(everything, ready.read.definitions))
+    return Surroundings(compiled.policies, view)
+
+
+def responses_among(
+    ready: Ready, around: Surroundings, documents: tuple[Document, ...]
+) -> Iterator[EngineResponse]:
+    """Yield what the rules say of some of the objects of a cluster."""
+    read = ready.read._replace(resources=shared_data_apart(documents)[1])
+    return responses_of(around.policies, read, ready.inputs, around.view)
+
+
+def kinds_shown(documents: tuple[Document, ...]) -> tuple[Json, ...]:
+    """Return what tells the kinds of objects, each once: those that they have, and define."""
+    found: dict[tuple[str, str], Json] = {}
+    defined: list[Json] = []
+    for one in documents:
+        api_version, kind = one.data["apiVersion"], one.data["kind"]
+        found.setdefault((api_version, kind), {"apiVersion": api_version, "kind": kind})
+        if kind == "CustomResourceDefinition":
+            defined += [_definition(one.data)] if crd_kinds((one.data,)) else []
+    return (*found.values(), *defined)
+
+
+def _definition(crd: Json) -> Json:
+    """Return of a definition what names kinds."""
+    spec = crd["spec"]
+    kept = {name: spec[name] for name in ("group", "names", "scope") if name in spec}
+    return {"apiVersion": crd["apiVersion"], "kind": crd["kind"], "spec": kept}

@@ -1,0 +1,88 @@
+"""`kyvsim report`: partial reports of runs that were spread, as a whole and as counts."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.cli import declared
+from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
+from kyvsim.cli.options import list_option, strict_option
+from kyvsim.fleet.errors import FleetError
+from kyvsim.fleet.reports import Reports, reports_in
+from kyvsim.fleet.store import Store
+from kyvsim.report.fleet_summary import PARTS
+
+
+@declared.group()
+def report() -> None:
+    """Show what partial reports make up: folders or URLs that `apply --partials` has written."""
+
+
+command = report
+_folders = declared.argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
+_colour = declared.option("--remove-color", is_flag=True, help="Print without colours.")
+_warned = declared.option(
+    "--warn-exit-code",
+    type=declared.IntRange(0, 255),
+    default=0,
+    help="Exit status when there are warnings and nothing worse.",
+)
+_REST = MappingProxyType({"warn_no_pass": False, "show_ignored": False, "detailed_results": False})
+"""What options of `apply` are where there is no such option here."""
+
+
+@report.command(short_help="Show all that partial reports make up.")
+@declared.option(
+    "--output-format",
+    type=declared.Choice(WHOLE, case_sensitive=False),
+    default=WHOLE[0],
+    show_default=True,
+    help="How it is printed.",
+)
+@declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
+@strict_option
+@_warned
+@_colour
+@_folders
+def merge(partials: tuple[str, ...], **options: Any) -> int:
+    """Show all that partial reports make up, as `apply` shows a run.
+
+    PARTIALS are folders or URLs that `apply --partials` has written, of one run or of several with
+    the same policies and options. What two of them tell of one file counts once.
+    """
+    return _shown(partials, options, whole_of)
+
+
+@report.command(short_help="Count what partial reports hold.")
+@list_option("--by", help="What to count by: some of cluster, namespace, policy, rule.")
+@declared.option(
+    "--output-format",
+    type=declared.Choice(WHOLE),
+    default=WHOLE[0],
+    show_default=True,
+    help="How they are printed.",
+)
+@strict_option
+@_warned
+@_colour
+@_folders
+@declared.pass_call
+def summary(call: declared.Call, /, partials: tuple[str, ...], **options: Any) -> int:
+    """Count the results in partial reports by cluster, namespace, policy or rule."""
+    for name in options["by"]:
+        if name not in PARTS:
+            text = f"--by {name}: results are counted by {', '.join(PARTS)}"
+            raise declared.UsageError(text, call)
+    return _shown(partials, options, counts_of)
+
+
+def _shown(
+    partials: tuple[str, ...],
+    options: Mapping[str, Any],
+    show: Callable[[Reports, str, Mapping[str, Any]], int],
+) -> int:
+    try:
+        reports = reports_in(Store(one) for one in dict.fromkeys(partials))
+        return show(reports, options["output_format"], {**_REST, **options})
+    except FleetError as error:
+        raise declared.CommandError(str(error)) from None

@@ -1,0 +1,13 @@
+"""What ends a run over a fleet as a whole."""
+
+
+class FleetError(Exception):
+    """A run cannot begin or go on; the text is one line for people that says why."""
+
+
+class ReadError(Exception):
+    """A file cannot be read; the text says why."""
+
+
+class OtherVersionError(Exception):
+    """A worker has another version of kyvsim than the run; the text names both."""

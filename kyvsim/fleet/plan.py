@@ -1,0 +1,71 @@
+"""Files to items: which pieces can be worked on by themselves, and which files belong together."""
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final
+
+from kyvsim.fleet.item import InputFile, Item
+from kyvsim.fleet.packing import is_packed
+
+PIECE_BYTES: Final = 8 << 20
+"""Bytes of a piece, for which a worker has work of about a second."""
+
+
+class Cluster(StrEnum):
+    """What files are dumps of one cluster, so that rules may look at objects of all of them."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    ALL = "all"
+
+
+def planned(files: Iterable[InputFile], per: Cluster, *, parted: bool, size: int) -> list[Item]:
+    """Return the items of a run; with `parted` rules look at one object at a time, unless asked.
+
+    A cluster of up to `size` bytes is one item, and so it is where rules are not `parted`. Of
+    larger ones each file is cut every `size` bytes; packed files cannot be.
+    """
+    found: list[Item] = []
+    for cluster, some in _clusters(files, per).items():
+        if not parted or sum(one.size for one in some) <= size:
+            found.append(whole(cluster, some))
+        else:
+            found += [item for one in some for item in _pieces(cluster, one, some, size)]
+    return found
+
+
+def whole(cluster: str, files: tuple[InputFile, ...]) -> Item:
+    """Return the item of a cluster with all of its objects."""
+    return Item(cluster, files, 0, files[-1].size, alone=False)
+
+
+def _pieces(
+    cluster: str, file: InputFile, files: tuple[InputFile, ...], size: int
+) -> Iterator[Item]:
+    if is_packed(file.name) or file.size <= size:
+        yield Item(cluster, (file,), 0, file.size, alone=len(files) > 1)
+        return
+    for first in range(0, file.size, size):
+        yield Item(cluster, (file,), first, min(first + size, file.size), alone=True)
+
+
+def clusters_of(items: Iterable[Item]) -> dict[str, tuple[InputFile, ...]]:
+    """Return the files of each cluster, in order."""
+    found: dict[str, dict[InputFile, None]] = {}
+    for item in items:
+        found.setdefault(item.cluster, {}).update(dict.fromkeys(item.files))
+    return {cluster: tuple(files) for cluster, files in found.items()}
+
+
+def _clusters(files: Iterable[InputFile], per: Cluster) -> dict[str, tuple[InputFile, ...]]:
+    found: dict[str, list[InputFile]] = {}
+    for one in files:
+        found.setdefault(_cluster_of(one.name, per), []).append(one)
+    return {cluster: tuple(some) for cluster, some in found.items()}
+
+
+def _cluster_of(name: str, per: Cluster) -> str:
+    if per is Cluster.ALL:
+        return "all"
+    return name if per is Cluster.FILE else posixpath.dirname(name.replace("\\", "/")) or "."

@@ -1,0 +1,222 @@
+"""A run over a fleet: plan → map → partial reports, as they come; what they make up is merged.
+
+Codes: KV081 a piece that nothing can evaluate, KV083 files that count as clusters of their own,
+KV084 objects that are not part of reports.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
+
+from kyvsim.api.apply import Sample, run_of
+from kyvsim.api.apply_streamed import ALONE, phases_of
+from kyvsim.api.carried import Ready, are_shared, made_ready
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.fleet.assignment import Assignment, assigned
+from kyvsim.fleet.drive import Failure, Work, carried_out
+from kyvsim.fleet.engines import Engine
+from kyvsim.fleet.errors import FleetError
+from kyvsim.fleet.files import found_files
+from kyvsim.fleet.item import InputFile, Item
+from kyvsim.fleet.merge import Heads, remarks_of, settled
+from kyvsim.fleet.plan import PIECE_BYTES, Cluster, clusters_of, planned, whole
+from kyvsim.fleet.reports import course_of
+from kyvsim.fleet.run_plan import RunEnd, RunPlan
+from kyvsim.fleet.store import Store
+from kyvsim.fleet.work import Outcome
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.partial import Head, Key, Partial
+from kyvsim.model.result import Phase
+from kyvsim.model.source import Location
+
+
+class Fleet(NamedTuple):
+    """How a run is spread."""
+
+    engine: AbstractContextManager[Engine]
+    store: Store
+    resume: bool = False
+    """Whether the store may have reports already, which are not made again."""
+    per: Cluster | None = None
+    """What files are dumps of one cluster; None: each is one, and where it matters it is told."""
+    piece_size: int = 0
+    """Bytes of a piece; 0: as in the run that is resumed, or `PIECE_BYTES`."""
+    everything: bool = False
+    """Whether all rows are told."""
+
+
+class Progress(NamedTuple):
+    """How far a run is; there may be more to come than is known of."""
+
+    done: int
+    total: int
+
+
+def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterator[Progress]:
+    """Evaluate the resources of `inputs` by an engine, and yield how far that is as it goes on.
+
+    When all is yielded the store has all that there is to know. Raises FleetError where a run
+    cannot begin or go on; what the store has by then is of use for one that is resumed.
+    """
+    ready = made_ready(inputs, stdin)
+    if ready.read.unusable:
+        first = next(one for one in ready.read.diagnostics if one.severity is Severity.ERROR)
+        raise FleetError(f"a file that every verdict depends on was refused: {first}")
+    files = found_files(map(str, inputs.resources))
+    per = fleet.per or Cluster.FILE
+    assignment = assigned(inputs, stdin, everything=fleet.everything, per=per)
+    with ExitStack() as stack:
+        stack.enter_context(fleet.store.locked())
+        plan, heads = _begun(ready, files, assignment, fleet)
+        items = planned(files, per, parted=_is_parted(ready), size=plan.piece_size)
+        books = _Books(fleet.store, plan, clusters_of(items), dict(heads), set())
+        todo = [one for one in items if not books.has(one)]
+        yield Progress(len(items) - len(todo), len(items))
+        if todo:
+            engine = stack.enter_context(fleet.engine)
+            yield from _evaluated(engine, assignment, todo, (books, len(items)))
+        end = _end(ready, plan, books)
+        apart = () if fleet.per else tuple(_apart(books))
+        fleet.store.finish(end._replace(remarks=(*end.remarks, *apart)))
+
+
+def _is_parted(ready: Ready) -> bool:
+    """Return whether rules tell of one object at a time, unless they ask for others."""
+    return phases_of(ready.compiled) <= ALONE and not ready.read.targets
+
+
+def _begun(
+    ready: Ready, files: tuple[InputFile, ...], assignment: Assignment, fleet: Fleet
+) -> tuple[RunPlan, Heads]:
+    """Return what is to be evaluated, which is written, and what of it is there already."""
+    store = fleet.store
+    older = store.plan()
+    if not fleet.resume and store.is_used():
+        text = "there are partial reports already: --resume goes on with them"
+        raise FleetError(f"{store.folder}: {text}, another folder begins anew")
+    kept = older.piece_size if older else 0
+    if kept and fleet.piece_size not in {0, kept}:
+        text = f"its pieces are of {kept} bytes: leave --piece-size out, or give another folder"
+        raise FleetError(f"{store.folder}: {text}")
+    run = run_of(ready.compiled, ready.inputs, ready.read, Sample((), 0))
+    before = ready.read.before_resources
+    plan = RunPlan(
+        run=os.urandom(8).hex(),
+        assignment=assignment.digest,
+        everything=fleet.everything,
+        audit_warn=ready.inputs.audit_warn,
+        piece_size=fleet.piece_size or kept or PIECE_BYTES,
+        rules=run.rule_count,
+        exceptions=run.exception_count,
+        before=ready.read.diagnostics[:before],
+        after=ready.read.diagnostics[before:],
+        left_out=ready.read.left_out,
+        files={one.name: (one.size, one.stamp) for one in files},
+    )
+    heads = store.heads(plan)
+    store.begin(plan)
+    return plan, {key: head for key, head in heads.items() if not head.failed}
+
+
+class _Books(NamedTuple):
+    """What is known of a run while it goes on."""
+
+    store: Store
+    plan: RunPlan
+    clusters: Mapping[str, tuple[InputFile, ...]]
+    heads: dict[Key, Head]
+    """The reports that are there."""
+    asking: set[str]
+    """Clusters of which all objects are needed at once."""
+
+    def has(self, item: Item) -> bool:
+        """Return whether there are reports on all of an item."""
+        keys = ((one.name, item.first, item.last) for one in item.files)
+        return all(
+            (item.alone and key in self.heads) or (one.name, 0, one.size) in self.heads
+            for key, one in zip(keys, item.files, strict=True)
+        )
+
+    def needs(self, item: Item) -> bool:
+        """Return whether an item is still to be evaluated."""
+        return not (item.alone and item.cluster in self.asking)
+
+    def following(self, item: Item, outcome: Outcome) -> Iterator[Item]:
+        """Yield the cluster of an item whose rules asked for other objects, once."""
+        if outcome.asked and item.cluster not in self.asking:
+            self.asking.add(item.cluster)
+            yield whole(item.cluster, self.clusters[item.cluster])
+
+    def note(self, item: Item, end: Outcome | Failure) -> None:
+        """Write what became of an item."""
+        partials = end.partials if isinstance(end, Outcome) else self._failed(item, end)
+        for one in partials if self.needs(item) else ():
+            self.store.write(one)
+            self.heads[one.head.key] = one.head
+
+    def _failed(self, item: Item, failure: Failure) -> Iterator[Partial]:
+        part = f"bytes {item.first} to {item.last}: " if item.alone else ""
+        for file in item.files:
+            text = f"{part}{failure.text}"
+            place = Location(file.name)
+            head = Head(
+                file=file.name,
+                first=item.first,
+                last=item.last if item.alone else file.size,
+                stamp=file.stamp,
+                assignment=self.plan.assignment,
+                cluster=item.cluster,
+                lines=0,
+                remarks=(Diagnostic("KV081", Severity.ERROR, text, place),),
+                failed=True,
+            )
+            yield Partial(head)
+
+
+def _evaluated(
+    engine: Engine, assignment: Assignment, todo: list[Item], known: tuple[_Books, int]
+) -> Iterator[Progress]:
+    books, total = known
+    done = total - len(todo)
+    work = Work(assignment, books.needs, books.following)
+    for item, end in carried_out(engine, work, todo):
+        books.note(item, end)
+        done += 1
+        yield Progress(done, total + len(books.asking))
+
+
+def _end(ready: Ready, plan: RunPlan, books: _Books) -> RunEnd:
+    """Return what can be said when all is evaluated."""
+    sizes = {name: size for name, (size, _) in plan.files.items()}
+    pieces = settled(books.heads, sizes).pieces
+    course = course_of(pieces, audit_warn=plan.audit_warn)
+    count = sum(one.head.resources for one in pieces)
+    kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
+    sample = Sample(tuple(kinds.values()), count)
+    # Names in exceptions and values may be those of objects anywhere: of them nothing is said.
+    read = ready.read._replace(
+        diagnostics=(*plan.before, *remarks_of(pieces), *plan.after),
+        exceptions=ready.read.exceptions._replace(rules=()),
+        values=None,
+    )
+    run = run_of(ready.compiled, ready.inputs, read, sample)
+    said = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
+    return RunEnd(plan.run, said, run.afterthoughts(count - course.unmatched))
+
+
+def _without_objects(ready: Ready) -> Iterator[Diagnostic]:
+    """Yield that what policies change or create is not shown."""
+    if phases_of(ready.compiled) - {Phase.VALIDATE}:
+        text = "objects that policies change or create are not part of partial reports"
+        yield Diagnostic("KV084", Severity.WARNING, f"{text}: only their results are")
+
+
+def _apart(books: _Books) -> Iterator[Diagnostic]:
+    """Yield that objects of one file were not seen beside those of another, if it may matter."""
+    heads = books.heads.values()
+    matters = any(one.asked or are_shared(one.objects) for one in heads)
+    if matters and len(books.clusters) > 1:
+        text = "each file counts as the dump of one cluster: rules see no objects of other files"
+        yield Diagnostic("KV083", Severity.WARNING, f"{text} (--cluster-per says otherwise)")

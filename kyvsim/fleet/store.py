@@ -1,0 +1,155 @@
+"""The folder of a run: its plan, its partial reports, and what is said at its end.
+
+Files are written whole, each by one rename or one upload. What is damaged counts as not there.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType, ModuleType
+from typing import Final
+
+from kyvsim.fleet import partial_lines, partial_parquet
+from kyvsim.fleet.errors import FleetError, ReadError
+from kyvsim.fleet.files import is_url, joined, storage_of
+from kyvsim.fleet.merge import Heads
+from kyvsim.fleet.row_lines import rows_in
+from kyvsim.fleet.run_plan import RunEnd, RunPlan, end_of, end_text, plan_of, plan_text
+from kyvsim.model.partial import Head, Key, Partial, ToldRow
+
+FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
+    {"jsonl": partial_lines, "parquet": partial_parquet}
+)
+"""How partial reports are written, by the name that chooses it."""
+_PLAN = "run.json"
+_END = "end.json"
+_LOCK = ".lock"
+_UNSAFE = re.compile(r"[^\w.-]+")
+_BY_SUFFIX = MappingProxyType({one.SUFFIX: one for one in FORMATS.values()})
+
+
+class Store:
+    """The files of one folder."""
+
+    __slots__ = ("_files", "_format", "_places", "folder")
+
+    def __init__(self, folder: str, form: str = "jsonl") -> None:
+        self.folder = folder
+        self._files = storage_of(folder)
+        self._format = FORMATS[form]
+        self._places: dict[Key, str] = {}
+
+    def plan(self) -> RunPlan | None:
+        """Return what is to be evaluated, None where there is no run yet."""
+        text = self._read(_PLAN)
+        return plan_of(text) if text else None
+
+    def begin(self, plan: RunPlan) -> None:
+        """Write what is to be evaluated; raises FleetError."""
+        self._format.packed(Partial(_EMPTY))  # what it needs is missed now, not after an hour
+        self._files.make_folder(self.folder)
+        self._files.write(self._place(_PLAN), plan_text(plan))
+
+    def end(self) -> RunEnd | None:
+        """Return what is said at the end, None where the run has none."""
+        text = self._read(_END)
+        return end_of(text) if text else None
+
+    def finish(self, end: RunEnd) -> None:
+        """Write what is said at the end; raises FleetError where another run has begun here."""
+        plan = self.plan()
+        if plan is None or plan.run != end.run:
+            raise FleetError(f"{self.folder}: another run writes its partial reports there, too")
+        self._files.write(self._place(_END), end_text(end))
+
+    def write(self, partial: Partial) -> None:
+        """Write a report in the place of an older one on the same piece; raises FleetError."""
+        place = self._place(_name(partial.head.key) + self._format.SUFFIX)
+        self._files.write(place, self._format.packed(partial))
+        self._places[partial.head.key] = place
+
+    def heads(self, plan: RunPlan) -> Heads:
+        """Return the heads of the reports that belong to a plan.
+
+        Those on files that it does not name, or that have changed, are passed over. Raises
+        FleetError for one that is of other policies or options, or of another version of kyvsim.
+        """
+        found: dict[Key, Head] = {}
+        for name in self._files.names_in(self.folder):
+            form = _BY_SUFFIX.get(os.path.splitext(name)[1])
+            partial = form.unpacked(self._read(name)) if form else None
+            if partial and partial.head.assignment != plan.assignment:
+                text = "a partial report of other policies or options, or of another version"
+                raise FleetError(f"{self._place(name)}: {text}: give another folder")
+            if partial and _fits(partial.head, plan):
+                found[partial.head.key] = partial.head
+                self._places[partial.head.key] = self._place(name)
+        return found
+
+    def rows(self, key: Key) -> Iterator[ToldRow]:
+        """Yield the rows of a report; raises FleetError where it has gone since it was found."""
+        place = self._places[key]
+        form = _BY_SUFFIX[os.path.splitext(place)[1]]
+        partial = form.unpacked(self._read(place.removeprefix(f"{self.folder.rstrip('/')}/")))
+        if partial is None:
+            raise FleetError(f"{place}: the partial report has been changed while it was read")
+        yield from rows_in(partial.rows)
+
+    def is_used(self) -> bool:
+        """Return whether there is anything of a run in the folder."""
+        names = self._files.names_in(self.folder)
+        return any(one == _PLAN or os.path.splitext(one)[1] in _BY_SUFFIX for one in names)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs on this machine out; raises FleetError where there is one."""
+        if is_url(self.folder):
+            yield  # storages of objects have no locks: `finish` sees whether somebody else came
+            return
+        self._files.make_folder(self.folder)
+        try:
+            import fcntl  # noqa: PLC0415 — not on every system
+        except ImportError:
+            yield
+            return
+        try:
+            file = open(self._place(_LOCK), "ab")  # noqa: SIM115 — it is closed below
+        except OSError as error:
+            text = f"cannot write to {self.folder}: {error.strerror}"
+            raise FleetError(text) from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                text = "another run is writing its partial reports there"
+                raise FleetError(f"{self.folder}: {text}") from None
+            yield
+
+    def _place(self, name: str) -> str:
+        return joined(self.folder, name)
+
+    def _read(self, name: str) -> bytes:
+        try:
+            data: bytes = self._files.read(self._place(name), 0, None)
+        except ReadError:
+            return b""
+        return data
+
+
+_EMPTY = Head(file="", first=0, last=0, stamp="", assignment="", cluster="", lines=0)
+
+
+def _fits(head: Head, plan: RunPlan) -> bool:
+    """Return whether a report is on what a plan is about: this file, this content."""
+    known = plan.files.get(head.file)
+    return known is not None and known[1] == head.stamp
+
+
+def _name(key: Key) -> str:
+    """Return what the file of a report is called: the same for the same piece."""
+    file, first, last = key
+    told = hashlib.sha256(f"{file}\0{first}\0{last}".encode("utf-8", "surrogatepass"))
+    shown = _UNSAFE.sub("_", file.rpartition("/")[2])[:60].lstrip(".")
+    return f"{shown}-{first}-{told.hexdigest()[:16]}"

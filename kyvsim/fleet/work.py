@@ -1,0 +1,127 @@
+"""What a worker does: one item → what it came to. Nothing else is read or written.
+
+Codes: KV080 a file that cannot be read, or is damaged.
+"""
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import Final
+
+from kyvsim.api.carried import (
+    Opened,
+    Ready,
+    kinds_shown,
+    opened,
+    responses_alone,
+    responses_among,
+    surroundings,
+)
+from kyvsim.fleet.assignment import Assignment, ready_for
+from kyvsim.fleet.errors import ReadError
+from kyvsim.fleet.files import read_piece
+from kyvsim.fleet.item import InputFile, Item
+from kyvsim.fleet.row_lines import lines_of
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.partial import Head, Partial
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Location
+from kyvsim.report.course import Course
+from kyvsim.report.run import Unparted
+from kyvsim.report.tally import Tally
+from kyvsim.report.told_rows import compile_told_rows
+
+_ALONE: Final = Lock()
+"""Policies are evaluated by one thread of a process: compiled ones keep what they have found."""
+_ENDS: Final = "KV007"
+"""A bad separator: nothing of the file is read behind it."""
+
+
+class Outcome(NamedTuple):
+    """What became of an item."""
+
+    partials: tuple[Partial, ...]
+    """One for each of its files."""
+    asked: bool = False
+    """Whether rules look at objects that the item has not: there is no verdict then."""
+
+
+def evaluate(assignment: Assignment, item: Item) -> Outcome:
+    """Return the reports on an item; they depend on nothing but the two arguments and the files.
+
+    Raises OtherVersionError.
+    """
+    with _ALONE:
+        ready = ready_for(assignment)
+        if not item.alone:
+            return Outcome(tuple(_together(assignment, ready, item)))
+        head, found = _opened(assignment, ready, item, item.files[0])
+        if found is None:
+            return Outcome((Partial(head),))
+        try:
+            responses = responses_alone(ready, found.documents)
+            return Outcome((_told(assignment, head, found, responses),))
+        except Unparted:
+            return Outcome((), asked=True)
+
+
+def _together(assignment: Assignment, ready: Ready, item: Item) -> Iterator[Partial]:
+    """Yield the reports on all files of a cluster, whose objects rules may ask for."""
+    heads = [_opened(assignment, ready, item, file) for file in item.files]
+    documents = tuple(one for _, found in heads if found for one in found.documents)
+    around = surroundings(ready, documents)
+    for head, found in heads:
+        if found is None:
+            yield Partial(head)
+        else:
+            responses = responses_among(ready, around, found.documents)
+            told = _told(assignment, head, found, responses)
+            yield told._replace(head=told.head._replace(asked=around.view.asked))
+
+
+def _opened(
+    assignment: Assignment, ready: Ready, item: Item, file: InputFile
+) -> tuple[Head, Opened | None]:
+    """Return what is known of a file or of a piece of it, and its objects where it is readable."""
+    head = Head(
+        file=file.name,
+        first=item.first,
+        last=item.last if item.alone else file.size,
+        stamp=file.stamp,
+        assignment=assignment.digest,
+        cluster=item.cluster,
+        lines=0,
+    )
+    try:
+        data = read_piece(file, head.first, head.last)
+    except ReadError as error:
+        problem = Diagnostic("KV080", Severity.ERROR, str(error), Location(file.name))
+        return head._replace(remarks=(problem,), failed=True), None
+    head = head._replace(lines=data.count(b"\n"))
+    found = opened(ready, file.name, data)
+    if isinstance(found, Diagnostic):
+        return head._replace(remarks=(found,), refused=True), None
+    ended = any(one.code == _ENDS for one in found.remarks)
+    return head._replace(remarks=found.remarks, problems=found.problems, ended=ended), found
+
+
+def _told(
+    assignment: Assignment, head: Head, found: Opened, responses: Iterator[EngineResponse]
+) -> Partial:
+    """Return the report on objects; raises Unparted where the responses do."""
+    audit_warn = ready_for(assignment).inputs.audit_warn
+    course, tally = Course(audit_warn=audit_warn), Tally(audit_warn=audit_warn)
+    rows_of = compile_told_rows(
+        head.cluster, audit_warn=audit_warn, everything=assignment.everything
+    )
+    rows = lines_of(rows_of(tally.watching(course.watching(responses))))
+    return Partial(
+        head._replace(
+            resources=tally.resources,
+            unmatched=course.unmatched,
+            unchecked=course.unchecked,
+            counts=tally.counts(),
+            objects=kinds_shown(found.documents),
+        ),
+        rows,
+    )

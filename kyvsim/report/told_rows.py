@@ -1,0 +1,185 @@
+"""Results as rows that need no object any more, and what formats make of such rows.
+
+What formats say of rows they say in the words that they have for results: bytes are the same.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.partial import ToldRow
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Location, Path
+from kyvsim.report.json_text import to_json
+from kyvsim.report.places import failed_place, location_json, rule_place
+from kyvsim.report.run import Look
+from kyvsim.report.style import painter
+from kyvsim.report.subject import category_of, severity_of, title
+from kyvsim.report.summary import NO_RESULT, Row, compile_rows, silent_rows
+from kyvsim.report.text_blocks import (
+    QUIET,
+    resource_heading,
+    verdict_heading,
+    verdict_lines,
+)
+
+
+def compile_told_rows(
+    cluster: str, *, audit_warn: bool, everything: bool
+) -> Callable[[Iterable[EngineResponse]], Iterator[ToldRow]]:
+    """Return a function that yields the rows of responses, in order.
+
+    Without `everything` those that people do not want to see are left out: passed and skipped
+    ones, unless there is more to say of them.
+    """
+    rows_of = compile_rows(audit_warn=audit_warn, untold=frozenset() if everything else QUIET)
+    place_of = _compile_places()
+
+    def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
+        for number, response in enumerate(responses):
+            wanted = [*rows_of(response), *silent_rows(response)]
+            if not wanted:
+                continue
+            about = _about(cluster, number, response)
+            for row in wanted:
+                told = _told(about, row, place_of(row))
+                path = row.result.path if everything else ""
+                at = failed_place(response.document, path) if path else None
+                yield told._replace(at=(at.line, at.column)) if at else told
+
+    return rows
+
+
+def _compile_places() -> Callable[[Row], Location]:
+    """Return a function that tells where the rule of a row stands; it looks once."""
+    places: dict[tuple[int, str, Path], Location] = {}
+
+    def place(row: Row) -> Location:
+        rule = row.result.rule
+        key = (id(row.policy), rule.name, rule.path)
+        found = places.get(key)
+        if found is None:
+            found = places[key] = rule_place(row)
+        return found
+
+    return place
+
+
+class _About(NamedTuple):
+    """What the rows of one response have in common."""
+
+    cluster: str
+    number: int
+    place: Location
+    title: str
+
+
+def _about(cluster: str, number: int, response: EngineResponse) -> _About:
+    document = response.document
+    place = document.locate(()) if document else Location("")
+    return _About(cluster, number, place, title(response.trigger))
+
+
+def _told(about: _About, row: Row, place: Location) -> ToldRow:
+    key, result = object_key(row.resource), row.result
+    told = ToldRow(
+        cluster=about.cluster,
+        file=about.place.file,
+        line=about.place.line,
+        column=about.place.column,
+        number=about.number,
+        apiVersion=key.api_version,
+        kind=key.kind,
+        namespace=key.namespace,
+        name=key.name,
+        policy=row.policy.key,
+        rule=result.rule.name,
+        type=result.phase.value,
+        place=(place.file, place.line, place.column),
+        result=row.status,
+        message=result.message,
+        note=result.note,
+        path=result.path,
+        severity=severity_of(row.policy),
+        category=category_of(row.policy),
+        unchecked=result.unchecked,
+    )
+    return told if about.title == _title(told) else told._replace(title=about.title)
+
+
+def _title(row: ToldRow) -> str:
+    """Return what the object of a row is called."""
+    parts = (row.namespace, row.kind or "?", row.name)
+    return row.title or "/".join(part for part in parts if part)
+
+
+def text_of(rows: Iterable[ToldRow], look: Look) -> str:
+    """Return what the view for people says of rows."""
+    paint = painter(colours=look.colours)
+    pieces = []
+    for _, some in groupby(rows, attrgetter("number")):
+        shown = [one for one in some if look.detailed or one.note or one.result not in QUIET]
+        if shown:
+            pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
+        for row in shown:
+            at = Location(row.file, *row.at) if look.detailed and any(row.at) else None
+            pieces.append(
+                verdict_heading(
+                    (row.result, row.policy, row.rule), str(Location(*row.place)), paint
+                )
+            )
+            pieces.append(verdict_lines((row.message, row.note), at, paint))
+        pieces.append("\n" if shown else "")
+    return "".join(pieces)
+
+
+def _place(row: ToldRow) -> Location:
+    return Location(row.file, row.line, row.column)
+
+
+def json_of(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
+    """Return what the JSON document says of rows, and its entries for what was not checked."""
+    texts, unchecked = [], []
+    for row in rows:
+        resource = {
+            "apiVersion": row.apiVersion,
+            "kind": row.kind,
+            "namespace": row.namespace,
+            "name": row.name,
+        }
+        if row.result != NO_RESULT:
+            texts.append(json.dumps(_entry(row, resource)))
+        if row.unchecked:
+            unchecked.append(to_json(_unchecked(row, resource)))
+    return ",\n  ".join(("", *texts)), unchecked
+
+
+def _entry(row: ToldRow, resource: Json) -> Json:
+    """Return the entry of a row, its fields in the order in which the document has them."""
+    return {
+        "policy": row.policy,
+        "rule": row.rule,
+        "type": row.type,
+        "severity": row.severity,
+        "category": row.category,
+        "ruleLocation": location_json(Location(*row.place)),
+        "resource": resource,
+        "location": location_json(_place(row)),
+        "result": row.result,
+        "message": row.message,
+        **({"note": row.note} if row.note else {}),
+        "path": row.path,
+    }
+
+
+def _unchecked(row: ToldRow, resource: Json) -> Json:
+    return {
+        "policy": row.policy,
+        "rule": row.rule,
+        "resource": resource,
+        "result": row.result,
+        "reasons": list(row.unchecked),
+    }

@@ -1,0 +1,91 @@
+"""Partial reports as files: what is read is what was written, or nothing."""
+
+import io
+import json
+
+import pytest
+
+from kyvsim.fleet import partial_lines, partial_parquet
+from kyvsim.fleet.row_lines import lines_of, rows_in
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.partial import Count, Head, Partial, ToldRow
+from kyvsim.model.source import Location
+
+HEAD = Head(
+    file="east/ä.yaml",
+    first=8,
+    last=80,
+    stamp="s",
+    assignment="p",
+    cluster="east",
+    lines=9,
+    resources=2,
+    counts=(Count("shop", "guard", "tag", "fail", 2),),
+    objects=({"apiVersion": "v1", "kind": "Pod"},),
+    remarks=(Diagnostic("KV006", Severity.ERROR, "odd", Location("east/ä.yaml", 3, 4), ("x",)),),
+    problems=(Diagnostic("KV070", Severity.WARNING, "nowhere"),),
+)
+ROW = ToldRow(
+    cluster="east",
+    file="east/ä.yaml",
+    line=3,
+    column=1,
+    number=0,
+    apiVersion="v1",
+    kind="Pod",
+    namespace="shop",
+    name="web",
+    policy="guard",
+    rule="tag",
+    type="Validation",
+    place=("p.yaml", 7, 5),
+    result="fail",
+    message='two\nlines, a "quote" and \u2028',
+)
+ROWS = (ROW, ROW._replace(number=1, note="n", title="t", unchecked=("a", "b"), at=(4, 5)))
+PARTIAL = Partial(HEAD, lines_of(ROWS))
+
+
+@pytest.fixture(params=["lines", "parquet"])
+def form(request):
+    """One of the two formats."""
+    if request.param == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+        return partial_parquet
+    return partial_lines
+
+
+def test_a_report_is_read_as_it_was_written(form):
+    assert form.unpacked(form.packed(PARTIAL)) == PARTIAL
+    assert form.unpacked(form.packed(Partial(HEAD))) == Partial(HEAD)
+    assert tuple(rows_in(PARTIAL.rows)) == ROWS
+
+
+def test_a_damaged_report_is_none(form):
+    data = form.packed(PARTIAL)
+    assert form.unpacked(b"") is None
+    for cut in range(1, len(data), 37):
+        assert form.unpacked(data[:cut]) is None
+    place = data.index(b"guard")
+    assert form.unpacked(data[:place] + b"g" + data[place:]) is None
+
+
+def test_a_changed_line_is_seen():
+    data = partial_lines.packed(PARTIAL)
+    assert partial_lines.unpacked(data.replace(b'"fail"', b'"pass"')) is None
+
+
+def test_rows_are_flat_lines_with_what_says_something():
+    first, *rows, last = partial_lines.packed(PARTIAL).decode().splitlines()
+    assert json.loads(first)["head"]["cluster"] == "east"
+    assert json.loads(last)["rows"] == 2
+    told = json.loads(rows[0])
+    assert (told["cluster"], told["policy"], told["result"]) == ("east", "guard", "fail")
+    assert not {"note", "title", "unchecked", "at"} & told.keys()
+
+
+def test_columns_of_parquet():
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    table = parquet.read_table(io.BytesIO(partial_parquet.packed(PARTIAL)))
+    assert table.column_names == [*ToldRow._fields]
+    assert table.column("message").to_pylist() == [one.message for one in ROWS]

@@ -1,0 +1,463 @@
+"""Runs that are spread: what they show, and what becomes of them when something goes wrong."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fleet_inputs import NAMESPACE, POLICY, READS, TEAM, pod, pods, stream
+
+from kyvsim.fleet import drive, work
+
+HERE = ("--engine", "processes", "-j", "1", "--piece-size", "1k")
+STREAM = stream(*pods(60))
+FORMATS = (
+    (),
+    ("--detailed-results",),
+    ("--output-format", "json"),
+    ("--audit-warn", "--strict"),
+)
+ODD = {
+    "plain": STREAM,
+    "begins with a separator": "---\n" + STREAM + "---\n",
+    "windows": STREAM.replace("\n", "\r\n"),
+    "mark": "\ufeff" + STREAM,
+    "comments": STREAM.replace("---\n", "---  # next\n# a Pod\n"),
+    "malformed": stream(*pods(20), "a: [\n", *pods(12, 20)),
+    "no object": stream(*pods(20), "kind: Pod\n", "a\n", *pods(12, 20)),
+    "twice": stream(*pods(20), "apiVersion: v1\nkind: Pod\nkind: Pod\n", *pods(12, 20)),
+    "bad separator": stream(*pods(20)) + "--- what\n" + stream(*pods(40)),
+    "nothing in it": "---\n" * 400 + "# nothing\n---\n" * 40,
+    "empty": "",
+    "text after the end": stream(*pods(20), pod(1) + "...\nmore\n", *pods(12, 20)),
+    "template": stream(*pods(20), "a: {{ .Values.a }}\n", *pods(12, 20)),
+    "a long one": stream(*pods(20), pod(1) + "#\n" * 4000, *pods(12, 20)),
+    "list": stream(
+        *pods(20), "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- 1\n"
+    ),
+    "unknown kind": STREAM.replace("kind: Pod", "kind: Pot"),
+    "without names": STREAM.replace("  name: p", "  generateName: p"),
+    "definition": STREAM
+    + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+    "metadata: {name: a.b.c}\nspec: {group: b.c, names: {kind: A, plural: a}, scope: Cluster}\n",
+    "namespace": stream(STREAM, NAMESPACE),
+}
+
+
+@pytest.mark.parametrize("options", FORMATS, ids=" ".join)
+def test_formats_are_those_of_one_process(given, kyvsim, options):
+    command = (*given(POLICY, a=STREAM, b=stream(*pods(9, 60))), *options)
+    alone = kyvsim(*command)
+    assert alone[0] in {1, 2}
+    assert kyvsim(*command, *HERE) == alone
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
+def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
+    command = (*given(POLICY, a=ODD[name]), *options)
+    assert kyvsim(*command, *HERE) == kyvsim(*command)
+
+
+def test_what_is_no_text_is_no_input_at_all(given, kyvsim, tmp_path):
+    command = given(POLICY, a=STREAM, b=stream(*pods(3)))
+    data = (tmp_path / "a.yaml").read_bytes()
+    (tmp_path / "a.yaml").write_bytes(data.replace(b"p50", b"p\xff0"))
+    alone = kyvsim(*command)
+    assert alone[0] == 2
+    assert "KV005" in alone[2]
+    spread = kyvsim(*command, *HERE)
+    assert spread[:2] == alone[:2]
+    assert spread[2] == alone[2]
+
+
+@pytest.mark.parametrize("policies", [READS, TEAM])
+@pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
+def test_rules_see_all_objects_of_a_file(given, kyvsim, policies, options):
+    command = (*given(f"{POLICY}---{policies}", a=stream(STREAM, NAMESPACE)), *options)
+    alone = kyvsim(*command)
+    assert "few" in alone[1] or "team" in alone[1]
+    assert kyvsim(*command, *HERE) == alone
+
+
+def test_files_of_a_cluster_are_seen_together(given, kyvsim):
+    command = given(f"{POLICY}---{READS}", a=stream(*pods(2)), b=stream(*pods(30, 2)))
+    alone = kyvsim(*command)
+    assert kyvsim(*command, *HERE, "--cluster-per", "all") == alone
+    assert kyvsim(*command, *HERE, "--cluster-per", "folder") == alone
+    _, out, err = kyvsim(*command, *HERE)
+    assert "KV083" in err
+    assert "there are 29" in out
+    assert "there are 31" not in out
+    assert "there are 31" in alone[1]
+    _, said, err = kyvsim(*command, *HERE, "--cluster-per", "file")
+    assert err == ""
+    assert said.splitlines()[:-1] == out.splitlines()[:-1]
+
+
+def test_two_processes_tell_the_same(given, kyvsim):
+    command = given(f"{POLICY}---{TEAM}", a=STREAM, b=stream(NAMESPACE, *pods(200)))
+    spread = ("--engine", "processes", "-j", "2", "--piece-size", "2k", "--cluster-per", "all")
+    assert kyvsim(*command, *spread) == kyvsim(*command)
+
+
+PACKINGS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKINGS)
+def test_packed_files_are_read(given, kyvsim, tmp_path, suffix):
+    alone = kyvsim(*given(POLICY, a=STREAM))
+    packed = tmp_path / f"a.yaml{suffix}"
+    packed.write_bytes(PACKINGS[suffix](STREAM.encode()))
+    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
+    assert spread[1].replace(packed.name, "a.yaml") == alone[1]
+    packed.write_bytes(PACKINGS[suffix](STREAM.encode())[:-20])
+    status, _, err = kyvsim("apply", "policies.yaml", "-r", packed.name, "-r", "a.yaml", *HERE)
+    assert status == 2
+    assert f"{packed.name}: error KV080: what is packed in it is damaged or cut short" in err
+
+
+def test_zstandard(given, kyvsim, tmp_path):
+    zstandard = pytest.importorskip("zstandard", reason="files in zstd need zstandard")
+    alone = kyvsim(*given(POLICY, a=STREAM))
+    packed = tmp_path / "a.yaml.zst"
+    half = len(STREAM) // 2
+    parts = (STREAM[:half].encode(), STREAM[half:].encode())
+    packed.write_bytes(b"".join(map(zstandard.compress, parts)))
+    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
+    assert spread[1].replace(packed.name, "a.yaml") == alone[1]
+    packed.write_bytes(packed.read_bytes()[:-9])
+    status, _, err = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
+    assert status == 2
+    assert "ends before the end of a frame" in err
+
+
+def test_folders_and_patterns(given, kyvsim, tmp_path):
+    given(POLICY)
+    (tmp_path / "dumps/east").mkdir(parents=True)
+    (tmp_path / "dumps/west").mkdir()
+    (tmp_path / "dumps/east/a.yaml").write_text(stream(*pods(5)))
+    (tmp_path / "dumps/west/b.json.gz").write_bytes(
+        gzip.compress(b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p7"},"spec":{}}')
+    )
+    (tmp_path / "dumps/west/notes.txt").write_text("no dump")
+    (tmp_path / "dumps/.hidden.yaml").write_text("a: [")
+    by_folder = kyvsim("apply", "policies.yaml", "-r", "dumps", *HERE)
+    assert by_folder[0] == 1
+    assert "dumps/west/b.json.gz:1:1" in by_folder[1]
+    assert "6 resources" in by_folder[1]
+    assert kyvsim("apply", "policies.yaml", "-r", "dumps/*/*.[yj]*", *HERE) == by_folder
+
+
+WRONG = {
+    "a scheme": (("-r", "nonsense://a/b.yaml"), "nonsense://a/b.yaml: protocol not known"),
+    "no file": (("-r", "a.yml"), "a.yml: no such file or folder: did you mean `a.yaml`?"),
+    "an empty pattern": (("-r", "dump*.yaml"), "dump*.yaml: the pattern finds no file"),
+    "an empty folder": (("-r", "empty"), "no YAML or JSON file in this folder, packed or not"),
+    "no scheduler": (("-r", "a.yaml", "--engine", "dask"), "--engine dask needs --scheduler"),
+    "no engine": (("-r", "a.yaml", "--scheduler", "tcp://a:1"), "--scheduler is for"),
+    "a table": (("-r", "a.yaml", "--table"), "--table does not go with --engine"),
+    "a format": (("-r", "a.yaml", "--output-format", "csv"), "--output-format csv does not go"),
+    "a file": (("-r", "a.yaml", "--output-format", "json=x.json"), "json=FILE does not go with"),
+    "standard input": (("-r", "-"), "standard input cannot be spread"),
+    "a size": (("-r", "a.yaml", "--piece-size", "much"), "not a size such as 8MB"),
+    "resume": (("-r", "a.yaml", "--resume"), "--resume is about partial reports: give --partials"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_is_said_in_one_line(given, kyvsim, tmp_path, name):
+    given(POLICY, a=STREAM)
+    (tmp_path / "empty").mkdir()
+    options, text = WRONG[name]
+    status, out, err = kyvsim("apply", "policies.yaml", "--engine", "processes", *options)
+    assert (status, out) == (2, "")
+    assert text in err
+    assert len([one for one in err.splitlines() if one.startswith("error: ")]) == 1
+
+
+def test_options_of_a_fleet_alone_are_refused(given, kyvsim):
+    status, _, err = kyvsim(*given(POLICY, a=STREAM), "--cluster-per", "all")
+    assert status == 2
+    assert "--cluster-per is for runs that are spread" in err
+
+
+def test_a_refused_values_file_ends_the_run(given, kyvsim, tmp_path):
+    command = given(POLICY, a=STREAM)
+    (tmp_path / "values.yaml").write_text("a: 1\n")
+    status, out, err = kyvsim(*command, *HERE, "-f", "values.yaml", "--partials", "out")
+    assert (status, out) == (2, "")
+    assert "a file that every verdict depends on was refused" in err
+    assert not (tmp_path / "out/run.json").exists()
+
+
+def test_values_and_exceptions_reach_the_workers(given, kyvsim, tmp_path):
+    command = given(POLICY, a=STREAM)
+    (tmp_path / "exception.yaml").write_text(
+        "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: one, namespace: a}\n"
+        "spec:\n  exceptions: [{policyName: small-names, ruleNames: [no-latest]}]\n"
+        "  match: {any: [{resources: {kinds: [Pod], names: [p1]}}]}\n"
+    )
+    command = (*command, "-e", "exception.yaml")
+    alone = kyvsim(*command)
+    assert "with 1 exception" in alone[1]
+    assert "/p1 " not in alone[1]
+    assert kyvsim(*command, *HERE) == alone
+
+
+# Partial reports
+
+
+def test_partial_reports_make_up_the_run(given, kyvsim):
+    command = (*given(POLICY, a=ODD["malformed"], b=STREAM), "--detailed-results")
+    alone = kyvsim(*command)
+    status, out, err = kyvsim(*command, *HERE, "--partials", "out")
+    assert (status, err.splitlines()) == (alone[0], alone[2].splitlines()[:1])
+    assert out.splitlines()[0].split() == ["CLUSTER", "PASS", "FAIL", "WARN", "ERROR", "SKIP"]
+    assert kyvsim("report", "merge", "out", "--detailed-results") == alone
+    as_json = kyvsim(*given(POLICY, a=ODD["malformed"], b=STREAM), "--output-format", "json")
+    assert kyvsim("report", "merge", "out", "--output-format", "json") == as_json
+    assert kyvsim("report", "summary", "out")[1] == out
+
+
+def test_runs_of_several_folders_are_merged_in_any_order(given, kyvsim):
+    alone = kyvsim(*given(POLICY, a=STREAM, b=stream(*pods(20, 60))))
+    kyvsim("apply", "policies.yaml", "-r", "b.yaml", *HERE, "--partials", "one")
+    kyvsim("apply", "policies.yaml", "-r", "a.yaml", *HERE, "--partials", "two")
+    kyvsim("apply", "policies.yaml", "-r", "a.yaml", "-r", "b.yaml", *HERE, "--partials", "three")
+    for folders in (("one", "two"), ("two", "one"), ("one", "two", "three"), ("three", "one")):
+        assert kyvsim("report", "merge", *folders) == alone
+
+
+def test_counts_by_all_that_results_have(given, kyvsim):
+    kyvsim(*given(POLICY, a=STREAM, b=stream(*pods(20, 60))), *HERE, "--partials", "out")
+    by = "cluster,namespace,policy,rule"
+    _, out, _ = kyvsim("report", "summary", "out", "--by", by, "--output-format", "json")
+    told = json.loads(out)
+    row = next(
+        one for one in told["counts"] if (one["cluster"], one["rule"]) == ("a.yaml", "no-latest")
+    )
+    assert row == {
+        "cluster": "a.yaml",
+        "namespace": "a",
+        "policy": "small-names",
+        "rule": "no-latest",
+        "pass": 20,
+        "fail": 40,
+        "warn": 0,
+        "error": 0,
+        "skip": 0,
+    }
+    assert told["summary"] == {"pass": 106, "fail": 54, "warn": 0, "error": 0, "skip": 0}
+    status, _, err = kyvsim("report", "summary", "out", "--by", "colour")
+    assert status == 2
+    assert "counted by cluster, namespace, policy, rule" in err
+
+
+def test_rows_that_were_not_kept_are_not_shown_as_if_there_were_none(given, kyvsim):
+    kyvsim(*given(POLICY, a=STREAM), *HERE, "--partials", "out")
+    status, out, err = kyvsim("report", "merge", "out", "--detailed-results")
+    assert (status, out) == (2, "")
+    assert "hold no rows of passed and skipped rules" in err
+
+
+@pytest.fixture
+def evaluated(monkeypatch):
+    """The pieces that are evaluated, by file and first byte."""
+    found = []
+
+    def watched(assignment, item):
+        found.append((item.files[0].name, item.first))
+        return work.evaluate(assignment, item)
+
+    monkeypatch.setattr(drive, "evaluate", watched)
+    return found
+
+
+def test_what_is_there_is_not_evaluated_again(given, kyvsim, tmp_path, evaluated):
+    command = (*given(POLICY, a=STREAM, b=stream(*pods(9))), *HERE, "--partials", "out")
+    whole = kyvsim(*command)
+    pieces = [*evaluated]
+    assert len(pieces) > 5
+    evaluated.clear()
+    assert kyvsim(*command, "--resume") == whole
+    assert evaluated == []
+    files = sorted((tmp_path / "out").glob("*.jsonl"))
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:-30])
+    files[2].write_bytes(files[2].read_bytes().replace(b'"resources": ', b'"resources": 1'))
+    (tmp_path / "out/left-behind.jsonl.1234.tmp").write_text("half")
+    assert kyvsim(*command, "--resume") == whole
+    assert len(evaluated) == 3
+    assert kyvsim("report", "summary", "out") == whole
+
+
+def test_a_changed_file_is_evaluated_again(given, kyvsim, tmp_path, evaluated):
+    command = (*given(POLICY, a=STREAM, b=stream(*pods(9))), *HERE, "--partials", "out")
+    kyvsim(*command)
+    evaluated.clear()
+    (tmp_path / "b.yaml").write_text(stream(*pods(9, 7)))
+    _, out, _ = kyvsim(*command, "--resume")
+    assert {name for name, _ in evaluated} == {"b.yaml"}
+    assert "69 resources" in out
+
+
+def test_reports_of_other_policies_are_not_gone_on_with(given, kyvsim, tmp_path):
+    command = (*given(POLICY, a=STREAM), *HERE, "--partials", "out")
+    kyvsim(*command)
+    before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    (tmp_path / "policies.yaml").write_text(TEAM)
+    status, out, err = kyvsim(*command, "--resume")
+    assert (status, out) == (2, "")
+    assert "a partial report of other policies or options, or of another version" in err
+    status, out, err = kyvsim(*command)
+    assert (status, out) == (2, "")
+    assert "--resume goes on with them" in err
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    kyvsim(*command, "--partials", "other")
+    status, out, err = kyvsim("report", "merge", "out", "other")
+    assert (status, out) == (2, "")
+    assert "of other policies" in err
+
+
+def test_an_unfinished_run_is_told_as_such(given, kyvsim, tmp_path):
+    kyvsim(*given(POLICY, a=STREAM), *HERE, "--partials", "out")
+    sorted((tmp_path / "out").glob("*.jsonl"))[1].unlink()
+    status, out, err = kyvsim("report", "merge", "out")
+    assert status == 2
+    assert "a.yaml: error KV082: there is no report on its bytes 1024 to 2048" in err
+    assert "INCOMPLETE" in out
+    (tmp_path / "out/end.json").unlink()
+    assert "the run was not finished" in kyvsim("report", "summary", "out")[2]
+    status, _, err = kyvsim("report", "merge", "nowhere")
+    assert status == 2
+    assert "nowhere: there are no partial reports of a run" in err
+
+
+def test_two_runs_do_not_write_to_one_folder(given, kyvsim, tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="locks of files need fcntl")
+    command = (*given(POLICY, a=STREAM), *HERE, "--partials", "out")
+    (tmp_path / "out").mkdir()
+    with (tmp_path / "out/.lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        status, out, err = kyvsim(*command)
+    assert (status, out) == (2, "")
+    assert "out: another run is writing its partial reports there" in err
+    assert kyvsim(*command)[0] == 1
+
+
+# What goes wrong on the way
+
+
+def test_an_item_that_cannot_be_evaluated_is_told_and_the_rest_goes_on(given, kyvsim, monkeypatch):
+    command = given(POLICY, a=STREAM, b=stream(*pods(9)))
+
+    def failing(assignment, item):
+        if item.files[0].name == "a.yaml" and item.first == 2048:
+            raise MemoryError("no room")
+        return work.evaluate(assignment, item)
+
+    monkeypatch.setattr(drive, "evaluate", failing)
+    status, out, err = kyvsim(*command, *HERE, "--partials", "out")
+    assert status == 2
+    text = "bytes 2048 to 3072: it cannot be evaluated: MemoryError: no room"
+    assert f"a.yaml: error KV081: {text}" in err
+    assert "b.yaml" in out
+    monkeypatch.setattr(drive, "evaluate", work.evaluate)
+    assert kyvsim(*command, *HERE, "--partials", "out", "--resume")[0] == 1
+    assert kyvsim("report", "merge", "out") == kyvsim(*command)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by signal")
+def test_a_piece_that_kills_its_process_is_told_and_the_rest_goes_on(given, kyvsim, tmp_path):
+    command = given(POLICY, a=stream(*pods(40)), b=stream(*pods(9)))
+    (tmp_path / "poisoned.py").write_text(
+        "import os, signal\n"
+        "from kyvsim.fleet import files, work\n"
+        "read = files.read_piece\n"
+        "def read_piece(file, first, last):\n"
+        "    data = read(file, first, last)\n"
+        "    if b'name: p21\\n' in data:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return data\n"
+        "work.read_piece = read_piece\n"
+    )
+    (tmp_path / "main.py").write_text(
+        "import poisoned\n"
+        "from kyvsim.cli.main import main\n"
+        "if __name__ == '__main__':\n"
+        "    main()\n"
+    )
+    spread = ("--engine", "processes", "-j", "2", "--piece-size", "1k", "--partials", "out")
+    done = subprocess.run(
+        [sys.executable, "main.py", *command, *spread],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert done.returncode == 2, done.stderr
+    assert "it ends every process that works on it" in done.stderr
+    assert done.stderr.count("KV081") == 1
+    assert kyvsim(*command, *spread, "--resume")[0] == 1
+    assert kyvsim("report", "merge", "out") == kyvsim(*command)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks the kernel for children")
+def test_a_killed_run_leaves_nothing_half_written_and_can_be_resumed(given, kyvsim, tmp_path):
+    command = (*given(POLICY, a=stream(*pods(4000))), "--engine", "processes", "--partials", "out")
+    command = (*command, "-j", "2", "--piece-size", "2k")
+    with subprocess.Popen(
+        [sys.executable, "-m", "kyvsim", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not [*(tmp_path / "out").glob("*.jsonl")]:
+            assert process.poll() is None
+            time.sleep(0.01)
+        found = children.read_text().split()
+        process.kill()
+        process.wait()
+    assert kyvsim("report", "merge", "out")[0] == 2
+    assert kyvsim(*command, "--resume")[0] == 1
+    assert kyvsim("report", "merge", "out") == kyvsim(*given(POLICY, a=stream(*pods(4000))))
+    end = time.monotonic() + 30
+    while any(_is_running(one) for one in found):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _is_running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_urls(given, kyvsim):
+    fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec")
+    command = given(POLICY, a=STREAM)
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/dumps/east/pods.yaml", STREAM.encode())
+    memory.pipe("/dumps/west/pods.yaml.gz", gzip.compress(stream(*pods(9)).encode()))
+    spread = ("-r", "memory://dumps/**/pods.*", *HERE, "--partials", "memory://out")
+    try:
+        status, out, err = kyvsim("apply", "policies.yaml", *spread)
+        assert (status, err) == (1, "")
+        assert "memory:///dumps/west/pods.yaml.gz" in out
+        assert "69 resources" in out
+        assert kyvsim("apply", "policies.yaml", *spread)[0] == 2
+        assert kyvsim("apply", "policies.yaml", *spread, "--resume")[1] == out
+        merged = kyvsim("report", "merge", "memory://out")[1]
+        assert "memory:///dumps/east/pods.yaml:11:1" in merged
+    finally:
+        memory.rm("/", recursive=True)
+    assert command
