@@ -13,7 +13,7 @@ MENAGERIE = "fixtures/menagerie/resources.yaml"
 
 @pytest.fixture
 def read(monkeypatch):
-    """Have everything read by lines; return what was read, with how it looked then."""
+    """Return what is read by lines, with how it looked then."""
     found = []
     read_plain = list_items.read_plain
 
