@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.api.apply import Compiled, compiled_for, responses_of
-from kyvsim.api.apply_parts import SHARED, alone
+from kyvsim.api.apply_parts import SHARED, Asked, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects
@@ -98,7 +98,10 @@ def responses_alone(ready: Ready, documents: tuple[Document, ...]) -> Iterator[E
     cluster = UnaskedObjects()
     read = ready.read._replace(resources=documents)
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
-    yield from alone(found, cluster)
+    try:
+        yield from alone(found, cluster)
+    except Asked as error:
+        raise Unparted from error
 
 
 class Surroundings(NamedTuple):
