@@ -187,9 +187,10 @@ def _measure_evaluation(policy_file: str, file: str) -> Mapping[str, float]:
 
 def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
     api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.text", "kyvsim.report.run"))
+    writing = _loaded("kyvsim.report.writing")
     run = api.open_application(api.ApplyInputs((policy_file,), (file,)))
     clock = _Clock()
-    pieces = [*text.render(run, look.Look())]
+    pieces = [*writing.render(text.begin, run, look.Look())]
     clock.note("evaluation and report")
     with open("/dev/null", "wb") as out:
         out.writelines(piece.encode() for piece in pieces)
