@@ -8,6 +8,7 @@ import math
 import re
 
 from kyvsim.go.json_problem import json_problem
+from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
 
 _LONE = "[\ud800-\udfff]"
@@ -25,7 +26,9 @@ def parse_json(text: str) -> Json:
     except json.JSONDecodeError as error:
         raise JsonError(json_problem(error)) from None
     except RecursionError:
-        raise JsonError("exceeded max depth") from None
+        raise JsonError(TOO_DEEP) from None
+    if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(data):
+        raise JsonError(TOO_DEEP)
     return _with_characters(data) if _HALF.search(text) else data
 
 

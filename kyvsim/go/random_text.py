@@ -11,24 +11,39 @@ from typing import TypeAlias
 
 from kyvsim.go.random_class import Runes, read_class, read_escape, regex_error
 from kyvsim.kube.regexes import RegexError
+from kyvsim.light.named_tuple import NamedTuple
 
-Chance: TypeAlias = Callable[[int], int]
-"""Draws a whole number from 0 up to and without the one that it takes."""
+
+class Chance(NamedTuple):
+    """Where random texts come from."""
+
+    below: Callable[[int], int]
+    """Draws a whole number from 0 up to and without the one that it takes."""
+    spend: Callable[[int], None]
+    """Is told of steps that are about to be taken, and raises where they are too many."""
+
+
 Maker: TypeAlias = Callable[[Chance], str]
 """Makes one random text."""
 
 _UNBOUNDED = 4096
 _MAX_REPEAT = 1000
 _MAX_LENGTH = 1 << 20
+
 """Texts are held below this; upstream goes on until memory ends."""
+_STEPS = 4
+"""What a repetition costs: a draw takes as long as some steps."""
 _SIMPLE = MappingProxyType({"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)})
 _ANY_CHARACTER = 0x7FFF_FFFF
 """upstream draws `.` from all int32, of which nearly none is a character."""
 
 
-def make_random(pattern: str, below: Chance) -> str:
-    """Return a random text that fits `pattern`; raises RegexError with Go's message."""
-    return _maker(pattern)(below)
+def make_random(pattern: str, chance: Chance) -> str:
+    """Return a random text that fits `pattern`.
+
+    Raises RegexError with Go's message, and what `chance.spend` raises.
+    """
+    return _maker(pattern)(chance)
 
 
 @lru_cache(maxsize=64)
@@ -44,8 +59,8 @@ def _literal(text: str) -> Maker:
     return lambda _: text
 
 
-def _any_character(below: Chance) -> str:
-    return _character(1 + below(_ANY_CHARACTER))
+def _any_character(chance: Chance) -> str:
+    return _character(1 + chance.below(_ANY_CHARACTER))
 
 
 def _character(code: int) -> str:
@@ -57,8 +72,8 @@ def _one_of(runes: Runes) -> Maker:
     if not size:
         raise RegexError("random: no character fits the class")  # upstream: panics
 
-    def make(below: Chance) -> str:
-        place = below(size)
+    def make(chance: Chance) -> str:
+        place = chance.below(size)
         for low, high in runes:
             if place <= high - low:
                 return _character(low + place)
@@ -71,16 +86,17 @@ def _one_of(runes: Runes) -> Maker:
 def _sequence(makers: list[Maker]) -> Maker:
     if len(makers) == 1:
         return makers[0]
-    return lambda below: "".join(make(below) for make in makers)
+    return lambda chance: "".join(make(chance) for make in makers)
 
 
 def _repeated(make: Maker, low: int, high: int) -> Maker:
-    def repeat(below: Chance) -> str:
-        count = low + below(high - low + 1)
+    def repeat(chance: Chance) -> str:
+        count = low + chance.below(high - low + 1)
+        chance.spend(count * _STEPS)
         pieces: list[str] = []
         length = 0
         for _ in range(count):
-            piece = make(below)
+            piece = make(chance)
             pieces.append(piece)
             length += len(piece)
             if length > _MAX_LENGTH:
@@ -111,7 +127,7 @@ class _Reader:
             choices.append(self._sequence())
         if len(choices) == 1:
             return choices[0]
-        return lambda below: choices[below(len(choices))](below)
+        return lambda chance: choices[chance.below(len(choices))](chance)
 
     def _sequence(self) -> Maker:
         makers: list[Maker] = []

@@ -23,7 +23,8 @@ _UNITS = MappingProxyType(
         "h": HOUR,
     }
 )
-_WHOLE = r"([+-]?)((?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|[u\u00b5\u03bcm]s|[smh]))+)"
+_WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
+"""No part of it is read twice: a long text without a unit takes no longer than one with many."""
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
 
@@ -68,9 +69,9 @@ def _nanoseconds(whole: str, fraction: str, unit: int) -> int | None:
 
 def explain_duration(text: str) -> str:
     """Return the message with which Go refuses `text` as a duration."""
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    while rest and rest[0] in ".0123456789":
-        found = _PART.match(rest)
+    at = 1 if text[:1] in ("+", "-") else 0
+    while at < len(text) and text[at] in ".0123456789":
+        found = _PART.match(text, at)
         assert found is not None  # noqa: S101 - the expression fits every text
         whole, fraction, unit = found.groups()
         if not (whole or fraction) or (
@@ -81,7 +82,7 @@ def explain_duration(text: str) -> str:
             return f"time: missing unit in duration {quote_ascii(text)}"
         if unit not in _UNITS:
             return f"time: unknown unit {quote_ascii(unit)} in duration {quote_ascii(text)}"
-        rest = rest[found.end() :]
+        at = found.end()
     return f"time: invalid duration {quote_ascii(text)}"
 
 

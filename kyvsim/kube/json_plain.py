@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NoReturn
 
+from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import MAP_FIELDS, Json
-from kyvsim.kube.yaml_line import ODD, Unusual
+from kyvsim.kube.yaml_line import Unusual, odd
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 
 _ODD_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
@@ -20,7 +21,7 @@ def is_like_yaml(text: str) -> bool:
     """Return whether the parts of a JSON text that `json` can read are to libyaml what they are."""
     if "\t" in text or "\r" in text or "\x7f" in text or any(map(text.__contains__, _BEFORE_COLON)):
         return False
-    if not text.isascii() and ODD.search(text.replace("\n", "")):
+    if not text.isascii() and odd().search(text.replace("\n", "")):
         return False
     return "\\" not in text or not _ODD_ESCAPE.search(text)
 
@@ -63,5 +64,7 @@ def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     try:
         found = json_decoder(floats=floats).decode(text)
     except (ValueError, RecursionError, Unusual):
+        return None
+    if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(found):
         return None
     return found if found.__class__ is dict else None

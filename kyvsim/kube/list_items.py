@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.objects import Json
@@ -171,5 +172,7 @@ def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item,
         data, end = None, _ANY_JSON.raw_decode(text, start)[1]
     place = Excerpt(text, start - margin, end, line, margin)
     own = place.text
+    if may_be_too_deep(own.count("{") + own.count("[")) and is_too_deep(data):
+        raise Unusual
     is_plain = data.__class__ is dict and is_like_yaml(own)
     return Item(data if is_plain else _odd(own, floats=floats), place, is_plain), end

@@ -47,19 +47,26 @@ def is_range(text: str) -> bool:
     return _INSIDE.fullmatch(text) is not None
 
 
+def range_ends(text: str) -> tuple[str, str, bool] | None:
+    """Return the ends of a range and whether the inside is meant; None for any other text."""
+    inside, outside = _INSIDE.fullmatch(text), _OUTSIDE.fullmatch(text)
+    found = outside or inside
+    return (found[1], found[2], outside is None) if found else None
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def plain_alternatives(text: str) -> frozenset[str]:
     """Return the texts that fit `text` by plain equality, whatever else it may allow."""
     found = {text}
     for alternative in text.split("|"):
         atom = alternative.strip(" ")
-        if "&" not in atom and _split_operator(atom) == ("", atom) and not _is_any_range(atom):
+        if "&" not in atom and split_operator(atom) == ("", atom) and not _is_any_range(atom):
             found.add(atom)
     return frozenset(found)
 
 
 def _is_any_range(text: str) -> bool:
-    return is_range(text) or _OUTSIDE.fullmatch(text) is not None
+    return range_ends(text) is not None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -114,10 +121,10 @@ def _compile_atom(atom: str) -> Predicate:
         if inside is not None:
             least, most = _comparison(">=", inside[1]), _comparison("<=", inside[2])
             return lambda value: least(value) and most(value)
-    return _comparison(*_split_operator(atom))
+    return _comparison(*split_operator(atom))
 
 
-def _split_operator(atom: str) -> tuple[str, str]:
+def split_operator(atom: str) -> tuple[str, str]:
     """Return the operator an atom starts with ("" for equality) and its operand."""
     name = ""
     if len(atom) >= 2:

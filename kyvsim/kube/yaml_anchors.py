@@ -4,6 +4,7 @@ upstream: go-yaml v2 `decode.go` counts every decoded node and those that were r
 alias, and refuses a document in which the second kind outweighs the rest.
 """
 
+from kyvsim.kube.depth import TOO_DEEP, is_too_deep
 from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import ScalarError, key_text
@@ -106,6 +107,8 @@ class Anchors:
             and self._aliased / decoded > _allowed_ratio(decoded)
         ):
             raise ScalarError("document contains excessive aliasing")
+        if is_too_deep(found.value):  # else aliases of aliases could lead to any depth
+            raise ScalarError(TOO_DEEP)
         return copy_tree(found.value), decoded
 
     def key(self, name: str) -> str:

@@ -26,6 +26,16 @@ class Excerpt(NamedTuple):
         """The part, in the columns in which it stands."""
         return " " * self.margin + self.whole[self.start + self.margin : self.end]
 
+    def line_of_whole(self, number: int) -> str:
+        """Return the line with a number as it is written; "" for one that is not of the part."""
+        start = self.whole.rfind("\n", 0, self.start) + 1
+        for _ in range(number - self.line):
+            start = self.whole.find("\n", start, self.end) + 1
+            if not start:
+                return ""
+        end = self.whole.find("\n", start)
+        return self.whole[start : end if end >= 0 else None] if number >= self.line else ""
+
 
 class Chunk(NamedTuple):
     """The text of one document inside a stream."""

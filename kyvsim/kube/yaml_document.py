@@ -22,6 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_anchors import Anchors
@@ -42,9 +43,6 @@ from kyvsim.kube.yaml_scalars import (
 
 Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""
-
-MAX_DEPTH = 10_000
-
 
 _TYPE_KEYS = frozenset({"apiVersion", "kind"})
 _ITEM = object()  # stands for the key inside a list
@@ -207,7 +205,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
             decoded += 1
             stack.append((container, key))
             if len(stack) > MAX_DEPTH:
-                raise ScalarError(f"exceeded max depth of {MAX_DEPTH}")
+                raise ScalarError(TOO_DEEP)
             if event.anchor:
                 anchors.open(event.anchor, len(stack), decoded)
             container, key = ({}, _NO_KEY) if kind is MappingStartEvent else ([], _ITEM)

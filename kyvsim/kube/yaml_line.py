@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
@@ -52,14 +52,22 @@ _ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*) *\]" + _END)
 """A list of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-_ODD_IN_BLOCK = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-)
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
 _UNEVEN = re.compile(r"\A[ \t]|\n[ \t\n]|[ \t]\n")
 """Lines that do not simply fold: such as are blank, indented, or end in blanks."""
+
+
+@cache
+def odd() -> re.Pattern[str]:
+    """Return what finds the characters that texts on a line do not hold; slow to compile."""
+    return re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+@cache
+def _odd_in_block() -> re.Pattern[str]:
+    odd_there = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+    return re.compile(odd_there)
 
 
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
@@ -86,7 +94,7 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
 
 
 def _line(text: str, *, floats: bool) -> Line:
-    if not (text.isascii() and text.isprintable()) and ODD.search(text):
+    if not (text.isascii() and text.isprintable()) and odd().search(text):
         raise Unusual
     bare = text.lstrip(" ")
     if not bare or bare[0] == "#":
@@ -223,7 +231,7 @@ def block_text(lines: Sequence[str], start: int, column: int, header: str) -> tu
             raise Unusual
         end = len(lines)
     text = "\n".join(found)
-    if _ODD_IN_BLOCK.search(text):
+    if _odd_in_block().search(text):
         raise Unusual
     return _chomped(text, header), end - start
 

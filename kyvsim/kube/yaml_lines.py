@@ -12,6 +12,7 @@ from itertools import islice
 from operator import length_hint
 from typing import TypeAlias
 
+from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_line import (
     BLOCK,
@@ -32,6 +33,8 @@ _SHALLOW = 4
 _FOLD = "\x01"
 """Stands for the line end and the blanks before a line that is indented by more than four columns:
 such lines are taken together with the one before them, which is indented less."""
+_DEEP = " " * (MAX_DEPTH // 2)
+"""So far is a line indented where data is half as deep as it may be: libyaml counts then."""
 
 _KEPT = 1 << 13
 _LONGEST_KEPT = 1_500
@@ -62,7 +65,7 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
     text ends with a line end. Parts that are written alike are one object: nobody changes them.
     `column` is where the map is expected to begin, counted from 0.
     """
-    if _FOLD in text:
+    if _FOLD in text or _DEEP in text:
         return None
     readers = _readers(column, floats=floats)
     with suppress(Unusual):

@@ -22,6 +22,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError, from_parser_error
@@ -81,8 +82,6 @@ def parse_nodes(text: str) -> Iterator[Node]:
                 yield _Document(events).read()
     except yaml.YAMLError as error:
         raise from_parser_error(error, text) from error
-    except RecursionError:
-        raise YamlError("nested too deeply") from None
 
 
 class _Document:
@@ -94,6 +93,7 @@ class _Document:
         self._size = 0
         """Nodes, counted again where an alias names them."""
         self._sizes: dict[str, int] = {}
+        self._depth = 0
 
     def read(self) -> Node:
         root = self._node(next(self._events))
@@ -123,9 +123,13 @@ class _Document:
         return found
 
     def _until_end(self) -> Iterator[Node]:
+        self._depth += 1
         for event in self._events:
             if event.__class__ not in _STARTS:
+                self._depth -= 1
                 return
+            if self._depth > MAX_DEPTH:
+                raise YamlError(TOO_DEEP)
             yield self._node(event)
 
     def _aliased(self, name: str, line: int) -> Node:

@@ -48,7 +48,7 @@ _INT = re.compile(
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
 _SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]+)\Z")
-_TIMESTAMP = re.compile(
+_TIMESTAMP = (
     r"\d{4}-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"
     r"| \d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?)?\Z"
@@ -168,7 +168,7 @@ def _kind_name(value: Json) -> str:
 
 
 def _is_timestamp(text: str) -> bool:
-    found = _TIMESTAMP.match(text)
+    found = re.match(_TIMESTAMP, text)
     return found is not None and int(found[1]) in range(1, 13) and int(found[2]) in range(1, 32)
 
 

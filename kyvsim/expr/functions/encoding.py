@@ -5,6 +5,7 @@ upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
 
 import base64
 import re
+from functools import cache
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import ANY, STRING, Example, Function
@@ -14,8 +15,6 @@ from kyvsim.go.json import JsonError
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_one
-
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 def base64_encode(text: str) -> str:
@@ -30,7 +29,12 @@ def base64_decode(text: str) -> str:
     except Base64Error as error:
         raise QueryError(str(error)) from None
     decoded = data.decode("utf-8", "surrogateescape")
-    return _LONE.sub("\ufffd", decoded)
+    return _lone().sub("\ufffd", decoded)
+
+
+@cache
+def _lone() -> re.Pattern[str]:
+    return re.compile("[\ud800-\udfff]")
 
 
 def parse_json(text: str) -> Json:

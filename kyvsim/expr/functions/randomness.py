@@ -5,7 +5,7 @@ upstream: pkg/engine/jmespath/functions.go.
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import STRING, Example, Function
-from kyvsim.go.random_text import make_random
+from kyvsim.go.random_text import Chance, make_random
 from kyvsim.kube.regexes import RegexError
 from kyvsim.model.ports import System
 
@@ -15,7 +15,7 @@ def random(system: System, pattern: str) -> str:
     if not pattern:
         raise QueryError("no pattern provided")
     try:
-        return make_random(pattern, system.entropy.below)
+        return make_random(pattern, Chance(system.entropy.below, system.meter.spend))
     except RegexError as error:
         raise QueryError(str(error)) from None
 

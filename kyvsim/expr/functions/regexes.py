@@ -13,6 +13,8 @@ from kyvsim.expr.functions.record import BOOLEAN, NUMBER, STRING, Example, Funct
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kube.wildcard import matches
+from kyvsim.model.budget import CHARACTERS, FEW, SHORT
+from kyvsim.model.ports import System
 
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
@@ -30,24 +32,31 @@ def regex_match(pattern: str, source: str | float) -> bool:
         raise QueryError(str(error)) from None
 
 
-def regex_replace_all(pattern: str, source: str | float, replacement: str | float) -> str:
+def regex_replace_all(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
     """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
     parts = _template(as_text(replacement))
     compiled = _compiled_for("regex_replace_all", pattern)
 
     def expand(match: Any) -> bytes:
-        return b"".join(
-            part if isinstance(part, bytes) else _group(match, part[0]) for part in parts
-        )
+        found = []
+        for part in parts:
+            found.append(part if isinstance(part, bytes) else _group(match, part[0]))
+            if len(found[-1]) > SHORT:
+                system.meter.spend_text(len(found[-1]))
+        return b"".join(found)
 
-    return _replaced(compiled, as_text(source), expand)
+    return _replaced(system, compiled, as_text(source), expand)
 
 
-def regex_replace_all_literal(pattern: str, source: str | float, replacement: str | float) -> str:
+def regex_replace_all_literal(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
     """Return `source` with each match replaced by the text as it stands."""
     compiled = _compiled_for("regex_replace_all_literal", pattern)
     text = as_bytes(as_text(replacement))
-    return _replaced(compiled, as_text(source), lambda _: text)
+    return _replaced(system, compiled, as_text(source), lambda _: text)
 
 
 def _compiled_for(name: str, pattern: str) -> Any:
@@ -57,7 +66,7 @@ def _compiled_for(name: str, pattern: str) -> Any:
         raise QueryError(f"JMESPath function '{name}': {error}") from None
 
 
-def _replaced(compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
+def _replaced(system: System, compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
     data = as_bytes(source)
     pieces: list[bytes] = []
     last = 0
@@ -65,6 +74,8 @@ def _replaced(compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str
         start, end = match.span()
         pieces += (data[last:start], expand(match))
         last = end
+        if len(pieces) > FEW:
+            system.meter.spend(1 + len(pieces[-1]) // CHARACTERS)
     pieces.append(data[last:])
     return b"".join(pieces).decode("utf-8", "replace")
 
@@ -106,6 +117,7 @@ FUNCTIONS = (
         STRING,
         "puts the third text in place of every match; `$1` and `${name}` stand for groups",
         regex_replace_all,
+        needs_system=True,
         examples=(Example("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
     ),
     Function(
@@ -114,6 +126,7 @@ FUNCTIONS = (
         STRING,
         "puts the third text in place of every match, as it stands",
         regex_replace_all_literal,
+        needs_system=True,
         examples=(Example("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
     ),
     Function(

@@ -24,6 +24,8 @@ from kyvsim.expr.functions.record import (
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import SHORT
+from kyvsim.model.ports import System
 
 
 def _abs(number: float) -> float:
@@ -68,7 +70,10 @@ def _starts_with(text: str, start: str) -> bool:
     return text.startswith(start)
 
 
-def _join(separator: str, texts: list[str]) -> str:
+def _join(system: System, separator: str, texts: list[str]) -> str:
+    length = sum(map(len, texts)) + len(separator) * len(texts)
+    if length > SHORT:
+        system.meter.spend_text(length)
     return separator.join(texts)
 
 
@@ -119,9 +124,11 @@ def _to_number(value: Json) -> float | None:
     return parse_float(value) if value.__class__ is str else None
 
 
-def _to_string(value: Json) -> str:
+def _to_string(system: System, value: Json) -> str:
     if value.__class__ is str:
         return str(value)
+    if value.__class__ is dict or value.__class__ is list:
+        system.meter.weigh(value)
     try:
         return to_json(value)
     except ValueError as error:
@@ -198,6 +205,7 @@ STANDARD: Final = (
         STRING,
         "the texts with the separator between them",
         _join,
+        needs_system=True,
         examples=(Example("join('-', ['a', 'b'])", "a-b", {}),),
     ),
     Function(
@@ -280,6 +288,7 @@ STANDARD: Final = (
         STRING,
         "the text itself, or the JSON text of the value",
         _to_string,
+        needs_system=True,
         examples=(Example("to_string(`[1]`)", "[1]"),),
     ),
     Function(

@@ -14,6 +14,8 @@ from kyvsim.expr.functions.record import (
 )
 from kyvsim.kube.go_number import to_int64
 from kyvsim.kube.go_path import clean_path
+from kyvsim.model.budget import SHORT
+from kyvsim.model.ports import System
 
 
 def lower(text: str) -> str:
@@ -53,14 +55,25 @@ def _fold(char: str) -> str:
     return folded if len(folded) == 1 else char.lower()
 
 
-def replace(text: str, old: str, new: str, count: float) -> str:
+def replace(  # noqa: PLR0917 — expressions give arguments by their place
+    system: System, text: str, old: str, new: str, count: float
+) -> str:
     """Return `text` with the first `count` places of `old` replaced, all where it is negative."""
+    _count(system, text, old, new)
     return text.replace(old, new, max(to_int64(count), -1))
 
 
-def replace_all(text: str, old: str, new: str) -> str:
+def replace_all(system: System, text: str, old: str, new: str) -> str:
     """Return `text` with every `old` replaced."""
+    _count(system, text, old, new)
     return text.replace(old, new)
+
+
+def _count(system: System, text: str, old: str, new: str) -> None:
+    """Count what a replacement adds to a text, at most."""
+    added = (len(new) - len(old)) * text.count(old)
+    if added > SHORT:
+        system.meter.spend_text(added)
 
 
 def trim(text: str, characters: str) -> str:
@@ -120,6 +133,7 @@ FUNCTIONS = (
         STRING,
         "puts the third text in place of the second, so many times (negative: always)",
         replace,
+        needs_system=True,
         examples=(Example("replace('a.b.c', '.', '-', `1`)", "a-b.c"),),
     ),
     Function(
@@ -128,6 +142,7 @@ FUNCTIONS = (
         STRING,
         "puts the third text in every place of the second",
         replace_all,
+        needs_system=True,
         examples=(Example("replace_all('a.b.c', '.', '-')", "a-b-c"),),
     ),
     Function(

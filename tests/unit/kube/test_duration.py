@@ -41,3 +41,10 @@ def test_parse_and_format(text, nanoseconds, shown):
 def test_refused(text, problem):
     assert parse(text) is None
     assert explain_duration(text) == problem
+
+
+@pytest.mark.parametrize("text", ["1" * 200_000, "1." * 100_000, "1h" * 100_000 + "x"])
+def test_long_texts_are_read_once(text):
+    """What is read again for each character would take minutes here."""
+    assert parse(text) is None
+    assert explain_duration(text).startswith("time: ")

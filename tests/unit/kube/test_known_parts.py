@@ -7,10 +7,12 @@ from functools import partial
 import pytest
 
 from kyvsim.kube import known_parts
+from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.patch import compile_json_patch, compile_strategic_merge, read_back
+from kyvsim.report.object_diff import marked_yaml
 
-_LABEL = compile_strategic_merge({"metadata": {"labels": {"b": "2"}}}, lambda *_: True)
+_LABEL = compile_strategic_merge({"metadata": {"labels": {"b": "2"}}}, lambda _: lambda _: True)
 
 
 def pod(containers: int, **fields: object) -> dict[str, object]:
@@ -51,6 +53,7 @@ def calls(function: Callable[[], object]) -> int:
     [_LABEL, compile_json_patch("- {op: add, path: /metadata/labels/b, value: '2'}")],
 )
 def test_what_a_patch_leaves_alone_is_looked_at_once(patch):
+    known_parts.tidy_parts().clear()  # or it is cleared in between, when it has become too large
     costs = []
     for containers in (10, 100):
         seen = read_back(_LABEL(pod(containers)))
@@ -79,3 +82,24 @@ def test_parts_are_forgotten_when_there_are_many(monkeypatch):
     for _ in range(3):
         read_back(pod(20))
     assert len(known_parts.whole_parts()) <= 10
+
+
+def test_a_part_that_objects_share_stays_one_part_when_its_numbers_are_read_back():
+    shared = {"httpGet": {"port": 80.0}}
+    first, second = (with_whole_numbers({"a": n, "probe": shared}) for n in ("x", "y"))
+    assert first["probe"] == {"httpGet": {"port": 80}}
+    assert first["probe"] is second["probe"]
+    assert with_whole_numbers(first) is first
+
+
+def test_lines_of_shared_parts_are_known_and_few_are_kept(monkeypatch):
+    monkeypatch.setattr(known_parts, "_MOST_SHOWN", 3)
+    shared = {"x": [1, 2]}
+    marked_yaml({"a": 1, "s": shared}, {"a": 2, "s": shared})
+    assert calls(partial(marked_yaml, {"a": 1, "s": shared}, {"a": 2, "s": shared})) < calls(
+        partial(marked_yaml, {"a": 1, "s": {**shared}}, {"a": 2, "s": {**shared}})
+    )
+    for number in range(9):
+        one = {"s": {"n": number}}
+        marked_yaml(one | {"a": 1}, one | {"a": 2})
+    assert len(known_parts.shown_parts()) <= 3

@@ -84,17 +84,23 @@ def test_errors_tell_where(text, message, line, column):
 
 @pytest.mark.parametrize("unit", ["[", "{a: ", "- "])
 def test_deep_nesting_has_a_limit(unit):
-    with pytest.raises(YamlError, match="exceeded max depth"):
+    with pytest.raises(YamlError, match="nested more than 200 deep"):
         load_one(unit * 20_000)
 
 
 def test_nesting_below_the_limit_is_read():
-    data = load_one("[" * 9_000 + "]" * 9_000)
+    data = load_one("[" * 200 + "]" * 200)
     depth = 0
     while data:
         data = data[0]
         depth += 1
-    assert depth == 8_999
+    assert depth == 199
+
+
+def test_aliases_of_aliases_have_the_same_limit():
+    text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 300))
+    with pytest.raises(YamlError, match="nested more than 200 deep"):
+        load_one(text)
 
 
 def test_billion_laughs_are_refused():

@@ -5,6 +5,7 @@ import pytest
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.randomness import random as random_text
+from kyvsim.model.budget import BudgetError, Meter
 from kyvsim.model.ports import System
 
 
@@ -17,7 +18,7 @@ class Dice:
 
 
 def make(pattern, seed=1):
-    return random_text(System(clock=None, entropy=Dice(seed)), pattern)
+    return random_text(System(clock=None, entropy=Dice(seed), meter=Meter()), pattern)
 
 
 @pytest.mark.parametrize(
@@ -77,5 +78,5 @@ def test_what_is_no_repetition_stands_for_itself():
 
 
 def test_texts_stay_within_bounds():
-    with pytest.raises(QueryError, match="too long"):
+    with pytest.raises(BudgetError, match="budget of 1,000,000 steps for a rule"):
         make("((([a-z]{900}){1})+)+")

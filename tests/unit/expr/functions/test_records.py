@@ -5,6 +5,7 @@ import pytest
 from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.kube.go_text import to_json
+from kyvsim.model.budget import Meter
 
 KYVERNO = [
     "add",
@@ -72,7 +73,7 @@ class First:
         return 0
 
 
-ENV = System(clock=Noon(), entropy=First())
+ENV = System(clock=Noon(), entropy=First(), meter=Meter())
 EXAMPLES = [
     pytest.param(example, id=example.expression)
     for function in FUNCTIONS.values()

@@ -9,6 +9,10 @@ from kyvsim.expr.functions.regexes import (
     regex_replace_all,
     regex_replace_all_literal,
 )
+from kyvsim.model.budget import Meter
+from kyvsim.model.ports import System
+
+SYSTEM = System(None, None, Meter())
 
 
 @pytest.mark.parametrize(
@@ -47,11 +51,11 @@ def test_match(pattern, source, fits):
     ],
 )
 def test_replace(pattern, source, replacement, result):
-    assert regex_replace_all(pattern, source, replacement) == result
+    assert regex_replace_all(SYSTEM, pattern, source, replacement) == result
 
 
 def test_literal_replacement():
-    assert regex_replace_all_literal("b*", "abc", "$0") == "$0a$0c$0"
+    assert regex_replace_all_literal(SYSTEM, "b*", "abc", "$0") == "$0a$0c$0"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_go_words_for_bad_expressions(pattern, problem):
         regex_match(pattern, "a")
     assert caught.value.message == f"error parsing regexp: {problem}"
     with pytest.raises(QueryError) as caught:
-        regex_replace_all(pattern, "a", "b")
+        regex_replace_all(SYSTEM, pattern, "a", "b")
     assert caught.value.message.startswith("JMESPath function 'regex_replace_all': error parsing")
 
 

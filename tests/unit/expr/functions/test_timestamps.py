@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions import timestamps
+from kyvsim.model.budget import Meter
 from kyvsim.model.ports import System
 
 
@@ -16,7 +17,9 @@ class Fixed:
 
 
 def env(zone=UTC):
-    return System(clock=Fixed(datetime(2024, 6, 15, 12, 0, 0, 500, zone)), entropy=None)
+    return System(
+        clock=Fixed(datetime(2024, 6, 15, 12, 0, 0, 500, zone)), entropy=None, meter=Meter()
+    )
 
 
 def test_now_comes_from_the_clock():

@@ -1,0 +1,109 @@
+"""How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
+
+A step is an element that is looked at or made, or eight characters of a text. What an expression
+does to few elements, or to a short text, is not counted: there are as many of those as a policy
+writes. What grows is counted before it is made, so that the budget bounds memory as well as time.
+Expressions in CEL have besides the cost limit of the API server.
+"""
+
+from kyvsim.kube.depth import MAX_DEPTH, held_by
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+
+FEW = 16
+"""Elements that are not worth counting."""
+SHORT = 256
+"""Characters that are not worth counting."""
+CHARACTERS = 8
+"""A step."""
+
+
+class Budget(NamedTuple):
+    """The steps that evaluation may take; 0 for as many as it likes."""
+
+    rule: int = 1_000_000
+    """For one rule on one resource: about a second, and some ten megabytes."""
+    resource: int = 4_000_000
+    """For all rules on one resource."""
+    run: int = 0
+    """For all of a run, which grows with what is given; each process of a run counts its own."""
+
+
+UNCHANGED = Budget()
+SIMULATED = Budget(resource=0)
+"""A simulated cluster is asked about the same resources again and again; its events are counted."""
+
+
+class BudgetError(Exception):
+    """Evaluation would take more than it may; nothing in an expression absorbs this."""
+
+
+class Meter:
+    """Counts steps against a budget: what is at hand for the rule that is evaluated."""
+
+    __slots__ = ("_resource", "_run", "budget", "given", "left")
+
+    def __init__(self, budget: Budget = UNCHANGED) -> None:
+        self.budget = budget
+        self._resource = budget.resource
+        self._run = budget.run
+        self.given = 0
+        self.left = 0
+        self.begin_rule()
+
+    def spend(self, steps: int) -> None:
+        """Count steps that are about to be taken; raises BudgetError where they are too many."""
+        self.left -= steps
+        if self.left < 0:
+            raise BudgetError(self._told())
+
+    def spend_text(self, length: int) -> None:
+        """Count a text that is about to be made or read; raises BudgetError."""
+        self.spend(length // CHARACTERS)
+
+    def weigh(self, data: Json) -> int:
+        """Count all nodes of `data`, shared parts as often as they are met; return how many.
+
+        Raises BudgetError where they are too many, or nested too deeply.
+        """
+        level, count = [data], 0
+        for _ in range(2 * MAX_DEPTH):
+            self.spend(len(level))
+            count += len(level)
+            level = held_by(level)
+            if not level:
+                return count
+        raise BudgetError(f"a value is nested more than {2 * MAX_DEPTH} deep")
+
+    def begin_resource(self) -> None:
+        """Count for another resource from here on."""
+        if self.left == self.budget.rule == self.given and self._resource == self.budget.resource:
+            return  # nothing was spent on the one before
+        self._settle()
+        self._resource = self.budget.resource
+        self.begin_rule()
+
+    def begin_rule(self) -> None:
+        """Count for another rule from here on."""
+        self._settle()
+        bounds = (self.budget.rule, self._resource, self._run)
+        limits = (self.budget.rule, self.budget.resource, self.budget.run)
+        known = [left for left, limit in zip(bounds, limits, strict=True) if limit]
+        self.given = self.left = min(known, default=1 << 62)
+
+    def _settle(self) -> None:
+        used = self.given - self.left
+        self._resource -= used
+        self._run -= used
+        self.given = self.left
+
+    def _told(self) -> str:
+        budget = self.budget
+        name, limit = "rule", budget.rule
+        if budget.resource and self.given == self._resource and self.given != budget.rule:
+            name, limit = "resource", budget.resource
+        elif budget.run and self.given == self._run and self.given != budget.rule:
+            name, limit = "run", budget.run
+        return (
+            f"the budget of {limit:,} steps for a {name} is spent (--budget {name}=N sets another)"
+        )
