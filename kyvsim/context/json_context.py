@@ -14,6 +14,7 @@ class _Skipped:
 
 SKIPPED = _Skipped()
 
+_NO_NAMES: frozenset[str] = frozenset()
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 EntryLoader = Callable[["JSONContext"], Json]
@@ -67,11 +68,14 @@ class JSONContext:
         outside: Outside,
         *,
         deleting: bool,
-        valued: frozenset[str] = frozenset(),
+        valued: frozenset[str] = _NO_NAMES,
+        loaders: Iterable[tuple[str, EntryLoader]] = (),
     ) -> None:
         self._data = data
         self._entries: tuple[_LazyEntry, ...] = ()
-        self._entry_names: frozenset[str] = frozenset()
+        self._entry_names: frozenset[str] = _NO_NAMES
+        if loaders:
+            self._hold(tuple([_LazyEntry(name, load) for name, load in loaders]))
         self._settled: set[_LazyEntry] = set()
         self._valued = valued
         self._variables = _NOTHING
@@ -105,7 +109,7 @@ class JSONContext:
 
     def _hold(self, entries: tuple[_LazyEntry, ...]) -> None:
         self._entries = entries
-        self._entry_names = frozenset(entry.name for entry in entries)
+        self._entry_names = frozenset([entry.name for entry in entries])
 
     def _until(self, position: int) -> "JSONContext":
         earlier = JSONContext(self._data, self.outside, deleting=self.deleting, valued=self._valued)
@@ -132,11 +136,14 @@ class JSONContext:
             data = with_variables(data, given)
         valued = self._valued | top_names(variables) if variables else self._valued
         added = JSONContext(data, self.outside, deleting=self.deleting, valued=valued)
+        added._variables = given
+        added._settled = {*self._settled}
         added.hints = self.hints
         added.policy_namespace = self.policy_namespace
-        added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
-        added._settled = set(self._settled)
-        added._variables = given
+        if loaders:
+            added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
+        else:
+            added._entries, added._entry_names = self._entries, self._entry_names
         return added
 
     def confined(self, namespace: str) -> "JSONContext":

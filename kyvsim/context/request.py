@@ -26,9 +26,14 @@ def request_context(
     if variables:
         data = with_variables(data, variables)
     deleting = request.operation is Operation.DELETE
-    context = JSONContext(data, outside, deleting=deleting, valued=top_names(variables))
     subject = request.object
-    return context.layer({}, (("images", lambda _: load_images(subject)),)) if subject else context
+    return JSONContext(
+        data,
+        outside,
+        deleting=deleting,
+        valued=top_names(variables) if variables else frozenset(),
+        loaders=(("images", lambda _: load_images(subject)),) if subject else (),
+    )
 
 
 def _request_data(request: AdmissionRequest, outside: Outside) -> dict[str, Json]:

@@ -5,6 +5,7 @@ faults of evaluation: an expression with an unknown function compiles.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.errors import QueryError
@@ -12,6 +13,7 @@ from kyvsim.expr.functions.record import Function
 from kyvsim.expr.semantics import Missing, type_check
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import FEW, SHORT, Meter
 from kyvsim.model.ports import System
 
 
@@ -29,28 +31,28 @@ def call(name: str, function: Function | None, arguments: tuple[Run, ...], syste
     """Return the closure of `name(arguments)`; `function` is None where there is no such one."""
     if function is None:
         return _failing(arguments, f"unknown function: {name}")
-    code = _bound(function, system)
+    code, meter = _bound(function, system), system.meter
     if not function.arguments:
         return _dropping(arguments, code)
     if function.variadic:
         if len(arguments) < len(function.arguments):
             return _failing(arguments, "Invalid arity.")
-        return _unchecked(arguments, code)
+        return _unchecked(arguments, code, meter)
     if len(arguments) != len(function.arguments):
         return _failing(arguments, "incorrect number of args")
     checks = tuple(_check(types) for types in function.arguments)
     if len(arguments) == 1:
-        return _call_one(arguments[0], checks[0], code)
+        return _call_one(arguments[0], checks[0], code, meter)
     if len(arguments) == 2:
-        return _call_two(arguments, checks, code)
-    return _checked(arguments, checks, code)
+        return _call_two(arguments, checks, code, meter)
+    return _checked(arguments, checks, code, meter)
 
 
 def _bound(function: Function, system: System) -> Callable[..., Json]:
     code = function.code
     if not function.needs_system:
         return code
-    return lambda *arguments: code(system, *arguments)
+    return partial(code, system)
 
 
 def _check(types: tuple[str, ...]) -> Callable[[Json], None]:
@@ -68,6 +70,15 @@ def _check(types: tuple[str, ...]) -> Callable[[Json], None]:
             )
 
     return check
+
+
+def _count(value: Json, meter: Meter) -> None:
+    """Count a text or list that a function is given: it is read, and others may be made of it."""
+    if value.__class__ is str:
+        if len(value) > SHORT:
+            meter.spend_text(len(value))
+    elif value.__class__ is list and len(value) > FEW:
+        meter.spend(len(value))
 
 
 def _values(arguments: tuple[Run, ...], value: Json) -> list[Json]:
@@ -90,9 +101,12 @@ def _dropping(arguments: tuple[Run, ...], code: Callable[..., Json]) -> Run:
     return run
 
 
-def _unchecked(arguments: tuple[Run, ...], code: Callable[..., Json]) -> Run:
+def _unchecked(arguments: tuple[Run, ...], code: Callable[..., Json], meter: Meter) -> Run:
     def run(value: Json) -> Json:
-        return code(*_values(arguments, value))
+        values = _values(arguments, value)
+        for given in values:
+            _count(given, meter)
+        return code(*values)
 
     return run
 
@@ -101,22 +115,28 @@ def _checked(
     arguments: tuple[Run, ...],
     checks: tuple[Callable[[Json], None], ...],
     code: Callable[..., Json],
+    meter: Meter,
 ) -> Run:
     def run(value: Json) -> Json:
         values = _values(arguments, value)
         for check, argument in zip(checks, values, strict=True):
             check(argument)
+            _count(argument, meter)
         return code(*values)
 
     return run
 
 
-def _call_one(argument: Run, check: Callable[[Json], None], code: Callable[..., Json]) -> Run:
+def _call_one(
+    argument: Run, check: Callable[[Json], None], code: Callable[..., Json], meter: Meter
+) -> Run:
     def run(value: Json) -> Json:
         given = argument(value)
         if given.__class__ is Missing:
             given = None
         check(given)
+        if (given.__class__ is str or given.__class__ is list) and len(given) > FEW:
+            _count(given, meter)
         return code(given)
 
     return run
@@ -126,6 +146,7 @@ def _call_two(
     arguments: tuple[Run, ...],
     checks: tuple[Callable[[Json], None], ...],
     code: Callable[..., Json],
+    meter: Meter,
 ) -> Run:
     first, second = arguments
     check_first, check_second = checks
@@ -138,6 +159,10 @@ def _call_two(
             other = None
         check_first(one)
         check_second(other)
+        if (one.__class__ is str or one.__class__ is list) and len(one) > FEW:
+            _count(one, meter)
+        if (other.__class__ is str or other.__class__ is list) and len(other) > FEW:
+            _count(other, meter)
         return code(one, other)
 
     return run

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.semantics import NUMERIC, Missing
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import FEW, Meter
 
 Run: TypeAlias = Callable[[Json], Json]
 """Takes the current value; returns a value or a `Missing`; raises `QueryError`."""
@@ -160,13 +161,15 @@ def _fails(message: str) -> Run:
     return run
 
 
-def project(left: Run, right: Run) -> Run:
+def project(left: Run, right: Run, meter: Meter) -> Run:
     """Return the closure of `left[*]right`: null and missing results are dropped."""
 
     def run(value: Json) -> Json:
         items = left(value)
         if items.__class__ is not list:
             return None
+        if len(items) > FEW:
+            meter.spend(len(items))
         found = map(right, items)
         return [item for item in found if item is not None and item.__class__ is not Missing]
 
@@ -201,7 +204,7 @@ def project_field(left: Run, key: str) -> Run:
     return run
 
 
-def flatten(left: Run) -> Run:
+def flatten(left: Run, meter: Meter) -> Run:
     """Return the closure of `left[]` without what follows; a failing left side is null."""
 
     def run(value: Json) -> Json:
@@ -217,12 +220,14 @@ def flatten(left: Run) -> Run:
                 flat += item
             else:
                 flat.append(item)
+        if len(flat) > FEW:
+            meter.spend(len(flat))
         return flat
 
     return run
 
 
-def select(left: Run, right: Run, condition: Run) -> Run:
+def select(left: Run, right: Run, condition: Run, meter: Meter) -> Run:
     """Return the closure of `left[?condition]right`; a failing left side is null."""
 
     def run(value: Json) -> Json:
@@ -232,6 +237,8 @@ def select(left: Run, right: Run, condition: Run) -> Run:
             return None
         if items.__class__ is not list:
             return None
+        if len(items) > FEW:
+            meter.spend(len(items))
         kept = []
         for item in items:
             met = condition(item)
@@ -244,7 +251,7 @@ def select(left: Run, right: Run, condition: Run) -> Run:
     return run
 
 
-def project_values(left: Run, right: Run) -> Run:
+def project_values(left: Run, right: Run, meter: Meter) -> Run:
     """Return the closure of `left.*right`; a failing left side is null.
 
     upstream (a slip there) first runs `right` on as many nulls as the map has values.
@@ -257,6 +264,8 @@ def project_values(left: Run, right: Run) -> Run:
             return None
         if found.__class__ is not dict:
             return None
+        if len(found) > FEW:
+            meter.spend(len(found))
         items = chain(repeat(None, len(found)), [found[key] for key in sorted(found)])
         return [
             item for item in map(right, items) if item is not None and item.__class__ is not Missing

@@ -15,10 +15,12 @@ from kyvsim.expr.variables import Variable, find_variables, is_plain, plain_piec
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import FEW, SHORT, Meter
 from kyvsim.model.ports import System
 
 _MOST_VARIABLES: Final = 10_000
 _MOST_NESTED: Final = 40
+_HOLDERS: Final[frozenset[type]] = frozenset({dict, list})
 _LONGEST_TEXT: Final = 1 << 22
 
 
@@ -56,7 +58,7 @@ def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: F
     first, *rest = plain_pieces(text, variables)
     filled, length = [first], len(text)
     for variable, piece in zip(variables, rest, strict=True):
-        shown = show(variable, _value(variable, path, filling), path)
+        shown = show(variable, _value(variable, path, filling), path, filling.system.meter)
         filled += (shown, piece)
         length += len(shown)
         if length > _LONGEST_TEXT:
@@ -64,19 +66,25 @@ def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: F
     return "".join(filled)
 
 
-def show(variable: Variable, value: Json, path: str) -> str:
+def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
     """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
+    if value.__class__ is dict or value.__class__ is list:
+        meter.weigh(value)
     try:
         shown = value if value.__class__ is str else to_json(value)
     except ValueError as error:
         raise SubstitutionError(
             f"failed to resolve {variable.expression} at path {path}: {error}"
         ) from None
+    if len(shown) > SHORT:
+        meter.spend_text(len(shown))
     return shown.replace("{{", "\\{{") if variable.shallow else shown
 
 
 def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
     """Return a value with the variables in its texts and keys filled in; shared if it has none."""
+    if value.__class__ is not str and not _is_short(value):
+        filling.system.meter.weigh(value)
     if is_plain(value):
         return value
     if nested > _MOST_NESTED:
@@ -93,6 +101,11 @@ def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Jso
         new_key = checked_key(key, fill_text(key, path, filling)) if "{{" in key else key
         filled_map[new_key] = fill_value(item, join(path, key), filling, nested)
     return filled_map
+
+
+def _is_short(value: Json) -> bool:
+    """Return whether a value is a short list of texts and numbers: it is not worth counting."""
+    return value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
 
 
 def join(path: str, key: str) -> str:

@@ -11,13 +11,16 @@ from kyvsim.expr.closures import Run
 from kyvsim.expr.semantics import NUMERIC, Missing
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import Meter
 
 
-def equals(left: Run, right: Run) -> Run:
+def equals(left: Run, right: Run, meter: Meter) -> Run:
     """Return the closure of `left == right`; a missing field is null."""
 
     def run(value: Json) -> Json:
         one, other = left(value), right(value)
+        if one.__class__ is other.__class__ and (one.__class__ is dict or one.__class__ is list):
+            meter.weigh(other)
         return deep_equal(
             None if one.__class__ is Missing else one,
             None if other.__class__ is Missing else other,

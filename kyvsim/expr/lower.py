@@ -119,16 +119,16 @@ def _projection(tree: Tree, around: Surroundings) -> Run:
         return closures.project_identity(left)
     if right["type"] == "field":
         return closures.project_field(left, right["value"])
-    return closures.project(left, lower(right, around))
+    return closures.project(left, lower(right, around), around.system.meter)
 
 
 def _flatten(tree: Tree, around: Surroundings) -> Run:
-    return closures.flatten(lower(tree["children"][0], around))
+    return closures.flatten(lower(tree["children"][0], around), around.system.meter)
 
 
 def _filter(tree: Tree, around: Surroundings) -> Run:
     left, right, condition = _children(tree, around)
-    return closures.select(left, right, condition)
+    return closures.select(left, right, condition, around.system.meter)
 
 
 def _comparator(tree: Tree, around: Surroundings) -> Run:
@@ -144,7 +144,7 @@ def _comparator(tree: Tree, around: Surroundings) -> Run:
 
 def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
     if right["type"] != "literal":
-        return logic.equals(left, lower(right, around))
+        return logic.equals(left, lower(right, around), around.system.meter)
     value = right["value"]
     if value is None:
         return logic.equals_null(left)
@@ -154,7 +154,7 @@ def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
         return logic.equals_flag(left, value)
     if value.__class__ is float:
         return logic.equals_number(left, value)
-    return logic.equals(left, lower(right, around))
+    return logic.equals(left, lower(right, around), around.system.meter)
 
 
 def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], Run]:
@@ -165,6 +165,11 @@ def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], R
         return join(left, right)
 
     return lowering
+
+
+def _values(tree: Tree, around: Surroundings) -> Run:
+    left, right = _children(tree, around)
+    return closures.project_values(left, right, around.system.meter)
 
 
 def _negation(tree: Tree, around: Surroundings) -> Run:
@@ -223,6 +228,6 @@ _LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingPr
         "slice": _slice,
         "subexpression": _chain,
         "variable": _variable,
-        "value_projection": _of_two(closures.project_values),
+        "value_projection": _values,
     }
 )

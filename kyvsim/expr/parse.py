@@ -1,28 +1,39 @@
-"""Text → syntax tree: jmespath's parser, made as strict, as lenient and as wordy as upstream's.
+"""Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
 
-upstream: kyverno/go-jmespath `parser.go`. Differences to the Python parser: `[:::]` is a slice, a
-slice after an index is a projection, more than a field can name a function, and a broken index at
-the start of an expression or a call of nothing fails only when it is evaluated.
+upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others read
+otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field can name a
+function, and a broken index at the start of an expression or a call of nothing fails only when it
+is evaluated.
 """
 
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
-from jmespath.exceptions import ParseError
-from jmespath.parser import Parser
-
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.tokens import Token, json_value, tokenize
+from kyvsim.kube.objects import Json
 
 Tree: TypeAlias = dict[str, Any]
 """A node: `type`, `children` and, for some types, `value`."""
 
 _INT64: Final = 1 << 63
+_COMPARATORS: Final = ("eq", "ne", "lt", "lte", "gt", "gte")
+_POWERS: Final = MappingProxyType(
+    {"pipe": 1, "or": 2, "and": 3}
+    | dict.fromkeys(_COMPARATORS, 5)
+    | {"flatten": 9, "star": 20, "filter": 21, "dot": 40, "not": 45, "lbrace": 50}
+    | {"lbracket": 55, "lparen": 60}
+)
+"""How strongly a token holds on to what stands before it; all others end an expression."""
+_ENDS_PROJECTION: Final = 10
+"""A token of less power takes the projection before it as a whole."""
 _KEYS: Final = ("quoted_identifier", "unquoted_identifier")
 _NAMING: Final = ("field", "literal", "function_expression")
 """Nodes that name a function when a parenthesis follows: `'f'(a)` and `f(a)(b)` call `f`."""
-
-_AFTER_DOT: Final = (*_KEYS, "lbracket", "lbrace", "star")
+_CONNECTED: Final = MappingProxyType(
+    {"pipe": "pipe", "or": "or_expression", "and": "and_expression"}
+)
 
 
 def parse(expression: str, *, bindings: bool = False) -> Tree:
@@ -31,130 +42,300 @@ def parse(expression: str, *, bindings: bool = False) -> Tree:
     With `bindings` it may hold names such as `$name`.
     """
     try:
-        return _GoParser().tree(expression, bindings=bindings)
-    except ParseError as error:
-        message, offset = str(error.msg), error.lex_position
-    except IndexError:
-        message, offset = "Incomplete expression", len(expression)
+        return _Parser(expression, tokenize(expression, bindings=bindings)).whole()
     except RecursionError:
-        message, offset = "the expression is nested too deeply", 0
-    raise QuerySyntaxError(f"SyntaxError: {message}", expression, offset)
+        message = "SyntaxError: the expression is nested too deeply"
+    raise QuerySyntaxError(message, expression, 0)
 
 
-def _reject(message: str, token: Token) -> NoReturn:
-    raise ParseError(token["start"], token["value"], token["type"], message)
+def _node(kind: str, *children: Any) -> Tree:
+    return {"type": kind, "children": [*children]}
 
 
-class _GoParser(Parser):  # type: ignore[misc]  # jmespath has no types
-    """jmespath's parser with upstream's decisions and words."""
+def _named_node(kind: str, value: Json, *children: Any) -> Tree:
+    return {"type": kind, "children": [*children], "value": value}
 
-    BINDING_POWER = MappingProxyType({**Parser.BINDING_POWER, "unknown": 0, "variable": 0})
 
-    def tree(self, expression: str, *, bindings: bool) -> Tree:
-        """Return the tree; raise `ParseError` or `QuerySyntaxError`."""
-        self._text = expression
-        self._tokens = tokenize(expression, bindings=bindings)
-        self._index = 0
-        parsed: Tree = self._expression()
-        if self._current_token() != "eof":
-            token = self._lookahead_token(0)
-            _reject(f"Unexpected token at the end of the expression: {token['name']}", token)
-        return parsed
+class _Parser:
+    """Reads the tokens of one expression, from left to right."""
 
-    def _token_nud_lbracket(self, token: Token) -> Tree:
-        if self._current_token() not in {"number", "colon"}:
-            return super()._token_nud_lbracket(token)  # type: ignore[no-any-return]
-        try:
-            right = self._parse_index_expression()
-        except ParseError:
-            return {"type": "empty", "children": []}
-        return self._project_if_slice({"type": "identity", "children": []}, right)  # type: ignore[no-any-return]
+    __slots__ = ("_at", "_text", "_tokens")
 
-    def _token_led_lbracket(self, left: Tree) -> Tree:
-        if self._current_token() in {"number", "colon"}:
-            right = self._parse_index_expression()
-            return self._project_if_slice(left, right)  # type: ignore[no-any-return]
-        return super()._token_led_lbracket(left)  # type: ignore[no-any-return]
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._at = 0
 
-    def _token_led_lparen(self, left: Tree) -> Tree:
-        named = left["type"] in _NAMING and left["value"].__class__ is str
-        name = left["value"] if named else ""
-        call: Tree = super()._token_led_lparen({"type": "field", "children": [], "value": name})
-        return call if named else {**call, "type": "nameless_call", "value": None}
+    def whole(self) -> Tree:
+        """Return the tree of all tokens."""
+        tree = self.expression(0)
+        if self.kind != "eof":
+            name = self.token["name"]
+            self.reject(f"Unexpected token at the end of the expression: {name}", self.token)
+        return tree
 
-    def _token_nud_literal(self, token: Token) -> Tree:
-        value = token["value"]
-        if token["name"] == "tJSONLiteral":
-            value = json_value(value, self._text, token["start"])
-        return {"type": "literal", "value": value, "children": []}
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._at]
 
-    def _token_nud_variable(self, token: Token) -> Tree:
-        return {"type": "variable", "value": token["value"], "children": []}
+    @property
+    def kind(self) -> str:
+        """The type of the token that comes next."""
+        return str(self._tokens[self._at]["type"])
 
-    def _token_nud_quoted_identifier(self, token: Token) -> Tree:
-        if self._current_token() == "lparen":
-            _reject("Can't have quoted identifier as function Name.", token)
-        return super()._token_nud_quoted_identifier(token)  # type: ignore[no-any-return]
+    def is_before(self, *kinds: str) -> bool:
+        """Return whether tokens of these types come next."""
+        coming = self._tokens[self._at : self._at + len(kinds)]
+        return [token["type"] for token in coming] == [*kinds]
 
-    def _parse_index_expression(self) -> Tree:
-        if "colon" in {self._lookahead(0), self._lookahead(1)}:
-            return self._parse_slice_expression()
-        place = _whole_number(self._lookahead_token(0))
-        self._advance()
-        self._match("rbracket")
-        return {"type": "index", "value": place, "children": []}
+    def take(self) -> Token:
+        """Return the next token, and go on."""
+        self._at += 1
+        return self._tokens[self._at - 1]
 
-    def _parse_slice_expression(self) -> Tree:
+    def match(self, kind: str) -> None:
+        """Go past a token of a type; reject another one."""
+        if self.kind != kind:
+            self.reject(
+                f"Expected t{kind.capitalize()}, received: {self.token['name']}", self.token
+            )
+        self._at += 1
+
+    def reject(self, message: str, token: Token) -> NoReturn:
+        """Raise the error about a token."""
+        raise QuerySyntaxError(f"SyntaxError: {message}", self._text, token["start"])
+
+    def json(self, token: Token) -> Json:
+        """Return the value of a literal in backticks."""
+        return json_value(token["value"], self._text, token["start"])
+
+    def expression(self, power: int) -> Tree:
+        """Return what stands here, up to a token of no more power."""
+        token = self.take()
+        begin = _BEGINNINGS.get(token["type"], _no_beginning)
+        left = begin(self, token)
+        while power < _POWERS.get(self.kind, 0):
+            go_on = _CONTINUATIONS.get(self.kind)
+            if go_on is None:
+                self.reject(f"Unexpected token: {self.token['name']}", self.token)
+            left = go_on(self, left, self.take())
+        return left
+
+    def projected(self, power: int) -> Tree:
+        """Return what is asked of each element of a projection."""
+        kind = self.kind
+        if _POWERS.get(kind, 0) < _ENDS_PROJECTION:
+            return _node("identity")
+        if kind in {"lbracket", "filter"}:
+            return self.expression(power)
+        if kind != "dot":
+            self.reject("Error", self.token)
+        self.take()
+        return self.after_dot(power)
+
+    def after_dot(self, power: int) -> Tree:
+        """Return what stands behind a dot."""
+        kind = self.kind
+        if kind in _KEYS or kind == "star":
+            return self.expression(power)
+        if kind not in {"lbracket", "lbrace"}:
+            self.reject("Expected identifier, lbracket, or lbrace", self.token)
+        self.take()
+        return self.elements() if kind == "lbracket" else self.fields()
+
+    def elements(self) -> Tree:
+        """Return the list of expressions that has begun."""
+        found = [self.expression(0)]
+        while self.kind != "rbracket":
+            self.match("comma")
+            found.append(self.expression(0))
+        self.take()
+        return _node("multi_select_list", *found)
+
+    def fields(self) -> Tree:
+        """Return the map of expressions that has begun."""
+        found = []
+        while True:
+            if self.kind not in _KEYS:
+                self.reject("Expected tQuotedIdentifier or tUnquotedIdentifier", self.token)
+            name = self.take()["value"]
+            self.match("colon")
+            found.append(_named_node("key_val_pair", name, self.expression(0)))
+            if self.kind == "rbrace":
+                self.take()
+                return _node("multi_select_dict", *found)
+            if self.kind == "comma":
+                self.take()
+
+    def indexed(self, left: Tree, right: Tree) -> Tree:
+        """Return the element or the slice of `left` that was read."""
+        found = _node("index_expression", left, right)
+        if right["type"] != "slice":
+            return found
+        return _node("projection", found, self.projected(_POWERS["star"]))
+
+    def index(self) -> Tree:
+        """Return the index or slice that stands before a closing bracket."""
+        if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
+            return self.slice()
+        place = self.whole_number(self.token)
+        self.take()
+        self.match("rbracket")
+        return _named_node("index", place)
+
+    def slice(self) -> Tree:
+        """Return the slice that stands before a closing bracket."""
         parts: list[int | None] = [None, None, None, None]
         place = 0
-        while (kind := self._current_token()) != "rbracket" and place < 3:
-            token = self._lookahead_token(0)
-            if kind == "colon":
+        while self.kind != "rbracket" and place < 3:
+            token = self.token
+            if token["type"] == "colon":
                 place += 1
-            elif kind == "number":
-                parts[place] = _whole_number(token)
+            elif token["type"] == "number":
+                parts[place] = self.whole_number(token)
             else:
-                _reject(f"Expected tColon or tNumber, received: {token['name']}", token)
-            self._advance()
-        self._match("rbracket")
-        return {"type": "slice", "children": parts[:3]}
+                self.reject(f"Expected tColon or tNumber, received: {token['name']}", token)
+            self.take()
+        self.match("rbracket")
+        return _node("slice", *parts[:3])
 
-    def _parse_dot_rhs(self, binding_power: int) -> Tree:
-        token = self._lookahead_token(0)
-        if token["type"] not in _AFTER_DOT:
-            _reject("Expected identifier, lbracket, or lbrace", token)
-        return super()._parse_dot_rhs(binding_power)  # type: ignore[no-any-return]
-
-    def _match(self, token_type: str) -> None:
-        token = self._lookahead_token(0)
-        if token["type"] != token_type:
-            wanted = f"t{token_type.capitalize()}"
-            _reject(f"Expected {wanted}, received: {token['name']}", token)
-        self._advance()
-
-    def _match_multiple_tokens(self, token_types: list[str]) -> None:
-        token = self._lookahead_token(0)
-        if token["type"] not in token_types:
-            _reject("Expected tQuotedIdentifier or tUnquotedIdentifier", token)
-        self._advance()
-
-    def _error_nud_token(self, token: Token) -> NoReturn:
-        if token["type"] == "eof":
-            _reject("Incomplete expression", token)
-        _reject(f"Invalid token: {token['name']}", token)
-
-    def _raise_parse_error_for_token(self, token: Token, _: str) -> NoReturn:
-        _reject("Error", token)
-
-    def _error_led_token(self, token: Token) -> NoReturn:
-        _reject(f"Unexpected token: {token['name']}", token)
+    def whole_number(self, token: Token) -> int:
+        """Return the number of a token."""
+        text = token["value"]
+        if token["type"] != "number" or text == "-":
+            self.reject(f'strconv.Atoi: parsing "{text}": invalid syntax', token)
+        number = int(text) if len(text) < 21 else _INT64
+        if not -_INT64 <= number < _INT64:
+            self.reject(f'strconv.Atoi: parsing "{text}": value out of range', token)
+        return number
 
 
-def _whole_number(token: Token) -> int:
-    text = token["value"]
-    if token["type"] != "number" or text == "-":
-        _reject(f'strconv.Atoi: parsing "{text}": invalid syntax', token)
-    number = int(text) if len(text) < 21 else _INT64
-    if not -_INT64 <= number < _INT64:
-        _reject(f'strconv.Atoi: parsing "{text}": value out of range', token)
-    return number
+def _no_beginning(parser: _Parser, token: Token) -> Tree:
+    ended = token["type"] == "eof"
+    parser.reject("Incomplete expression" if ended else f"Invalid token: {token['name']}", token)
+
+
+def _literal(parser: _Parser, token: Token) -> Tree:
+    value = parser.json(token) if token["name"] == "tJSONLiteral" else token["value"]
+    return _named_node("literal", value)
+
+
+def _quoted_field(parser: _Parser, token: Token) -> Tree:
+    if parser.kind == "lparen":
+        parser.reject("Can't have quoted identifier as function Name.", token)
+    return _named_node("field", token["value"])
+
+
+def _all_values(parser: _Parser, _: Token) -> Tree:
+    identity = _node("identity")
+    if parser.kind == "rbracket":
+        return _node("value_projection", identity, _node("identity"))
+    return _node("value_projection", identity, parser.projected(_POWERS["star"]))
+
+
+def _in_parentheses(parser: _Parser, _: Token) -> Tree:
+    inner = parser.expression(0)
+    parser.match("rparen")
+    return inner
+
+
+def _bracket(parser: _Parser, _: Token) -> Tree:
+    if parser.kind in {"number", "colon"}:
+        try:
+            right = parser.index()
+        except QuerySyntaxError:
+            return _node("empty")
+        return parser.indexed(_node("identity"), right)
+    if parser.is_before("star", "rbracket"):
+        return _of_each(parser, _node("identity"))
+    return parser.elements()
+
+
+def _of_each(parser: _Parser, left: Tree) -> Tree:
+    parser.match("star")
+    parser.match("rbracket")
+    return _node("projection", left, parser.projected(_POWERS["star"]))
+
+
+def _subexpression(parser: _Parser, left: Tree, _: Token) -> Tree:
+    if parser.kind == "star":
+        parser.take()
+        return _node("value_projection", left, parser.projected(_POWERS["dot"]))
+    right = parser.after_dot(_POWERS["dot"])
+    if left["type"] == "subexpression":
+        left["children"].append(right)
+        return left
+    return _node("subexpression", left, right)
+
+
+def _connection(parser: _Parser, left: Tree, token: Token) -> Tree:
+    kind = token["type"]
+    return _node(_CONNECTED[kind], left, parser.expression(_POWERS[kind]))
+
+
+def _comparison(parser: _Parser, left: Tree, token: Token) -> Tree:
+    kind = token["type"]
+    return _named_node("comparator", kind, left, parser.expression(_POWERS[kind]))
+
+
+def _call(parser: _Parser, left: Tree, _: Token) -> Tree:
+    arguments = []
+    while parser.kind != "rparen":
+        arguments.append(parser.expression(0))
+        if parser.kind == "comma":
+            parser.take()
+    parser.take()
+    if left["type"] in _NAMING and left["value"].__class__ is str:
+        return _named_node("function_expression", left["value"], *arguments)
+    return _named_node("nameless_call", None, *arguments)
+
+
+def _filter(parser: _Parser, left: Tree, _: Token) -> Tree:
+    condition = parser.expression(0)
+    parser.match("rbracket")
+    flattened = parser.kind == "flatten"
+    right = _node("identity") if flattened else parser.projected(_POWERS["filter"])
+    return _node("filter_projection", left, right, condition)
+
+
+def _flattened(parser: _Parser, left: Tree, _: Token) -> Tree:
+    return _node("projection", _node("flatten", left), parser.projected(_POWERS["flatten"]))
+
+
+def _element(parser: _Parser, left: Tree, _: Token) -> Tree:
+    if parser.kind in {"number", "colon"}:
+        return parser.indexed(left, parser.index())
+    return _of_each(parser, left)
+
+
+_BEGINNINGS: Final[Mapping[str, Callable[[_Parser, Token], Tree]]] = MappingProxyType(
+    {
+        "literal": _literal,
+        "variable": lambda _, token: _named_node("variable", token["value"]),
+        "unquoted_identifier": lambda _, token: _named_node("field", token["value"]),
+        "quoted_identifier": _quoted_field,
+        "star": _all_values,
+        "filter": lambda parser, token: _filter(parser, _node("identity"), token),
+        "flatten": lambda parser, token: _flattened(parser, _node("identity"), token),
+        "lbrace": lambda parser, _: parser.fields(),
+        "lparen": _in_parentheses,
+        "lbracket": _bracket,
+        "not": lambda parser, _: _node("not_expression", parser.expression(_POWERS["not"])),
+        "current": lambda _parser, _token: _node("current"),
+        "expref": lambda parser, _: _node("expref", parser.expression(0)),
+    }
+)
+"""What a token begins that stands at the start of an expression."""
+_CONTINUATIONS: Final[Mapping[str, Callable[[_Parser, Tree, Token], Tree]]] = MappingProxyType(
+    {
+        "dot": _subexpression,
+        "filter": _filter,
+        "flatten": _flattened,
+        "lbracket": _element,
+        "lparen": _call,
+    }
+    | dict.fromkeys(_CONNECTED, _connection)
+    | dict.fromkeys(_COMPARATORS, _comparison)
+)
+"""What a token makes of the expression before it."""

@@ -166,12 +166,12 @@ def _joined(
         (variable, resolver.ask, piece)
         for (variable, resolver), piece in zip(variables, rest, strict=True)
     ]
-    shallow = variables[-1][0].shallow
+    shallow, meter = variables[-1][0].shallow, system.meter
 
     def render(scope: Scope) -> Json:
         text = first
         for variable, ask, piece in steps:
-            text += show(variable, ask(scope, path), path) + piece
+            text += show(variable, ask(scope, path), path, meter) + piece
         if "{{" not in text:
             return text
         return unescape(text) if shallow else fill_text(text, path, start(scope, system))

@@ -1,4 +1,4 @@
-"""Text → tokens, in the form that jmespath's parser reads.
+"""Text → tokens.
 
 upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in backticks
 must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a token (that no
@@ -14,7 +14,7 @@ from kyvsim.expr.functions.encoding import parse_json
 from kyvsim.kube.objects import Json
 
 Token: TypeAlias = dict[str, Any]
-"""`type`, `value`, `start` as jmespath has them, and `name`: upstream's name of the type.
+"""`type`, `value`, `start` in the text, and `name`: upstream's name of the type.
 
 The value of a literal in backticks is its text: the parser decodes it when it gets there.
 """

@@ -11,6 +11,7 @@ from timeit import repeat
 import jmespath
 
 from kyvsim.expr import System, compile_query
+from kyvsim.model.budget import Meter
 
 BAR = 5.0
 SHAPES = (
@@ -54,7 +55,7 @@ def seconds(call):
 
 def ratio(expression):
     theirs = jmespath.compile(expression)
-    ours = compile_query(expression, System(Still(), Still())).evaluate
+    ours = compile_query(expression, System(Still(), Still(), Meter())).evaluate
     if theirs.search(DATA) != ours(DATA):
         raise SystemExit(f"different answers for {expression}")
     return seconds(lambda: theirs.search(DATA)) / seconds(lambda: ours(DATA))

@@ -9,6 +9,7 @@ from pathlib import Path
 from kyvsim.conditions import compile_conditions, operators
 from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
+from kyvsim.model.budget import Meter
 
 ROWS = [
     json.loads(line)
@@ -40,7 +41,9 @@ def test_recorded_verdicts():
     wrong = []
     for row in ROWS:
         condition, data = condition_and_data(row)
-        evaluate = compile_conditions({"any": [condition]}, System(clock=None, entropy=None))
+        evaluate = compile_conditions(
+            {"any": [condition]}, System(clock=None, entropy=None, meter=Meter())
+        )
         if evaluate(data).met is not row["met"]:
             wrong.append(row)
     assert wrong == []

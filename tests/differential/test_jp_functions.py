@@ -6,6 +6,7 @@ from pathlib import Path
 from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import with_floats
+from kyvsim.model.budget import Meter
 
 ROWS = [
     json.loads(line)
@@ -21,7 +22,7 @@ class First:
 
 
 def answer(row):
-    query = compile_query(row["expr"], System(clock=None, entropy=First()))
+    query = compile_query(row["expr"], System(clock=None, entropy=First(), meter=Meter()))
     try:
         return {"output": json.loads(to_json(query.evaluate(with_floats(row["input"]))))}
     except QueryError as error:

@@ -7,9 +7,10 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import System
+from kyvsim.model.budget import Meter
 from kyvsim.model.probe import PolicyPlace, Probe
 
-ENV = System(clock=None, entropy=None)
+ENV = System(clock=None, entropy=None, meter=Meter())
 
 
 class Scope:

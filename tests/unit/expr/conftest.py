@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.expr import System
+from kyvsim.model.budget import Meter
 
 
 class Still:
@@ -30,7 +31,7 @@ class Given:
 
 @pytest.fixture
 def env():
-    return System(Still(), Still())
+    return System(Still(), Still(), Meter())
 
 
 @pytest.fixture

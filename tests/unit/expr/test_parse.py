@@ -1,3 +1,4 @@
+import jmespath.parser
 import pytest
 
 from kyvsim.expr import QuerySyntaxError
@@ -72,3 +73,25 @@ def test_index_must_be_an_int64(text):
 )
 def test_lenient_as_upstream(text):
     assert parse(text)
+
+
+PLAIN = (
+    "a.b.c",
+    "a[0].b",
+    "a[*].b[?c == 'x' && !d].e | [0]",
+    "a[].b[]",
+    "*.a || b",
+    "{x: a.b, y: [c, d]}.x",
+    "f(a, &b.c) >= g(@)",
+    "a.[b, c].{d: e}",
+    "a[?b > `1`][]",
+    "a[1:3:-1].b",
+    "(a | b) != c",
+    "[a, *][*].b",
+)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_expressions_have_the_tree_that_the_jmespath_package_gives_them(text):
+    found = jmespath.parser.Parser().parse(text).parsed
+    assert parse(text) == found

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kyvsim.expr import NotFoundError, QueryError, System, compile_query
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.parse import parse
+from kyvsim.model.budget import Meter
 
 
 class Still:
@@ -23,7 +24,7 @@ class Still:
         return bound - 1
 
 
-ENV = System(Still(), Still())
+ENV = System(Still(), Still(), Meter())
 
 
 def walk(node, value):
@@ -174,14 +175,15 @@ def walk_call(node, value):
     function = FUNCTIONS.get(node["value"])
     if function is None:
         raise QueryError(f"unknown function: {node['value']}")
+    given = (ENV,) if function.needs_system else ()
     if function.variadic:
-        return function.code(*arguments)
+        return function.code(*given, *arguments)
     if len(arguments) != len(function.arguments):
         raise QueryError("incorrect number of args")
     for types, argument in zip(function.arguments, arguments, strict=True):
         if not any(TYPES[name](argument) for name in types):
             raise QueryError("Invalid type for")
-    return function.code(*arguments)
+    return function.code(*given, *arguments)
 
 
 TYPES = {
