@@ -7,6 +7,7 @@ github.com/evanphx/json-patch/v5 (DecodePatch).
 import json
 from collections.abc import Mapping, Sequence
 
+from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
@@ -48,9 +49,12 @@ def read_patch_text(text: str) -> Json:
             message = f"failed to convert patchesJSON6902 to JSON: yaml: {_complaint(error)}"
             raise PatchError(message) from error
     try:
-        return json.loads(text, parse_int=_int, parse_constant=_refuse)
+        found: Json = json.loads(text, parse_int=_int, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise PatchError("failed to decode patches: invalid state detected") from error
+    if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(found):
+        raise PatchError(f"failed to decode patches: {TOO_DEEP}")
+    return found
 
 
 def _complaint(error: YamlError) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import FEW, Meter
 from kyvsim.patch.create_path import create_path
 from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.json_operations import Operation, prepare_operations, read_patch_text
@@ -38,11 +39,11 @@ def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
     return apply_operations(document, prepare_operations(operations), KYVERNO)
 
 
-def compile_json_patch(text: str) -> Callable[[Json], Json]:
+def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json], Json]:
     """Return a function that applies the patch of a text to a document; raises as parsing does."""
     # A variable can have put anything in the place of the text.
     operations = _operations(text) if text.__class__ is str else _operations.__wrapped__(text)
-    return lambda document: apply_operations(document, operations, KYVERNO)
+    return lambda document: apply_operations(document, operations, KYVERNO, meter)
 
 
 @lru_cache(maxsize=512)
@@ -51,9 +52,18 @@ def _operations(text: str) -> Sequence[Operation]:
     return prepare_operations(read_patch_text(text))
 
 
-def apply_operations(root: Json, operations: Sequence[Operation], rules: PatchRules) -> Json:
-    """Return a document with operations applied in order; raises PatchError."""
-    document = Document(root, root, rules)
+def apply_operations(
+    root: Json, operations: Sequence[Operation], rules: PatchRules, meter: Meter | None = None
+) -> Json:
+    """Return a document with operations applied in order.
+
+    Raises PatchError, and BudgetError where they copy more than `meter` allows; without one each
+    patch has a budget of its own.
+    """
+    meter = meter or Meter()
+    document = Document(root, root, rules, meter)
+    if len(operations) > FEW:
+        meter.spend(len(operations))
     for operation in operations:
         apply = _APPLY.get(operation.name)
         if apply is None:
@@ -78,6 +88,7 @@ def _add(document: Document, operation: Operation) -> Document:
 
 
 def _add_at(document: Document, place: Slot, value: Json, context: str) -> Document:
+    document.counts(place.container)
     try:
         return with_container(document, place, with_value(place, value))
     except PatchError as error:
@@ -113,6 +124,7 @@ def _without(document: Document, place: Slot) -> Document:
         if forgives:
             return document
         raise PatchError(f"Unable to remove nonexistent key: {key}: missing value")
+    document.counts(container)
     new = container.copy()
     del new[at]
     return with_container(document, place, new)
@@ -132,6 +144,7 @@ def _replace(document: Document, operation: Operation) -> Document:
         value_at(document, place)
     except PatchError as error:
         raise PatchError(f"{said} key: {path.text}: missing value") from error
+    document.counts(place.container)
     new = place.container.copy()
     try:
         new[existing_index(new, place.key) if new.__class__ is list else place.key] = value
@@ -161,6 +174,8 @@ def _copy(document: Document, operation: Operation) -> Document:
         value = value_at(document, place)
     except PatchError as error:
         raise PatchError(f"error in copy for from: '{source.text}': {error}") from error
+    if document.meter is not None:
+        document.meter.weigh(value)
     return _put_down(document, operation, value, "error while adding value during copy")
 
 

@@ -6,12 +6,16 @@ upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, p
 import re
 from collections.abc import Sequence
 
+from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 from kyvsim.patch.errors import PatchError
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
+_FEW = 16
+"""Entries that are copied in a step."""
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -57,6 +61,13 @@ class Document(NamedTuple):
     itself: Json
     """What an empty part of a path names at the root: the document as it was at first."""
     rules: PatchRules = KYVERNO
+    meter: Meter | None = None
+    """Counts what is copied; None for nobody."""
+
+    def counts(self, copied: Json) -> None:
+        """Count a map or list that is copied; raises BudgetError where that is too much."""
+        if self.meter is not None and len(copied) > _FEW:
+            self.meter.spend(len(copied) // _FEW)
 
 
 class Slot(NamedTuple):
@@ -73,8 +84,13 @@ class MissingKeyError(PatchError):
 
 
 def parse_pointer(path: str) -> Pointer:
-    """Return the parts of a path; what stands before the first slash counts for nothing."""
+    """Return the parts of a path; what stands before the first slash counts for nothing.
+
+    Raises PatchError for a path that leads too deep.
+    """
     steps = tuple(path.split("/")[1:])
+    if len(steps) > MAX_DEPTH:
+        raise PatchError(f"a path leads more than {MAX_DEPTH} deep")
     parts = tuple(map(decode_step, steps)) or ("",)
     return Pointer(path, steps, parts[:-1], parts[-1])
 
@@ -93,7 +109,7 @@ def find_place(document: Document, pointer: Pointer) -> Slot | None:
     trail: tuple[str | int, ...] = ()
     lost = False
     for part in pointer.parents:
-        if whole and part == "" and node is document.root:
+        if whole and part == "" and node is document.root and not lost:
             node, lost = document.itself, True
             continue
         key = concrete_key(node, part, empty=not whole)
@@ -119,9 +135,9 @@ def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | N
 
 def value_at(document: Document, place: Slot) -> Json:
     """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
-    container, key, _ = place
+    container, key, trail = place
     if key == "" and document.rules.names_itself:
-        return document.itself if container is document.root else None
+        return document.itself if container is document.root and trail is not None else None
     if container.__class__ is list:
         return container[existing_index(container, key)]
     if key not in container:
@@ -156,6 +172,7 @@ def with_container(document: Document, place: Slot, new: Json) -> Document:
     for key in place.trail[:-1]:
         nodes.append(nodes[-1][key])
     for node, key in zip(reversed(nodes), reversed(place.trail), strict=False):
+        document.counts(node)
         above = node.copy()
         above[key] = new
         new = above

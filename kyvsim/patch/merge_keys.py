@@ -20,6 +20,8 @@ class Field(NamedTuple):
     """None: no list, or one that is replaced; (): a set of scalars; else what names an element."""
     fields: "Mapping[str, Field]"
     """Fields of the map, or of the list's elements, that lead to lists which merge."""
+    element: "Field | None" = None
+    """The type of the list's elements."""
 
 
 NOTHING_MERGES = Field(None, MappingProxyType({}))
@@ -49,4 +51,6 @@ def _field(way: Json, types: list[Mapping[str, Field]]) -> Field:
         return Field(None, types[way])
     keys, *element = way
     names = tuple(keys.split(",")) if keys else ()
-    return Field(names, types[element[0]] if element else NOTHING_MERGES.fields)
+    if not element:
+        return Field(names, NOTHING_MERGES.fields, NOTHING_MERGES)
+    return Field(names, types[element[0]], Field(None, types[element[0]]))

@@ -6,28 +6,35 @@ for each of the object's elements that meets its conditions a copy with that ele
 the patch, and the template goes. A template is one value for all elements, so what its `+(key)`
 becomes at the first of them holds for all. Maps that end up empty leave the patch.
 
-The work is done on an own copy of the patch, which is changed in place.
+Upstream changes a copy of the patch while it looks at an object. Here a patch is taken apart once,
+and its parts never change: a look leads from a part to another, which is worked out when it is
+first met. There are few, as little of a patch depends on the object.
 """
 
-import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.patch.anchor_keys import (
+    ADDITION,
+    CONDITION,
+    CONDITIONS,
+    DECIDING,
+    GLOBAL,
+    anchors_of,
+    has_anchors,
+    modifier,
+)
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, wrong_kind
 
-Matches = Callable[[Json, Json], bool]
-"""`matches(pattern, value)`: whether a value satisfies the pattern of a condition."""
+CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
+"""Returns what tells whether a value satisfies the pattern of a condition."""
 
-_ANCHOR = re.compile(r"([+<=X^])?\((.+)\)")
-_GLOBAL = frozenset({"<"})
-_CONDITION = frozenset({""})
-_CONDITIONS = _GLOBAL | _CONDITION
-_ADDITION = frozenset({"+"})
-_DECIDING = _CONDITIONS | _ADDITION
+_GONE: Final[Json] = object()
+"""What is left of a part that leaves the patch."""
+_MOST_STATES = 256
 
 
 class ConditionsFailed(Exception):  # noqa: N818 — says what is so, which is no error
@@ -38,45 +45,29 @@ class ConditionsFailed(Exception):  # noqa: N818 — says what is so, which is n
         self.everywhere = everywhere
 
 
-class _Anchor(NamedTuple):
-    modifier: str
-    key: str
+_Failed: TypeAlias = bool | None
+"""Whether a condition that is not met is a global one; None where all are met."""
+_Part: TypeAlias = Json
+"""A _Map, a _List, a _Copy, or a scalar that stands for itself."""
+_Template: TypeAlias = tuple[_Part, bool]
+"""An element that has anchors, and whether there is a global condition among them."""
 
 
-def preprocess(patch: Json, resource: Json, matches: Matches) -> Json:
-    """Return the plain patch that `patch` is for `resource`.
+def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Callable[[Json], Json]:
+    """Return what gives the plain patch that `patch` is for an object; nobody may change that.
 
-    Raises ConditionsFailed when it does not apply and PatchError when it cannot be worked out.
+    It raises ConditionsFailed when the patch does not apply, and PatchError when it cannot be
+    worked out.
     """
-    pattern = _copy(patch)
-    _walk(pattern, resource, matches)
-    return _strip_root(pattern)
+    root = _taken_apart(_sorted(patch), compile_condition)
 
+    def preprocess(resource: Json) -> Json:
+        part, failed = root.look(resource)
+        if failed is not None:
+            raise ConditionsFailed(everywhere=failed)
+        return part.left_at_root
 
-def without_anchors(patch: Json) -> Json:
-    """Return the plain patch that a patch without anchors is for any object."""
-    return _strip_root(_copy(patch))
-
-
-def has_anchors(patch: Json, kinds: frozenset[str] = _DECIDING) -> bool:
-    """Tell whether a key below is an anchor of the kinds, or a text looks like a condition."""
-    if patch.__class__ is dict:
-        return any(
-            _modifier(key) in kinds or (is_named(value) and has_anchors(value, kinds))
-            for key, value in patch.items()
-        )
-    if patch.__class__ is list:
-        return any(has_anchors(item, kinds) for item in patch)
-    return patch.__class__ is str and _modifier(patch) in _CONDITIONS
-
-
-def lists_of_maps(patch: Json, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the place of each list below that begins with a map, lists in lists left out."""
-    if patch.__class__ is dict:
-        for key in sorted(patch):
-            yield from lists_of_maps(patch[key], (*place, key))
-    elif patch.__class__ is list and patch and patch[0].__class__ is dict:
-        yield place
+    return preprocess
 
 
 def check_list(value: Json) -> None:
@@ -85,144 +76,298 @@ def check_list(value: Json) -> None:
         raise PatchError(f"failed to preProcess rule: {wrong_kind('SequenceNode', value)}")
 
 
-@lru_cache(maxsize=4096)
-def _parse(key: str) -> _Anchor | None:
-    found = _ANCHOR.fullmatch(key.strip())
-    return _Anchor(found[1] or "", found[2]) if found else None
+class _Map:
+    """A map of a patch, in one of the states that objects bring about."""
+
+    __slots__ = (
+        "_at_root",
+        "_copied",
+        "_left",
+        "additions",
+        "anchored",
+        "checks",
+        "compile",
+        "conditions",
+        "entered",
+        "fields",
+        "lasting",
+        "states",
+    )
+
+    def __init__(self, fields: Mapping[str, _Part], compile_condition: CompileCondition) -> None:
+        self.fields = fields
+        self.compile = compile_condition
+        self.additions = tuple(anchors_of(fields, ADDITION))
+        self.conditions = (
+            *((written, key, True) for written, key in anchors_of(fields, GLOBAL)),
+            *((written, key, False) for written, key in anchors_of(fields, CONDITION)),
+        )
+        self.entered = [
+            name
+            for name, part in fields.items()
+            if _can_look(part) and modifier(name) not in DECIDING
+        ]
+        self.anchored = any(
+            modifier(name) in DECIDING or _is_anchored(part) for name, part in fields.items()
+        )
+        self.lasting = True
+        """Whether other objects can bring it about, too."""
+        self.checks: dict[str, Callable[[Json], bool]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        self.states: dict[object, _Map] = {}
+        self._left = self._at_root = self._copied = ABSENT
+
+    def look(self, value: Json) -> tuple["_Map", _Failed]:
+        """Return what the map is after a look at a value, and what ended the look too early."""
+        part = self.resolved(value) if self.additions else self
+        for written, key, everywhere in part.conditions:
+            found, wanted = field_of(value, key), part.fields[written]
+            # A condition's map with additions counts as met.
+            if found is not ABSENT and wanted.__class__ is _Map and wanted.additions:
+                part = part.exchanged(written, wanted.resolved(found))
+            elif found is ABSENT or not part.check(written)(_as_checked(found)):
+                return part, everywhere
+        for name in part.entered:
+            below = part.fields[name]
+            after, failed = below.look(field_of(value, name))
+            if after is not below:
+                part = part.exchanged(name, after)
+            if failed is not None:
+                return part, failed
+        return part, None
+
+    def resolved(self, value: Json) -> "_Map":
+        """Return the map without each `+(key)` that a value has, the others without anchors."""
+        there = tuple([field_of(value, key) is not ABSENT for _, key in self.additions])
+        found = self.states.get(there)
+        if found is None:
+            fields = dict(self.fields)
+            for (written, key), is_there in zip(self.additions, there, strict=True):
+                below = fields.pop(written)
+                if not is_there:
+                    fields[key] = below
+            found = self.kept(there, _Map(fields, self.compile))
+        return found
+
+    def exchanged(self, name: str, part: _Part) -> "_Map":
+        """Return the map with another state of one of its fields."""
+        found = self.states.get((name, part)) if part.lasting else None
+        if found is None:
+            found = _Map.__new__(_Map)
+            found.fields = {**self.fields, name: part}
+            found.compile, found.additions = self.compile, self.additions
+            found.conditions, found.entered = self.conditions, self.entered
+            found.anchored, found.lasting = self.anchored, self.lasting and part.lasting
+            found.checks = self.checks if name in self.entered else {}
+            found.begin()
+            if found.lasting:
+                self.kept((name, part), found)
+        return found
+
+    def kept(self, about: object, state: "_Map") -> "_Map":
+        if len(self.states) == _MOST_STATES:
+            self.states.clear()
+        self.states[about] = state
+        return state
+
+    def check(self, written: str) -> Callable[[Json], bool]:
+        check = self.checks.get(written)
+        if check is None:
+            check = self.compile(_as_checked(_whole(self.fields[written])))
+            self.checks[written] = check
+        return check
+
+    @property
+    def left(self) -> Json:
+        """What is left without conditions and emptied maps."""
+        if self._left is ABSENT:
+            self._left = self.stripped()
+        return self._left
+
+    def stripped(self) -> Json:
+        fields = dict(self.fields)
+        for written, key in anchors_of(self.fields, CONDITIONS):
+            left = _left(fields.pop(written), scalar_goes=True)
+            if left is not _GONE:
+                fields[key] = _taken_apart(left, self.compile)  # and is looked through once more
+        return _filled(fields, lambda _: False) or _GONE
+
+    @property
+    def left_at_root(self) -> Json:
+        """What is left of a whole patch, where the keys of conditions stay as written."""
+        if self._at_root is ABSENT:
+            self._at_root = _filled(self.fields, lambda key: modifier(key) in CONDITIONS)
+        return self._at_root
+
+    def copy_for(self, item: Json) -> _Part:
+        """Return what the template is for an item; _GONE for nothing, or an item without a name."""
+        name = field_of(item, "name")
+        if not is_named(name):
+            return _GONE
+        if self._copied is ABSENT:
+            self._copied = self._copy()
+        left, is_plain = self._copied
+        if left is _GONE:
+            return _GONE
+        new = {**left, "name": name}
+        if is_plain and not (_is_container(name) or has_anchors(name)):
+            return _Copy(new)
+        return _taken_apart(new, self.compile)
+
+    def _copy(self) -> tuple[Json, bool]:
+        """Return what is left of a copy, and whether no more goes, but for its name."""
+        left = _left(_taken_apart(_sorted(_whole(self)), self.compile), scalar_goes=True)
+        if left is _GONE:
+            return left, True
+        again = _taken_apart({**left, "name": ""}, self.compile)
+        return left, not again.anchored and again.left == {**left, "name": ""}
 
 
-def _modifier(key: str) -> str | None:
-    anchor = _parse(key) if key.endswith((")", " ", "\t", "\n")) else None
-    return anchor.modifier if anchor else None
+class _Copy:
+    """What a template is for one item, plain as it is."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: Json) -> None:
+        self.left = left
 
 
-def _anchors(pattern: Json, kinds: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield written key and bare key of a map's anchors; the map may change meanwhile."""
-    for written in list(pattern) if pattern.__class__ is dict else ():
-        anchor = _parse(written)
-        if anchor and anchor.modifier in kinds:
-            yield written, anchor.key
+class _List:
+    """A list of a patch, with the copies of its templates for the items of an object."""
+
+    __slots__ = ("elements", "lasting", "templates")
+
+    def __init__(self, elements: list[_Part], templates: list[_Template], *, lasting: bool) -> None:
+        self.elements = elements
+        self.templates = templates
+        self.lasting = lasting
+
+    def look(self, value: Json) -> tuple["_List", _Failed]:
+        """Return the list with the copies for a value's items; PatchError if that is no list."""
+        check_list(value)
+        items = value if value.__class__ is list else (ABSENT,) if value is ABSENT else ()
+        copies: list[_Part] = []
+        failed: _Failed = None
+        for template, is_global in self.templates:
+            failed = _add_copies(copies, template, items, is_global=is_global)
+            if failed is not None:
+                break
+        if not copies:
+            return self, failed
+        templates = [*self.templates, *_templates(copies)]
+        return _List([*self.elements, *copies], templates, lasting=False), failed
+
+    @property
+    def left(self) -> Json:
+        """What is left without templates and emptied maps."""
+        node = list(self.elements)
+        for place, element in enumerate(self.elements):
+            if _is_anchored(element) or _left(element, scalar_goes=False) is _GONE:
+                # The place is that of the untouched list: after a first removal it is the wrong
+                # one. Beyond the end, where the reference dies, the element meant is taken out.
+                del node[place if place < len(node) else _place_of(node, element)]
+        if self.elements and not node:
+            return _GONE
+        return [_staying(element) for element in node]
 
 
-def _copy(value: Json) -> Json:
-    """Return an own copy with sorted keys; rules are read as JSON, so that ints become floats."""
+def _taken_apart(value: Json, compile_condition: CompileCondition) -> _Part:
     if value.__class__ is dict:
-        return {key: _copy(value[key]) for key in sorted(value)}
+        fields = {key: _taken_apart(item, compile_condition) for key, item in value.items()}
+        return _Map(fields, compile_condition)
     if value.__class__ is list:
-        return [_copy(item) for item in value]
+        elements = [_taken_apart(item, compile_condition) for item in value]
+        return _List(elements, _templates(elements), lasting=True)
+    return value
+
+
+def _sorted(value: Json) -> Json:
+    """Return a value with sorted keys; rules are read as JSON, so that ints become floats."""
+    if value.__class__ is dict:
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if value.__class__ is list:
+        return [_sorted(item) for item in value]
     return float(value) if value.__class__ is int else value
 
 
-def _walk(pattern: Json, value: Json, matches: Matches) -> None:
-    if pattern.__class__ is dict:
-        _resolve_additions(pattern, value)
-        _check_conditions(pattern, value, matches)
-        for key, below in list(pattern.items()):
-            if _modifier(key) not in _DECIDING:
-                _walk(below, field_of(value, key), matches)
-    elif pattern.__class__ is list and pattern and pattern[0].__class__ is dict:
-        _walk_elements(pattern, value, matches)
+def _whole(part: _Part) -> Json:
+    """Return a part as the data that it was taken from."""
+    if part.__class__ is _Map:
+        return {name: _whole(below) for name, below in part.fields.items()}
+    if part.__class__ is _List:
+        return [_whole(element) for element in part.elements]
+    return part.left if part.__class__ is _Copy else part
 
 
-def _resolve_additions(pattern: Json, value: Json) -> bool:
-    """Drop each `+(key)` that the object has, rename the others; tell whether there were any."""
-    found = False
-    for written, key in _anchors(pattern, _ADDITION):
-        found = True
-        below = pattern.pop(written)
-        if field_of(value, key) is ABSENT:
-            pattern[key] = below
-    return found
+def _can_look(part: _Part) -> bool:
+    """Return whether an object can make a difference to a part, or be refused by it."""
+    if part.__class__ is _List:
+        return bool(part.elements) and part.elements[0].__class__ in {_Map, _Copy}
+    return part.__class__ is _Map and bool(part.additions or part.conditions or part.entered)
 
 
-def _check_conditions(pattern: Json, value: Json, matches: Matches) -> None:
-    for kinds in (_GLOBAL, _CONDITION):
-        for written, key in _anchors(pattern, kinds):
-            found, wanted = field_of(value, key), pattern[written]
-            # A condition's map with additions counts as met.
-            if found is not ABSENT and _resolve_additions(wanted, found):
-                continue
-            if found is ABSENT or not matches(_as_checked(wanted), _as_checked(found)):
-                raise ConditionsFailed(everywhere=kinds is _GLOBAL)
+def _is_anchored(part: _Part) -> bool:
+    if part.__class__ is _Map:
+        return bool(part.anchored)
+    if part.__class__ is _List:
+        return bool(part.templates)
+    return part.__class__ is str and has_anchors(part)
+
+
+def _templates(elements: Iterable[_Part]) -> list[_Template]:
+    return [(one, has_anchors(_whole(one), GLOBAL)) for one in elements if _is_anchored(one)]
+
+
+def _add_copies(
+    copies: list[_Part], template: _Part, items: Iterable[Json], *, is_global: bool
+) -> _Failed:
+    """Add what a template is for each item that meets its conditions."""
+    passed, failed_everywhere = False, False
+    for item in items:
+        failed = None
+        if _can_look(template):
+            template, failed = template.look(item)
+        if failed is not None:
+            failed_everywhere = failed_everywhere or failed
+        elif is_global:
+            passed = True
+        elif item is not ABSENT and template.__class__ is _Map:
+            copy = template.copy_for(item)
+            if copy is not _GONE:
+                copies.append(copy)
+    return True if failed_everywhere and not passed else None
 
 
 def _as_checked(value: Json) -> Json:
     """Return what conditions compare: the text of a scalar; maps and lists with float numbers."""
-    return with_floats(value) if value.__class__ in {dict, list} else text(value)
+    return with_floats(value) if _is_container(value) else text(value)
 
 
-def _walk_elements(pattern: list[Json], value: Json, matches: Matches) -> None:
-    check_list(value)
-    items = value if value.__class__ is list else ()
-    for element in list(pattern):
-        if has_anchors(element):
-            _walk_template(pattern, element, (ABSENT,) if value is ABSENT else items, matches)
+def _is_container(value: Json) -> bool:
+    return value.__class__ is dict or value.__class__ is list
 
 
-def _walk_template(pattern: list[Json], element: Json, items: Json, matches: Matches) -> None:
-    """Apply an element with anchors to the items of the object's list; (ABSENT,): there is none."""
-    is_global = has_anchors(element, _GLOBAL)
-    template = _copy(element)
-    passed, failed = False, None
-    for item in items:
-        try:
-            _walk(template, item, matches)
-        except ConditionsFailed as failure:
-            failed = failure if failure.everywhere else failed
-            continue
-        if is_global:
-            passed = True
-        elif item is not ABSENT:
-            _add_named(pattern, template, item)
-    if failed and not passed:
-        raise failed
+def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> dict[str, Json]:
+    """Return what is left of each field of which something is."""
+    found = {name: _left(part, scalar_goes=scalar_goes(name)) for name, part in fields.items()}
+    return {name: left for name, left in found.items() if left is not _GONE}
 
 
-def _add_named(pattern: list[Json], template: Json, item: Json) -> None:
-    """Append what the template is for one item; items without a name cannot be patched."""
-    name = field_of(item, "name")
-    if not is_named(name):
-        return
-    new = _copy(template)
-    if not _strip(new, scalar_goes=True) and new.__class__ is dict:
-        new["name"] = name
-        pattern.append(new)
+def _left(part: _Part, *, scalar_goes: bool) -> Json:
+    if part.__class__ is _Map or part.__class__ is _List or part.__class__ is _Copy:
+        return part.left
+    return _GONE if scalar_goes else part
 
 
-def _strip_root(pattern: Json) -> Json:
-    for key, below in list(pattern.items()):
-        if _strip(below, scalar_goes=_modifier(key) in _CONDITIONS):
-            del pattern[key]
-    return pattern
+def _staying(element: _Part) -> Json:
+    """Return what an element is in a list that it stays in, though it may be one that goes."""
+    if _is_anchored(element):
+        return _whole(element)
+    left = _left(element, scalar_goes=False)
+    return left if left is not _GONE else {} if element.__class__ is _Map else []
 
 
-def _strip(node: Json, *, scalar_goes: bool) -> bool:
-    """Take conditions and emptied maps out below `node`; tell whether `node` itself goes."""
-    if node.__class__ is dict:
-        return _strip_map(node)
-    return _strip_list(node) if node.__class__ is list else scalar_goes
-
-
-def _strip_map(node: dict[str, Json]) -> bool:
-    for written, key in _anchors(node, _CONDITIONS):
-        below = node.pop(written)
-        if not _strip(below, scalar_goes=True):
-            node[key] = below
-    for key, below in list(node.items()):
-        if _strip(below, scalar_goes=False):
-            del node[key]
-    return not node
-
-
-def _strip_list(node: list[Json]) -> bool:
-    elements = list(node)
-    for place, element in enumerate(elements):
-        if has_anchors(element) or _strip(element, scalar_goes=False):
-            # The place is that of the untouched list: after a first removal it is the wrong one.
-            # Beyond the end, where the reference dies, the element meant is taken out.
-            del node[place if place < len(node) else _place_of(node, element)]
-    return bool(elements) and not node
-
-
-def _place_of(node: list[Json], element: Json) -> int:
+def _place_of(node: list[_Part], element: _Part) -> int:
     return next((at for at, item in enumerate(node) if item is element), -1)

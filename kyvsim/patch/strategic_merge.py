@@ -10,9 +10,8 @@ Each returns ABSENT for a value that goes.
 """
 
 from collections.abc import Callable
-from functools import reduce
 
-from kyvsim.kube.known_parts import tidy_parts
+from kyvsim.kube.known_parts import tidy_parts, within_bounds
 from kyvsim.kube.objects import Json
 from kyvsim.patch.directives import (
     DIRECTIVE,
@@ -26,62 +25,63 @@ from kyvsim.patch.keyed_lists import Joined, merge_keyed
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, wrong_kind
 from kyvsim.patch.preprocess_anchors import (
+    CompileCondition,
     ConditionsFailed,
-    Matches,
     check_list,
-    has_anchors,
-    lists_of_maps,
-    preprocess,
-    without_anchors,
+    compile_preprocess,
 )
 
 
-def apply_strategic_merge(patch: Json, resource: Json, matches: Matches) -> Json:
+def apply_strategic_merge(patch: Json, resource: Json, compile_condition: CompileCondition) -> Json:
     """Return `resource` with `patch` merged into it; `resource` itself when nothing changes.
 
-    `matches(pattern, value)` decides anchor conditions. Raises PatchError.
+    `compile_condition` makes the check of an anchor's condition. Raises PatchError.
     """
-    return compile_strategic_merge(patch, matches)(resource)
+    return compile_strategic_merge(patch, compile_condition)(resource)
 
 
-def compile_strategic_merge(patch: Json, matches: Matches) -> Callable[[Json], Json]:
+def compile_strategic_merge(
+    patch: Json, compile_condition: CompileCondition
+) -> Callable[[Json], Json]:
     """Return a function that merges `patch` into an object, as `apply_strategic_merge` does."""
 
-    def apply_anchored(resource: Json) -> Json:
+    def apply_no_map(resource: Json) -> Json:
+        if patch.__class__ is list and patch and patch[0].__class__ is dict:
+            check_list(resource)
+        raise PatchError(f"failed to preProcess rule: {wrong_kind('MappingNode', patch)}")
+
+    if patch.__class__ is not dict:
+        return apply_no_map
+    preprocess = compile_preprocess(patch, compile_condition)
+
+    def apply(resource: Json) -> Json:
         try:
-            prepared = preprocess(patch, resource, matches)
+            prepared = preprocess(resource)
         except ConditionsFailed:
             prepared = {}
         return _apply(prepared, resource)
 
-    if has_anchors(patch):
-        return apply_anchored
-    constant, lists = without_anchors(patch), tuple(lists_of_maps(patch))
-
-    def apply_constant(resource: Json) -> Json:
-        for place in lists:
-            check_list(reduce(field_of, place, resource))
-        return _apply(constant, resource)
-
-    return apply_constant
+    return apply
 
 
 def _apply(patch: Json, resource: Json) -> Json:
+    within_bounds(tidy_parts())
     result = _merge(resource, patch, None)
     if result is ABSENT:
         raise PatchError("filter cannot create or delete objects")
-    return resource if same(result, resource) else result
+    return result
 
 
 def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
+    """Return the merged value; it is `dest` itself where that has the same JSON text."""
+    if dest.__class__ is dict is origin.__class__:
+        return _merge_maps(dest, origin, known or _typed(dest, origin))
     if dest is None:
         return _adopt(origin, known)
     if origin is None:
         return ABSENT
     if kind_of(dest) != kind_of(origin):
         raise wrong_kind(kind_of(dest), origin)
-    if dest.__class__ is dict:
-        return _merge_maps(dest, origin, _typed(known, dest, origin))
     if dest.__class__ is not list:
         return _merge_scalars(dest, origin)
     if known is None or known.keys is None:
@@ -90,15 +90,18 @@ def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
     if directive == "delete":
         return ABSENT
     if directive == "replace":
-        return _settle_elements(origin, known)
-    return merge_keyed(dest, origin, known.keys, _joiner(known))
+        merged = _settle_elements(origin, known)
+    else:
+        merged = merge_keyed(dest, origin, known.keys, _joiner(known))
+    return dest if same(merged, dest) else merged
 
 
 def _merge_scalars(dest: Json, origin: Json) -> Json:
     if same(dest, origin):
         return dest
     # The node keeps the quotes of the text that it replaces.
-    return text(origin) if dest.__class__ is str else origin
+    new = text(origin) if dest.__class__ is str else origin
+    return dest if same(dest, new) else new
 
 
 def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
@@ -106,7 +109,8 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
     if directive == "delete":
         return ABSENT
     if directive == "replace":
-        return _settle_fields(origin, known)
+        settled = _settle_fields(origin, known)
+        return dest if same(settled, dest) else settled
     merged = _keep_fields(dest, known, skip=origin)
     changed = merged is not dest
     for name in sorted(origin):
@@ -127,31 +131,42 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
 
 
 def _keep(dest: Json, known: Field | None) -> Json:
-    keys = known.keys if known is not None and dest.__class__ is list else None
-    if dest.__class__ is not dict and keys is None:
+    if dest.__class__ is not dict and (
+        dest.__class__ is not list or known is None or known.keys is None
+    ):
         return dest
-    # The fields of a type live as long as the table of types does.
-    about = (id(dest), id(known.fields) if known is not None else None, keys)
     tidy = tidy_parts()
+    # Types live as long as the table of them does.
+    about = id(dest), id(known)
     if about in tidy:
         return dest
-    if known is not None and keys is not None:
-        kept = merge_keyed(dest, ABSENT, keys, _joiner(known))
+    if known is not None and known.keys is not None and dest.__class__ is list:
+        kept = merge_keyed(dest, ABSENT, known.keys, _joiner(known))
+        kept = dest if same(kept, dest) else kept
     else:
-        kept = _keep_fields(dest, _typed(known, dest))
+        kept = _keep_fields(dest, known or _typed(dest))
     if kept is dest:
         tidy[about] = dest
     return kept
 
 
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
-    names = dest if known is None else known.fields
+    tidy, types = tidy_parts(), None if known is None else known.fields
+    unseen = {
+        name
+        for name, before in dest.items()
+        if (before.__class__ is dict or before.__class__ is list)
+        and (types is None or name in types)
+        and (id(before), id(types[name] if types else None)) not in tidy
+        and name not in skip
+    }
+    if not unseen:
+        return dest
     changed = {}
-    for name in names:
-        before = dest.get(name)
-        if (before.__class__ is dict or before.__class__ is list) and name not in skip:
-            after = _keep(before, _below(known, name))
-            if after is not before:
+    for name in dest if types is None else types:
+        if name in unseen:
+            after = _keep(dest[name], types[name] if types else None)
+            if after is not dest[name]:
                 changed[name] = after
     return {**dest, **changed} if changed else dest
 
@@ -164,7 +179,7 @@ def _adopt(origin: Json, known: Field | None) -> Json:
         word = ABSENT if found is ABSENT else text(found)
         if word == "delete":
             return ABSENT
-        known = _typed(known, origin)
+        known = known or _typed(origin)
         # An unknown directive is a field like others here.
         return _settle_fields(without_directive(origin) if word in DIRECTIVES else origin, known)
     if origin.__class__ is list and known is not None and known.keys is not None:
@@ -177,7 +192,7 @@ def _settle(value: Json, known: Field | None) -> Json:
         return ABSENT
     if value.__class__ is dict:
         directive, value = map_directive(value)
-        return ABSENT if directive == "delete" else _settle_fields(value, _typed(known, value))
+        return ABSENT if directive == "delete" else _settle_fields(value, known or _typed(value))
     if value.__class__ is list and known is not None and known.keys is not None:
         directive, value = list_directive(value)
         return ABSENT if directive == "delete" else _settle_elements(value, known)
@@ -190,7 +205,7 @@ def _settle_fields(value: Json, known: Field | None) -> Json:
 
 
 def _settle_elements(value: Json, known: Field) -> Json:
-    element = _element(known)
+    element = known.element
 
     def join(dest: Json, origin: Json) -> Joined:
         return Joined(
@@ -201,7 +216,7 @@ def _settle_elements(value: Json, known: Field) -> Json:
 
 
 def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
-    element = _element(known)
+    element = known.element
 
     def join(dest: Json, origin: Json) -> Joined:
         if origin is ABSENT:
@@ -214,18 +229,12 @@ def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
     return join
 
 
-def _element(known: Field) -> Field:
-    return Field(None, known.fields) if known.fields else NOTHING_MERGES
-
-
 def _below(known: Field | None, name: str) -> Field | None:
     return None if known is None else known.fields.get(name, NOTHING_MERGES)
 
 
-def _typed(known: Field | None, *sources: Json) -> Field | None:
-    """Return the type of a map: that of its place, else the one its apiVersion and kind name."""
-    if known is not None:
-        return known
+def _typed(*sources: Json) -> Field | None:
+    """Return the type that the apiVersion and kind of a map without a typed place name."""
     for source in sources:
         version, kind = source.get("apiVersion", ABSENT), source.get("kind", ABSENT)
         if is_named(version) and is_named(kind) and (found := find_type(text(version), text(kind))):

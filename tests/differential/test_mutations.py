@@ -26,8 +26,9 @@ UNREADABLE = "failed to unmarshal patched resource: "
 NOT_PATCHED = "failed to patch resource: "
 
 
-def matches(pattern, value):
-    return compile_pattern(pattern)(value) is None
+def condition(pattern):
+    check = compile_pattern(pattern)
+    return lambda value: check(value) is None
 
 
 def answer(number, row):
@@ -36,7 +37,7 @@ def answer(number, row):
     mutate = row["mutate"]
     try:
         if "patchStrategicMerge" in mutate:
-            patched = apply_strategic_merge(mutate["patchStrategicMerge"], resource, matches)
+            patched = apply_strategic_merge(mutate["patchStrategicMerge"], resource, condition)
         else:
             patched = compile_json_patch(mutate["patchesJson6902"])(resource)
         if patched is resource:

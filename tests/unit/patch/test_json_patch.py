@@ -2,6 +2,7 @@ import copy
 
 import pytest
 
+from kyvsim.model.budget import BudgetError
 from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch
 
 
@@ -209,3 +210,22 @@ def test_an_operation_is_not_changed_by_later_ones():
 def test_a_list_is_not_padded_without_end():
     with pytest.raises(PatchError, match="will not fill"):
         apply_json_patch(document(), [add("/spec/list/4000000000", 1)])
+
+
+def copied(times):
+    return [{"op": "copy", "from": "/spec", "path": f"/spec/c{n}"} for n in range(times)]
+
+
+def inserted(times):
+    return [{"op": "add", "path": "/spec/l/0", "value": n} for n in range(times)]
+
+
+@pytest.mark.parametrize("operations", [copied(40), inserted(30_000)])
+def test_patches_have_a_budget(operations):
+    with pytest.raises(BudgetError, match="the budget of 1,000,000 steps"):
+        apply_json_patch({"spec": {"a": 1, "l": []}}, operations)
+
+
+def test_a_path_leads_no_deeper_than_what_is_read():
+    with pytest.raises(PatchError, match="leads more than 200 deep"):
+        apply_json_patch({"a": 1}, [{"op": "add", "path": "/a" * 201, "value": 1}])

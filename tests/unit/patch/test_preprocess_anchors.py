@@ -1,10 +1,12 @@
 import copy
 from fnmatch import fnmatchcase
+from functools import partial
 
 import pytest
 
+from kyvsim.patch.anchor_keys import has_anchors
 from kyvsim.patch.errors import PatchError
-from kyvsim.patch.preprocess_anchors import ConditionsFailed, has_anchors, preprocess
+from kyvsim.patch.preprocess_anchors import ConditionsFailed, compile_preprocess
 
 
 def matches(pattern, value):
@@ -20,7 +22,7 @@ def matches(pattern, value):
 
 def prepared(patch, resource):
     before = copy.deepcopy((patch, resource))
-    found = preprocess(patch, resource, matches)
+    found = compile_preprocess(patch, lambda pattern: partial(matches, pattern))(resource)
     assert (patch, resource) == before
     return found
 
@@ -120,15 +122,31 @@ def test_one_match_is_enough_for_a_global_condition():
     assert prepared(patch, POD) == {"metadata": {"a": "b"}}
 
 
+def test_an_emptied_element_stays_where_another_one_goes_for_it():
+    found = prepared(containers({"(name)": "x"}, {"name": "a"}, {"b": {}}), POD)
+    # Two go: the template, and by then the wrong place is beyond the end.
+    assert found == containers({"name": "a"})
+    found = prepared(containers({"b": {}}, {"b": {}}, {"name": "a"}), POD)
+    assert found == containers({})
+
+
+def test_a_patch_gives_the_same_for_an_object_whatever_it_was_given_before():
+    patch = containers({"(name)": "*", "(image)": "nginx*", "+(pull)": "Always", "tty": True})
+    shared = compile_preprocess(patch, lambda pattern: partial(matches, pattern))
+    turned = containers(*reversed(POD["spec"]["containers"]))
+    for resource in (POD, turned, {"spec": {}}, POD, turned):
+        assert shared(resource) == prepared(patch, resource)
+
+
 def test_conditions_see_texts_and_floats():
     seen = []
 
-    def spy(pattern, value):
-        seen.append((pattern, value))
-        return True
+    def spy(pattern):
+        return lambda value: seen.append((pattern, value)) is None
 
     patch = {"(a)": 5, "(b)": {"c": 5}, "(d)": None}
-    assert preprocess(patch, {"a": 5, "b": {"c": 5}, "d": True}, spy) == {"(b)": {"c": 5.0}}
+    found = compile_preprocess(patch, spy)({"a": 5, "b": {"c": 5}, "d": True})
+    assert found == {"(b)": {"c": 5.0}}
     assert seen == [("5", "5"), ({"c": 5.0}, {"c": 5.0}), ("null", "true")]
     assert [type(value["c"]) for value in seen[1]] == [float, float]
 

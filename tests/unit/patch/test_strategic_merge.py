@@ -5,8 +5,8 @@ import pytest
 from kyvsim.patch import PatchError, apply_strategic_merge
 
 
-def never(pattern, value):
-    raise AssertionError((pattern, value))
+def never(pattern):
+    raise AssertionError(pattern)
 
 
 def merge(resource, patch):
@@ -210,9 +210,29 @@ def test_a_text_stays_a_text():
         ),
         ({"spec": {"map": {"$patch": "foo"}}}, "unknown patch strategy 'foo'"),
         ({"$patch": "delete"}, "filter cannot create or delete objects"),
+        *(
+            (
+                patch,
+                (
+                    "failed to preProcess rule: wrong node kind: expected MappingNode but got "
+                    f"{kind}: node contents:\n{shown}\n"
+                ),
+            )
+            for patch, kind, shown in (
+                ("x", "ScalarNode", '"x"'),
+                (5.0, "ScalarNode", "5"),
+                (True, "ScalarNode", "true"),
+                ([1.0], "SequenceNode", "[1]"),
+            )
+        ),
     ],
 )
 def test_errors(patch, message):
     with pytest.raises(PatchError) as caught:
         merge(custom(map={"x": 1.0}, list=[1.0]), patch)
     assert caught.value.message == message
+
+
+def test_a_patch_that_lists_maps_wants_a_list_to_change():
+    with pytest.raises(PatchError, match="expected SequenceNode but got MappingNode"):
+        merge(custom(), [{"a": "b"}])
