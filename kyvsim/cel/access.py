@@ -11,6 +11,8 @@ from kyvsim.cel.text import go_type, show_value
 from kyvsim.cel.values import NONE, Message, Optional, UInt, type_name
 
 _QUALIFIERS = frozenset({str, int, UInt, float, bool})
+_HELD = object()
+"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
 
 
 def select(value: Any, field: str) -> Any:
@@ -41,6 +43,11 @@ def select_if_present(value: Any, field: str) -> Optional:
         return Optional(present=True, value=value[field])
     refuse_list(value)
     return NONE
+
+
+def without_fields(value: Any) -> Any:
+    """Return something without fields and elements in place of an optional value."""
+    return _HELD if value.__class__ is Optional else value
 
 
 def refuse_list(value: Any) -> None:

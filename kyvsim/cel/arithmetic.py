@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.values import Duration, JoinedList, MadeList, Timestamp, UInt
+from kyvsim.cel.values import Duration, JoinedList, MadeList, TextList, Timestamp, UInt
 
 _MAX_INT = (1 << 63) - 1
 _MAX_UINT = (1 << 64) - 1
@@ -53,7 +53,8 @@ def _unfit(sign: str, left: Any, takes: frozenset[type]) -> CelError:
     return CelError(f"no such overload: _{sign}_")
 
 
-_ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp, list, MadeList, JoinedList})
+_LISTS = (list, MadeList, JoinedList, TextList)
+_ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp, *_LISTS})
 
 
 def add(left: Any, right: Any) -> Any:

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.values import MadeList, MadeMap, Optional, Timestamp, UInt
+from kyvsim.cel.values import MadeList, MadeMap, Optional, TextList, Timestamp, UInt
 
 NUMBERS = frozenset({int, float, UInt})
 
@@ -113,7 +113,7 @@ def as_key(value: Any) -> Any:
     kind = value.__class__
     if kind is str:
         return value
-    if kind is list:
+    if kind is list or kind is TextList:
         return MadeList(value)
     if kind is bytes:
         raise _unhashable()

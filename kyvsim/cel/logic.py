@@ -109,19 +109,37 @@ def field_or_default(base: Run, fields: tuple[str, ...], default: Run) -> Run:
 
     def run(frame: list[Any]) -> Any:
         value = base(frame)
-        otherwise = default(frame)
-        if value.__class__ is Optional:
-            value = value.value
-        for field in fields:
-            if value.__class__ is dict:
-                if field not in value:
-                    return otherwise
-                value = value[field]
-            else:
-                found = select_if_present(value, field)
-                if not found.present:
-                    return otherwise
-                value = found.value
-        return value
+        return _field_of(value, fields, default(frame))
 
     return run
+
+
+def field_or_constant(base: Run, fields: tuple[str, ...], default: Any) -> Run:
+    """Return the same with a default that is known beforehand."""
+    first, *others = fields
+    if others:
+        return lambda frame: _field_of(base(frame), fields, default)
+
+    def run(frame: list[Any]) -> Any:
+        value = base(frame)
+        if value.__class__ is dict:
+            return value.get(first, default)
+        return _field_of(value, fields, default)
+
+    return run
+
+
+def _field_of(value: Any, fields: tuple[str, ...], otherwise: Any) -> Any:
+    if value.__class__ is Optional:
+        value = value.value
+    for field in fields:
+        if value.__class__ is dict:
+            if field not in value:
+                return otherwise
+            value = value[field]
+        else:
+            found = select_if_present(value, field)
+            if not found.present:
+                return otherwise
+            value = found.value
+    return value

@@ -26,6 +26,7 @@ from kyvsim.cel.closures import (
 from kyvsim.cel.costs import PLAIN, cost, equality_cost
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.held_optionals import is_held_optional
 from kyvsim.cel.loops import LoopParts, Run, charged, spend
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
@@ -149,7 +150,7 @@ class _Lowering:
     def select(self, node: Select) -> Code:
         if node.id in self.checked.names:
             return self.variable(self.checked.names[node.id])
-        operand, field = self.lower(node.operand), node.field
+        operand, field = self.selectable(node.operand), node.field
         run = operand.run
         if node.test:
             return Code(lambda frame: access.has_field(run(frame), field))
@@ -220,8 +221,16 @@ class _Lowering:
         first, second = item.run, among.run
         return Code(contained(first, second))
 
+    def selectable(self, node: Node) -> Code:
+        """Return what something is asked of; an optional that something holds has no fields."""
+        code = self.lower(node)
+        if not is_held_optional(node, self.checked):
+            return code
+        run = code.run
+        return Code(lambda frame: access.without_fields(run(frame)))
+
     def index(self, node: Call) -> Code:
-        operand, key = map(self.lower, node.arguments)
+        operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
             access.check_qualifier(key.value, constant=True)
         if key.constant and key.value.__class__ is str:
@@ -232,20 +241,20 @@ class _Lowering:
         return Code(indexed(operand.run, key.run))
 
     def optional_index(self, node: Call) -> Code:
-        operand, key = map(self.lower, node.arguments)
+        operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
             access.check_qualifier(key.value, constant=True)
         return Code(indexed_if_present(operand.run, key.run))
 
     def or_value(self, node: Call) -> Code:
-        target, default = node.arguments[0], self.run(node.arguments[1])
+        target, default = node.arguments[0], self.lower(node.arguments[1])
         fields: list[str] = []
         while isinstance(target, Select) and target.optional:
             fields.insert(0, target.field)
             target = target.operand
         if fields:
-            return Code(logic.field_or_default(self.run(target), tuple(fields), default))
-        return Code(logic.lenient_value_or_default(self.run(target), default))
+            return Code(_field_or(self.selectable(target).run, tuple(fields), default))
+        return Code(logic.lenient_value_or_default(self.run(target), default.run))
 
     def list_literal(self, node: ListLiteral) -> Code:
         codes = [self.lower(one) for one in node.elements]
@@ -327,6 +336,12 @@ def _round_costs(node: Loop) -> tuple[int, int]:
         return own + tested, taken
     made = _MAP_ROUND_COST + (cost(node.result) if node.result is not None else 0)
     return (1 + tested, made - 1) if node.test is not None else (made, 0)
+
+
+def _field_or(base: Run, fields: tuple[str, ...], default: Code) -> Run:
+    if default.constant:
+        return logic.field_or_constant(base, fields, default.value)
+    return logic.field_or_default(base, fields, default.run)
 
 
 def _unbound(name: str) -> Run:

@@ -5,6 +5,7 @@ upstream's parser recovers and reports further faults, ours stops at the first.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.cel import literals
@@ -70,6 +71,7 @@ class ExpressionSyntaxError(Exception):
         self.issues = issues
 
 
+@lru_cache(maxsize=512)
 def parse(text: str, macros: frozenset[str]) -> Node:
     """Return the tree of an expression; raises `ExpressionSyntaxError`.
 

@@ -13,6 +13,7 @@ from kyvsim.cel.values import (
     MadeList,
     MadeMap,
     Optional,
+    TextList,
     Timestamp,
     UInt,
     type_name,
@@ -58,6 +59,7 @@ _GO_TYPES: MappingProxyType[type, str] = MappingProxyType(
         dict: "map[string]interface {}",
         MadeList: "*types.baseList",
         JoinedList: "*types.concatList",
+        TextList: "*types.baseList",
         MadeMap: "*types.baseMap",
     }
 )

@@ -63,6 +63,12 @@ class JoinedList(list[Any]):
         return id(self)
 
 
+class TextList(list[str]):
+    """A list of texts that a function made: as a value of objects Go has another type for it."""
+
+    __slots__ = ()
+
+
 class MadeMap(dict[Any, Any]):
     """A map that an expression made, where what it was given is a plain `dict`."""
 
@@ -114,6 +120,7 @@ _TYPES: MappingProxyType[type, CelType] = MappingProxyType(
         dict: CelType("map", "map"),
         MadeList: CelType("list", "list"),
         JoinedList: CelType("list", "list"),
+        TextList: CelType("list", "list"),
         MadeMap: CelType("map", "map"),
         Optional: types.opaque("optional_type"),
         CelType: types.TYPE,

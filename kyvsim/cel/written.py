@@ -1,6 +1,7 @@
 """Nodes of expressions as they are written, on one line."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ from kyvsim.cel.nodes import (
     Node,
     Select,
     StructLiteral,
+    children,
 )
 from kyvsim.cel.text import show_value
 
@@ -35,6 +37,7 @@ _TIGHTNESS: Mapping[str, int] = MappingProxyType(
 )
 """How tightly operators bind; all else binds more tightly."""
 _LOOSE = 8
+_NAME_BEFORE = re.compile(r"\w+\s*$")
 
 
 def written(node: Node) -> str:
@@ -54,6 +57,18 @@ def object_path(node: Node) -> _Path | None:
     if isinstance(node, Call) and node.function == OR_VALUE:
         return object_path(node.arguments[0])
     return None
+
+
+def start_of(node: Node, text: str) -> int:
+    """Return where the text of a node begins in its expression, but for parentheses around it."""
+    first = _first(node)
+    # A function's place is that of its parenthesis; its name stands before that.
+    named = _NAME_BEFORE.search(text, 0, first) if text[first : first + 1] == "(" else None
+    return named.start() if named else first
+
+
+def _first(node: Node) -> int:
+    return min((node.at, *map(_first, children(node))))
 
 
 def _with(path: _Path | None, step: Any) -> _Path | None:

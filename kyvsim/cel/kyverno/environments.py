@@ -9,6 +9,7 @@ pkg/image/verification/evaluator/compiler.go
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -99,6 +100,7 @@ KINDS: Mapping[str, PolicyEnvironment] = MappingProxyType(
 """By the kind of the policy, without `Namespaced` before it."""
 
 
+@lru_cache(maxsize=8)
 def kyverno_environment(
     kind: str, clock: Clock, entropy: Entropy, mode: str = "Kubernetes"
 ) -> Environment:

@@ -25,6 +25,7 @@ from kyvsim.cel.values import (
     MadeList,
     MadeMap,
     Optional,
+    TextList,
     Timestamp,
     UInt,
     plain,
@@ -139,7 +140,7 @@ def _value(value: Any) -> Any:
         return value.as_json()
     if isinstance(value, dict):
         return {native_text(key): _value(one) for key, one in value.items()}
-    if kind is list:
+    if kind is list or kind is TextList:
         return [_value(one) for one in value]
     if kind is Optional:
         return _value(value.value) if value.present else None

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.go.random_text import make_random
+from kyvsim.go.random_text import Chance, make_random
 from kyvsim.kube.regexes import RegexError
+from kyvsim.model.budget import Meter
 from kyvsim.model.ports import Entropy
 
 _ANY = "[0-9a-z]{8}"
@@ -21,7 +22,7 @@ def random_library(entropy: Entropy) -> Library:
 
     def random(pattern: str = _ANY) -> str:
         try:
-            return make_random(pattern, entropy.below)
+            return make_random(pattern, Chance(entropy.below, Meter().spend))
         except RegexError as error:
             raise CelError(str(error)) from None
 

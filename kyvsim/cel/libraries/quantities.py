@@ -3,6 +3,8 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 """
 
+from collections.abc import Callable
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
@@ -95,8 +97,11 @@ def _of_int(number: int) -> kube.Quantity:
     return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
 
 
-def _computed(amount: kube.Quantity) -> Quantity:
-    return Quantity(amount, computed=True)
+def _computed(compute: Callable[[kube.Quantity], kube.Quantity], other: kube.Quantity) -> Quantity:
+    try:
+        return Quantity(compute(other), computed=True)
+    except OverflowError as error:
+        raise CelError(str(error)) from None
 
 
 def _q(signature: str) -> str:
@@ -120,13 +125,13 @@ QUANTITIES = Library(
         function("compareTo", way(_q("Q.(Q) -> int"), _compare)),
         function(
             "add",
-            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.plus(b.amount))),
-            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.plus(_of_int(number)))),
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.plus, b.amount)),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.plus, _of_int(number))),
         ),
         function(
             "sub",
-            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.minus(b.amount))),
-            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus(_of_int(number)))),
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.minus, b.amount)),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus, _of_int(number))),
         ),
     ),
     types=((Quantity, _TYPE),),

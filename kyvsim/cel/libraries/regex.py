@@ -11,6 +11,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.signature import function, way
+from kyvsim.cel.values import TextList
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
 
 
@@ -29,12 +30,12 @@ def _first(pattern: Any, text: str) -> str:
     return next(_texts(pattern, text), "")
 
 
-def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
+def _find_all(text: str, pattern: str, count: int = -1) -> TextList:
     return _all(_compile(pattern), text, count)
 
 
-def _all(pattern: Any, text: str, count: int = -1) -> list[str]:
-    return list(islice(_texts(pattern, text), count if count >= 0 else None))
+def _all(pattern: Any, text: str, count: int = -1) -> TextList:
+    return TextList(islice(_texts(pattern, text), count if count >= 0 else None))
 
 
 def _texts(pattern: Any, text: str) -> Iterator[str]:

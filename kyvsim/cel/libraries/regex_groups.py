@@ -10,7 +10,7 @@ from typing import Any
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.cel.values import NONE, Optional
+from kyvsim.cel.values import NONE, Optional, TextList
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
 
@@ -77,9 +77,9 @@ def _extract(text: str, pattern: str) -> Optional:
     return Optional(present=True, value=found)
 
 
-def _extract_all(text: str, pattern: str) -> list[str]:
+def _extract_all(text: str, pattern: str) -> TextList:
     grouped = _compile(pattern).groups > 0
-    return [found for found in _texts(text, pattern) if found or not grouped]
+    return TextList(found for found in _texts(text, pattern) if found or not grouped)
 
 
 REGEX_GROUPS = Library(

@@ -13,6 +13,7 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.string_format import format_text
 from kyvsim.cel.string_format_latest import format_latest
 from kyvsim.cel.text import show_value
+from kyvsim.cel.values import TextList
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -62,14 +63,14 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
     return text.replace(old, new, max(count, -1))
 
 
-def _split(text: str, separator: str, count: int = -1) -> list[str]:
+def _split(text: str, separator: str, count: int = -1) -> TextList:
     if count == 0:
-        return []
+        return TextList()
     if separator:
-        return text.split(separator, count - 1 if count > 0 else -1)
+        return TextList(text.split(separator, count - 1 if count > 0 else -1))
     if count < 0 or count >= len(text):
-        return list(text)
-    return [*text[: count - 1], text[count - 1 :]]
+        return TextList(text)
+    return TextList((*text[: count - 1], text[count - 1 :]))
 
 
 def _substring(text: str, start: int) -> str:

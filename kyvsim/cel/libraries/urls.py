@@ -7,6 +7,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
+from kyvsim.cel.values import TextList
 from kyvsim.kube.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 from kyvsim.light.named_tuple import NamedTuple
 
@@ -60,7 +61,11 @@ URLS = Library(
         function("getPort", way(_u("U.() -> string"), lambda url: url.parts.port)),
         function("getEscapedPath", way(_u("U.() -> string"), lambda url: url.parts.escaped_path)),
         function(
-            "getQuery", way(_u("U.() -> map<string, list<string>>"), lambda url: url.parts.query())
+            "getQuery",
+            way(
+                _u("U.() -> map<string, list<string>>"),
+                lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
+            ),
         ),
     ),
     types=((Url, _TYPE),),

@@ -4,7 +4,7 @@ import importlib
 import random
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,8 +15,8 @@ from kyvsim.cel.kyverno.random import random_library
 from kyvsim.cel.kyverno.time import time_library
 from kyvsim.cel.kyverno.tokens import token_library
 
-CLOCK = SimpleNamespace(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
-ENTROPY = SimpleNamespace(below=random.Random(0).randrange)
+CLOCK = Mock(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+ENTROPY = Mock(below=random.Random(0).randrange)
 ENVIRONMENTS = {
     kind: kyverno_environment(kind, CLOCK, ENTROPY)
     for name in KINDS

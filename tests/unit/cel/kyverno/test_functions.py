@@ -2,7 +2,7 @@
 
 import random
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,8 +15,8 @@ from kyvsim.cel.kyverno.json import JsonCodec
 from kyvsim.cel.kyverno.resources import ResourceAccess
 from kyvsim.cel.kyverno.yaml import YamlCodec
 
-CLOCK = SimpleNamespace(now=lambda: datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
-ENTROPY = SimpleNamespace(below=random.Random(0).randrange)
+CLOCK = Mock(now=lambda: datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
+ENTROPY = Mock(below=random.Random(0).randrange)
 ENVIRONMENT = kyverno_environment("ValidatingPolicy", CLOCK, ENTROPY)
 OBJECTS = {("v1", "configmaps", "far", "one"): {"data": {"a": "1"}}}
 HEX = "a" * 64

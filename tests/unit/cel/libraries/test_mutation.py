@@ -3,7 +3,7 @@
 import json
 import random
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,8 +11,8 @@ from kyvsim.cel import CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cel.libraries.mutation import type_mismatches
 
-CLOCK = SimpleNamespace(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
-ENTROPY = SimpleNamespace(below=random.Random(0).randrange)
+CLOCK = Mock(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+ENTROPY = Mock(below=random.Random(0).randrange)
 ENVIRONMENT = kyverno_environment("MutatingPolicy", CLOCK, ENTROPY)
 VALUES = [{"name": "web"}] + [None] * 20
 
