@@ -11,6 +11,7 @@ from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
+from kyvsim.model.budget import Meter
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
@@ -83,6 +84,8 @@ class CompiledRule(NamedTuple):
     answers_always: bool = True
     """Whether tests see an answer, an empty one, where it has nothing to say."""
 
+    meter: Meter | None = None
+    """Counts what evaluating it takes; None where its expressions count for themselves."""
     find_exceptions: FindExceptions | None = None
     """Finds those of the exceptions that may cover an object; None where all are to be asked."""
     proofs: Callable[[], Proofs] | None = None

@@ -52,7 +52,11 @@ def followed_rule(
     if concerns is not None:
         asked = Step(StepKind.CONCERN, "anything that the rule looks at")
         concerns = following(probe.at(*field), concerns, asked, _answered)
+    exceptions = tuple(
+        one._replace(matches=_resuming(one.matches, run, follower)) for one in compiled.exceptions
+    )
     return compiled._replace(
+        exceptions=exceptions,
         matches=_evaluating(compiled.matches, run, follower),
         concerns=concerns,
         body=body,
@@ -82,8 +86,18 @@ def followed_body(body: CompiledBody, probe: Probe, name: str) -> CompiledBody:
 
 def _evaluating(matches: Predicate, run: RuleRun, follower: Follower) -> Predicate:
     def told(facts: MatchFacts) -> bool:
-        follower.evaluate(run)
+        follower.evaluate(run._replace(subject=facts.key))
         return matches(facts)
+
+    return told
+
+
+def _resuming(covers: Predicate, run: RuleRun, follower: Follower) -> Predicate:
+    """Return the match of an exception: the background asks it before that of the rule."""
+
+    def told(facts: MatchFacts) -> bool:
+        follower.resume(run._replace(subject=facts.key))
+        return covers(facts)
 
     return told
 

@@ -29,6 +29,8 @@ class CompileOptions(NamedTuple):
     model: Model = Model.KYVERNO
     admitted: bool = False
     """Whether a cluster has let the policies in, so that they need no checks."""
+    simulated: bool = False
+    """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
     listener: Listener | None = None
     """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
     cel_exceptions: tuple[CelException, ...] = ()

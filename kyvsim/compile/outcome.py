@@ -77,6 +77,8 @@ class Outcome(NamedTuple):
     """The name that reports give, where it is not the rule's own."""
     silent: bool = False
     """Whether upstream has no result here, although something was `unchecked`."""
+    own: str = ""
+    """What of the message the policy says itself; "" where nothing is known of that."""
 
 
 class Proof(NamedTuple):
@@ -98,9 +100,12 @@ def passed(message: str) -> Outcome:
     return Outcome(RuleStatus.PASS, message)
 
 
-def failed(message: str, path: str = "") -> Outcome:
-    """Return a failure, with the place in the object where there is one."""
-    return Outcome(RuleStatus.FAIL, message, path=path)
+def failed(message: str, path: str = "", own: str = "") -> Outcome:
+    """Return a failure, with the place in the object where there is one.
+
+    `own` is what of the message the policy says itself.
+    """
+    return Outcome(RuleStatus.FAIL, message, path=path, own=own)
 
 
 def errored(what: str, cause: object = "") -> Outcome:

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.plan import Plan
 from kyvsim.compile.turn import Turn
+from kyvsim.model.budget import Meter
 from kyvsim.model.result import Stage
 
 _PLANNED_AFTER: Final = 8
@@ -46,13 +47,19 @@ class KindTurns:
 class PolicySet:
     """Compiled policies in the order in which they were given, indexed by kind when asked."""
 
-    __slots__ = ("_by_kind", "_named", "_otherwise", "policies")
+    __slots__ = ("_by_kind", "_meter", "_named", "_otherwise", "policies")
 
-    def __init__(self, policies: tuple[CompiledPolicy, ...]) -> None:
+    def __init__(self, policies: tuple[CompiledPolicy, ...], meter: Meter | None = None) -> None:
         self.policies = policies
+        self._meter = meter
         self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
         self._by_kind: dict[str, KindTurns] = {}
         self._otherwise = KindTurns(_turns(policies, ""))
+
+    def begin_resource(self) -> None:
+        """Count the steps of another resource from here on."""
+        if self._meter is not None:
+            self._meter.begin_resource()
 
     def turns(self, stage: Stage, kind: str) -> tuple[Turn, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
@@ -68,9 +75,9 @@ class PolicySet:
         return found
 
 
-def index_policies(policies: Iterable[CompiledPolicy]) -> PolicySet:
-    """Return the policies with an index by kind."""
-    return PolicySet(tuple(policies))
+def index_policies(policies: Iterable[CompiledPolicy], meter: Meter | None = None) -> PolicySet:
+    """Return the policies with an index by kind, and what counts their steps."""
+    return PolicySet(tuple(policies), meter)
 
 
 def _kinds_of(policy: CompiledPolicy) -> set[str]:

@@ -10,7 +10,7 @@ def warn(document: Document, code: str, message: str, path: Path = ()) -> Diagno
     return Diagnostic(code, Severity.WARNING, message, document.locate(path))
 
 
-def uncompiled(policy: Policy, error: Exception) -> Diagnostic:
+def uncompiled(policy: Policy, error: Exception | str) -> Diagnostic:
     """Return that a policy cannot be compiled, and why.
 
     KV190: an expression or another text of the policy cannot be read.

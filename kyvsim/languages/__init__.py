@@ -15,6 +15,7 @@ from kyvsim.languages.policies import (
     derived_rules,
     language_of,
     lint_policy,
+    mentions_of,
     needs_request,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "is_cel_policy",
     "language_of",
     "lint_policy",
+    "mentions_of",
     "needs_request",
     "unknown_resources",
     "usable_payloads",

@@ -179,16 +179,17 @@ def compile_validator(
         declared = declared.with_variable(entry["name"], expression.program)
     return Validator(
         known,
-        tuple(compiled(entry["expression"], declared, BOOL) for entry in conditions),
+        tuple(compiled(entry.get("expression") or "", declared, BOOL) for entry in conditions),
         tuple(_validation(entry, message, declared) for entry in validations),
     )
 
 
 def _validation(entry: Json, own_message: str, declared: Declared) -> Validation:
+    entry = entry or {}  # null stands for an empty one
     text = entry.get("messageExpression") or ""
     plain = declared._replace(authorizer=False)
     return Validation(
-        compiled(entry["expression"], declared, BOOL),
+        compiled(entry.get("expression") or "", declared, BOOL),
         (entry.get("message") or own_message).strip(),
         compiled(text, plain, STRING) if text else None,
     )

@@ -70,7 +70,8 @@ def compile_constraints(
             ("excludeResourceRules", lambda facts: not any(rule(facts) for rule in excluded))
         )
     if rules:
-        parts.append(("resourceRules", lambda facts: any(rule(facts) for rule in rules)))
+        only = rules[0] if len(rules) == 1 else lambda facts: any(rule(facts) for rule in rules)
+        parts.append(("resourceRules", only))
     matches = _followed(_all_hold(parts, written, probe), probe)
     fault = namespace_fault or object_fault
     return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
@@ -153,20 +154,13 @@ def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
     resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
     names, scope = rule.get("resourceNames") or (), rule.get("scope") or "*"
 
-    def names_resource(facts: MatchFacts) -> bool:
-        own = plural(facts.group, facts.kind, kinds)
-        return any(
-            resource in {"*", own} and part in {"*", facts.subresource}
-            for resource, part in resources
-        )
-
     def names_object(facts: MatchFacts) -> bool:
         return facts.name in names or _will_have_one_of(names, facts)
 
     parts: _Parts = []
     if groups is not None:
         parts.append(("apiGroups", lambda facts: facts.group in groups))
-    parts.append(("resources", names_resource))
+    parts.append(("resources", _names_resource(resources, kinds)))
     if operations is not None:
         parts.append(("operations", lambda facts: facts.operation in operations))
     if versions is not None:
@@ -182,6 +176,17 @@ def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
     from kyvsim.match.followed import followed_filter  # noqa: PLC0415 — where somebody follows
 
     return followed_filter(fits, probe)
+
+
+def _names_resource(resources: Sequence[tuple[str, str]], kinds: KindTable) -> Predicate:
+    def names_resource(facts: MatchFacts) -> bool:
+        own, asked = plural(facts.group, facts.kind, kinds), facts.subresource
+        for resource, part in resources:  # noqa: SIM110 — a generator takes as long as two
+            if resource in {"*", own} and part in {"*", asked}:
+                return True
+        return False
+
+    return names_resource
 
 
 def _will_have_one_of(names: Iterable[str], facts: MatchFacts) -> bool:

@@ -7,7 +7,7 @@ from kyvsim.cel.loops import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.text import show_value
 from kyvsim.cel.values import plain
-from kyvsim.cel.written import object_path, written
+from kyvsim.cel.written import object_path, start_of, written
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.following import following
 from kyvsim.model.probe import Probe
@@ -24,7 +24,10 @@ def followed_program(program: Program, probe: Probe) -> Program:
             return run
         path = object_path(node)
         asked = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
-        return following(probe, run, asked, _told)
+        start = start_of(node, program.text)
+        return following(
+            probe, run, asked, _told, where=lambda: probe.locate_in(program.text, start)
+        )
 
     heard = program.heard(hear)
     name, kind = _named(probe)

@@ -21,6 +21,7 @@ from kyvsim.cel.values import (
     MadeList,
     MadeMap,
     Optional,
+    TextList,
     Timestamp,
     UInt,
     type_name,
@@ -38,6 +39,15 @@ from kyvsim.patch.structured_merge import apply_structured_merge
 _TOO_LARGE = 2**53
 """From here on JSON has no number for an int, and upstream makes it a text."""
 _PLAIN = frozenset({str, bool, int, float, dict, list})
+_NAMES = MappingProxyType({"apiversion": "apiVersion", "kind": "kind"})
+_TEXT_OR_NULL = frozenset({str, type(None)})
+_READ_NAMES = (
+    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; '
+    r'Kind string "json:\"kind,omitempty\"" }'
+)
+_JSON_KINDS: Mapping[type, str] = MappingProxyType(
+    {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+)
 _NULL = Foreign("structpb.NullValue", "NULL_VALUE", "0")
 
 
@@ -66,10 +76,36 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: Json) -> Json:
         return obj
     except PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
-    if patched.__class__ is not dict or not patched.get("kind"):
+    _check_names(patched)
+    if patched is None or not patched.get("kind"):
         shown = to_json(patched)
         raise MutationError(f"Internal error occurred: Object 'Kind' is missing in '{shown}'")
     return patched
+
+
+def _check_names(patched: Json) -> None:
+    """Raise MutationError where nobody can read version and kind any more.
+
+    Upstream reads them with a decoder that does not mind capitals (apimachinery's
+    pkg/runtime/serializer/json/meta.go).
+    """
+    found = patched if patched.__class__ is dict else {}
+    if found is not patched and patched is not None:
+        raise _unread(patched, f"value of type {_READ_NAMES}")
+    for key in sorted(found):
+        name = _NAMES.get(key.lower())
+        if name and found[key].__class__ not in _TEXT_OR_NULL:
+            raise _unread(found[key], f"struct field .{name} of type string")
+    version = found.get("apiVersion") or ""
+    if version.count("/") > 1:
+        raise MutationError(f"Internal error occurred: unexpected GroupVersion string: {version}")
+
+
+def _unread(value: Json, wanted: str) -> MutationError:
+    return MutationError(
+        "Internal error occurred: couldn't get version/kind; json parse error: json: "
+        f"cannot unmarshal {_JSON_KINDS[value.__class__]} into Go {wanted}"
+    )
 
 
 def _check_types(value: ObjectValue) -> None:
@@ -117,6 +153,9 @@ def _foreign(value: Any) -> Foreign:
         shown = " ".join(f"{show_value(key)}:{show_value(one)}" for key, one in value.items())
         inner = ", ".join(f"{_literal(key)}:{_literal(one)}" for key, one in value.items())
         return Foreign("map[ref.Val]ref.Val", f"map[{shown}]", f"map[ref.Val]ref.Val{{{inner}}}")
+    if kind is TextList:
+        inner = ", ".join(map(quote, value))
+        return Foreign("[]string", f"[{' '.join(value)}]", f"[]string{{{inner}}}")
     if kind is MadeList:
         shown = " ".join(map(show_value, value))
         inner = ", ".join(map(_literal, value))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -9,11 +10,16 @@ from kyvsim.compile import (
     PolicySet,
     index_policies,
 )
+from kyvsim.compile.remark import uncompiled
 from kyvsim.languages import cel, classic, cleanup, native
-from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import System
 from kyvsim.model.reading import PolicyReaders
+
+if TYPE_CHECKING:
+    from kyvsim.model.mention import Mention
 
 LANGUAGES: tuple[Language, ...] = (
     classic.LANGUAGE,
@@ -37,7 +43,9 @@ def language_of(policy: Policy) -> Language:
     return _BY_KIND[policy.kind]
 
 
-def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tuple[PolicySet, Told]:
+def compile_policies(
+    policies: Iterable[Policy], options: CompileOptions
+) -> tuple[PolicySet, Diagnostics]:
     """Return the sound policies compiled and indexed, and what is wrong with the others.
 
     Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
@@ -51,20 +59,23 @@ def compile_policies(policies: Iterable[Policy], options: CompileOptions) -> tup
         diagnostics.extend(told)
         if found is not None:
             compiled.append(found)
-    return index_policies(compiled), tuple(diagnostics)
+    return index_policies(compiled, options.system.meter), tuple(diagnostics)
 
 
 def _compile(
     language: Language, policy: Policy, options: CompileOptions
-) -> tuple[CompiledPolicy | None, Told]:
+) -> tuple[CompiledPolicy | None, Diagnostics]:
     """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
-    problems = () if options.admitted else language.check(policy)
-    if problems:
-        return None, problems
-    compiled, problems = language.lower(policy, options)
-    if problems or options.admitted:
-        return compiled, problems
-    return compiled, language.doubt(policy)
+    try:
+        problems = () if options.admitted else language.check(policy, options)
+        if problems:
+            return None, problems
+        compiled, problems = language.lower(policy, options)
+        if problems or options.admitted:
+            return compiled, problems
+        return compiled, language.doubt(policy)
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
+        return None, (_faulted(policy, error),)
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:
@@ -77,6 +88,20 @@ def needs_request(policy: Policy) -> bool:
     return language_of(policy).needs_request(policy)
 
 
-def lint_policy(policy: Policy, options: CompileOptions) -> Told:
+def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return everything that can be said of a policy by itself."""
-    return language_of(policy).lint(policy, options)
+    try:
+        return language_of(policy).lint(policy, options)
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
+        return (_faulted(policy, error),)
+
+
+def _faulted(policy: Policy, error: Exception) -> Diagnostic:
+    from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
+
+    return uncompiled(policy, fault_text(error))
+
+
+def mentions_of(policy: Policy, system: System) -> "tuple[Mention, ...]":
+    """Return where a policy looks, and what it looks for there."""
+    return tuple(language_of(policy).mentions(policy, system))

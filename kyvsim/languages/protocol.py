@@ -3,16 +3,20 @@
 Everything behind knows compiled policies and facts (`kyvsim.model.facts`), and no language.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import System
 from kyvsim.model.reading import PolicyReader
 
-Told: TypeAlias = tuple[Diagnostic, ...]
+if TYPE_CHECKING:
+    from kyvsim.model.mention import Mention
+
+Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 
 
 class Language(NamedTuple):
@@ -23,14 +27,14 @@ class Language(NamedTuple):
     """The kinds of its policies; they are read in all versions that are served."""
     read: PolicyReader
     """Makes a policy, with its facts, of data whose shape is right."""
-    lower: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Told]]
+    lower: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Diagnostics]]
     """Compiles a policy; None where it cannot be used, with what is wrong with it."""
-    lint: Callable[[Policy, CompileOptions], Told]
+    lint: Callable[[Policy, CompileOptions], Diagnostics]
     """Returns everything that can be said of a policy by itself: what the others say, and advice.
     A language says here how much of it, for there is none on what is wrong."""
-    check: Callable[[Policy], Told] = lambda _: ()
+    check: Callable[[Policy, CompileOptions], Diagnostics] = lambda _policy, _options: ()
     """Returns what a cluster refuses in a policy; not asked where a cluster has let it in."""
-    doubt: Callable[[Policy], Told] = lambda _: ()
+    doubt: Callable[[Policy], Diagnostics] = lambda _: ()
     """Returns what cannot be meant in a policy that can be used; not asked either."""
     declare: Callable[[CompileOptions], None] = lambda _: None
     """Tells who listens of the exceptions that are given for its policies."""
@@ -38,3 +42,5 @@ class Language(NamedTuple):
     """Returns whether something of a policy is only known where there is a request."""
     derive: Callable[[Policy], tuple[Rule, ...]] = lambda policy: policy.rules
     """Returns the rules of a policy with those that are derived from them."""
+    mentions: "Callable[[Policy, System], Iterable[Mention]]" = lambda _policy, _system: ()
+    """Returns where a policy looks and what it looks for there."""

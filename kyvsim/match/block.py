@@ -107,7 +107,11 @@ def _match_filter(block: Json, probe: Probe) -> Predicate:
             return bool(resources) and holds_for_object(facts)
         return holds_for_object(facts) and holds_for_user(facts)
 
-    return _followed(matches, probe)
+    if probe.follower is None or not user:
+        return _followed(matches, probe)
+    from kyvsim.match.followed import followed_user  # noqa: PLC0415 — where somebody follows
+
+    return _followed(followed_user(matches, block, probe, absent=bool(resources)), probe)
 
 
 def _exclude_filter(block: Json, probe: Probe) -> Predicate:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, annotations, labels, metadata, text_field
+from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, metadata, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
@@ -28,6 +28,12 @@ class MatchFacts(NamedTuple):
     """How the name will begin that the API server makes; "" for an object that has one."""
     old_labels: Mapping[str, str] | None = None
     """The labels that the object had; None where none was there before, or none is there after."""
+
+    @property
+    def key(self) -> ObjectKey:
+        """What names the object, or the parent of a subresource."""
+        api_version = f"{self.group}/{self.version}" if self.group else self.version
+        return ObjectKey(api_version, self.kind, self.namespace, self.name)
 
     @property
     def namespace_or_own_name(self) -> str:

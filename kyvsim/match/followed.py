@@ -9,7 +9,7 @@ from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_fields
 from kyvsim.match.subjects import user_fields
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following
+from kyvsim.model.following import following, tell
 from kyvsim.model.probe import Probe
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
@@ -63,16 +63,40 @@ def followed_criteria(
     )
 
 
+def followed_user(matches: _Predicate, block: Json, probe: Probe, *, absent: bool) -> _Predicate:
+    """Return a filter that tells of its criteria on the user where none is given.
+
+    `absent` says that they count as absent then; else the filter matches nothing.
+    """
+
+    def told(facts: MatchFacts) -> bool:
+        found = matches(facts)
+        if facts.user is None:
+            for name in user_fields(block):
+                note = _without_user(name, facts)
+                asked = Step(StepKind.CRITERION, name, wanted=Value(block[name]), note=note)
+                tell(probe.at(name), asked._replace(answer=None if absent else False))
+        return found
+
+    return told
+
+
+def _without_user(name: str, facts: MatchFacts) -> str:
+    return _GIVES_USER[name] if facts.operation else "there is no request, and no user"
+
+
 def _followed(holds: _Predicate, name: str, block: Json, probe: Probe) -> _Predicate:
     look, path = _LOOKED_AT[name]
     asked = Step(
         StepKind.CRITERION, name, wanted=Value(block[name]), path=path, rooted=path is not None
     )
 
-    def tell(step: Step, found: bool, facts: MatchFacts) -> Step:
+    def answered(step: Step, found: bool, facts: MatchFacts) -> Step:
+        if facts.user is None and name in _GIVES_USER:
+            return step._replace(answer=found, note=_without_user(name, facts))
         return step._replace(answer=found, found=Value(look(facts)))
 
-    return following(probe, holds, asked, tell)
+    return following(probe, holds, asked, answered)
 
 
 def _answered(step: Step, found: bool, _: MatchFacts) -> Step:
@@ -94,6 +118,15 @@ def _user(facts: MatchFacts) -> Json:
     user = facts.user or _NOBODY
     return {"username": user.username, "groups": list(user.groups)}
 
+
+_GIVES_USER: Mapping[str, str] = MappingProxyType(
+    {
+        "roles": "no user is given: --userinfo gives one with roles",
+        "clusterRoles": "no user is given: --userinfo gives one with clusterRoles",
+        "subjects": "no user is given: --as and --as-group give one, or --userinfo",
+    }
+)
+"""What is said of a criterion on the user where none is given."""
 
 _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
     {

@@ -3,6 +3,7 @@
 Everything but their names is loaded when a policy of them is compiled.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
@@ -10,11 +11,12 @@ from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.facts import policy_facts, rule_facts
-from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import System
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from kyvsim.languages.cel.existing_objects import ExistingChange
     from kyvsim.languages.cel.expressions import ExpressionProblem
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
+    from kyvsim.model.mention import Mention
 
 _EVALUATED = (
     "ValidatingPolicy",
@@ -33,14 +36,14 @@ _EVALUATED = (
 _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 
-def _read(data: Json, document: Document) -> tuple[Policy, Told]:
+def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     kind, spec = data["kind"], data["spec"]
     name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
     facts = policy_facts(kind, spec)
     return whole_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
 
 
-def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Diagnostics]:
     from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
         compile_cel_policy,
     )
@@ -48,7 +51,7 @@ def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | No
     return compile_cel_policy(policy, options)
 
 
-def _doubt(policy: Policy) -> Told:
+def _doubt(policy: Policy) -> Diagnostics:
     from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
         idle_parts,
     )
@@ -56,7 +59,7 @@ def _doubt(policy: Policy) -> Told:
     return tuple(idle_parts(policy))
 
 
-def _lint(policy: Policy, options: CompileOptions) -> Told:
+def _lint(policy: Policy, options: CompileOptions) -> Diagnostics:
     from kyvsim.languages.cel.lint import (  # noqa: PLC0415 — slow, for policies in CEL only
         lint_cel_policy,
     )
@@ -74,6 +77,14 @@ def _declare(options: CompileOptions) -> None:
     declare_cel_exceptions(options)
 
 
+def _mentions(policy: Policy, system: System) -> "Iterable[Mention]":
+    from kyvsim.languages.cel.mentions import (  # noqa: PLC0415 — for `equal` only
+        mentions,
+    )
+
+    return mentions(policy, system)
+
+
 LANGUAGE = Language(
     group=CEL_GROUP,
     kinds=_NAMES,
@@ -82,6 +93,7 @@ LANGUAGE = Language(
     doubt=_doubt,
     lint=_lint,
     declare=_declare,
+    mentions=_mentions,
 )
 
 

@@ -130,8 +130,9 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
             conditions = _conditions(part, exception)
             read = {name for program in conditions for name in program.reads}
             unbound = next((name for name in without if name in read), "")
-            points = (_point(exception, index, part.options) for index in named)
-            yield _Entry(exception, conditions, unbound, tuple(one for one in points if one))
+            for index in named:  # one that names the policy twice counts twice, as upstream's
+                point = _point(exception, index, part.options)
+                yield _Entry(exception, conditions, unbound, (point,) if point else ())
 
 
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:

@@ -86,11 +86,13 @@ def _validated(policy: ValidatingPolicy, values: Sequence[Any]) -> Outcome:
             return Outcome(RuleStatus.ERROR, f"error: {error}", properties=place)
         return Outcome(RuleStatus.FAIL, message, properties={**annotations, **place})
     try:
-        return passed("success")._replace(properties=annotation_texts(policy.annotations, values))
+        told = annotation_texts(policy.annotations, values)
     except EvaluationError as error:
         return KIND.unevaluated(error)
+    return _SUCCESS._replace(properties=told) if told else _SUCCESS
 
 
+_SUCCESS = passed("success")
 KIND = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,

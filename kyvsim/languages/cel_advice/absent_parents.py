@@ -6,7 +6,6 @@ upstream: github.com/evanphx/json-patch patch.go; an object without the parent e
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.cel.nodes import Literal, Node, Select, StructLiteral
 from kyvsim.compile.remark import warn
 from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
 from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
@@ -63,12 +62,4 @@ def _knows(written: Written, field: str) -> bool:
             return True
     if written.spec.get("targetMatchConstraints"):
         return True
-    return any(_names(node, field) for one in written.expressions for node in one.nodes())
-
-
-def _names(node: Node, field: str) -> bool:
-    if isinstance(node, Select):
-        return node.field == field
-    if isinstance(node, Literal):
-        return bool(node.value == field)
-    return isinstance(node, StructLiteral) and any(one.name == field for one in node.fields)
+    return written.mentions(field)

@@ -5,7 +5,6 @@ upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a map 
 
 from collections.abc import Iterator
 
-from kyvsim.cel.nodes import Literal, Node, Select, StructLiteral
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_advice.absent_parents import steps_without_parent
@@ -39,8 +38,7 @@ def added_by_replace(written: Written) -> Iterator[Diagnostic]:
 def _asks_for(written: Written, key: str) -> bool:
     """Return whether the policy may know that objects have an entry."""
     constraints = written.spec.get("matchConstraints") or {}
-    nodes = (node for one in written.expressions for node in one.nodes())
-    return _holds(constraints.get("objectSelector"), key) or any(_names(one, key) for one in nodes)
+    return _holds(constraints.get("objectSelector"), key) or written.mentions(key)
 
 
 def _holds(value: Json, key: str) -> bool:
@@ -50,11 +48,3 @@ def _holds(value: Json, key: str) -> bool:
     if isinstance(value, list):
         return any(_holds(one, key) for one in value)
     return bool(value == key)
-
-
-def _names(node: Node, key: str) -> bool:
-    if isinstance(node, Select):
-        return node.field == key
-    if isinstance(node, Literal):
-        return bool(node.value == key)
-    return isinstance(node, StructLiteral) and any(one.name == key for one in node.fields)

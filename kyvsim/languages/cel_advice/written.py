@@ -6,7 +6,17 @@ Policies are those of languages that write their expressions in CEL.
 from collections.abc import Iterator, Mapping
 
 from kyvsim.cel.environment import Environment
-from kyvsim.cel.nodes import Bind, Ident, Loop, Node, Select, children, dotted_name
+from kyvsim.cel.nodes import (
+    Bind,
+    Ident,
+    Literal,
+    Loop,
+    Node,
+    Select,
+    StructLiteral,
+    children,
+    dotted_name,
+)
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -71,14 +81,26 @@ class Written(NamedTuple):
         """The policy's kind, without `Namespaced`."""
         return self.policy.kind.removeprefix("Namespaced")
 
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of all expressions."""
+        return (node for one in self.expressions for node in one.nodes())
+
+    def mentions(self, word: str) -> bool:
+        """Return whether some expression has a word as a field or as a text."""
+        return any(_mentions(node, word) for node in self.nodes())
+
+    def only_reads_fields(self, name: str) -> bool:
+        """Return whether no expression does more with a variable than to read its fields."""
+        named = sum(is_name(node, name) for node in self.nodes())
+        return named == sum(reads_field(node, name) for node in self.nodes())
+
     def asks_for(self, name: str) -> bool:
         """Return whether some expression asks with `has` for what a dotted name leads to."""
         return any(
             isinstance(node, Select)
             and node.test
             and f"{dotted_name(node.operand)}.{node.field}" == name
-            for one in self.expressions
-            for node in one.nodes()
+            for node in self.nodes()
         )
 
 
@@ -125,3 +147,18 @@ def selected(node: Node) -> str:
 def is_name(node: Node, name: str) -> bool:
     """Return whether a node is the plain name of a variable."""
     return isinstance(node, Ident) and node.name == name
+
+
+def reads_field(node: Node, name: str) -> bool:
+    """Return whether a node is a plain field of a variable, an error where there is none."""
+    if not isinstance(node, Select) or node.test or node.optional:
+        return False
+    return is_name(node.operand, name)
+
+
+def _mentions(node: Node, word: str) -> bool:
+    if isinstance(node, Select):
+        return node.field == word
+    if isinstance(node, Literal):
+        return bool(node.value == word)
+    return isinstance(node, StructLiteral) and any(one.name == word for one in node.fields)

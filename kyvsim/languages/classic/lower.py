@@ -93,6 +93,7 @@ def _lower(
         weighs_exceptions=rule_type.weighs_exceptions,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=body,
+        meter=system.meter,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
         properties=_compile_properties(data.get("reportProperties"), system),
         included=_included(policy, data) if data.get("exclude") else None,

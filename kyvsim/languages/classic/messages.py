@@ -10,9 +10,19 @@ from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.light.named_tuple import NamedTuple
 
 MessageRenderer = Callable[[str, JSONContext], Json]
 """Fills the variables of a text; raises `QueryError` where one cannot be resolved."""
+
+
+class FailureMessage(NamedTuple):
+    """The message of a failure."""
+
+    text: str
+    own: str
+    """What of it the rule says itself."""
+
 
 _NO_TEXT = "the produced message didn't resolve to a string, check your policy definition."
 
@@ -68,11 +78,13 @@ def compile_denial_message(
     return message
 
 
-def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
+def compile_pattern_message(
+    context: RuleContext,
+) -> Callable[[JSONContext, str, str], FailureMessage]:
     """Return what composes a pattern's failure message from its path and its cause."""
     name, message = context.rule.name, _compile_failure_message(context)
 
-    def pattern_message(scope: JSONContext, path: str, cause: str) -> str:
+    def pattern_message(scope: JSONContext, path: str, cause: str) -> FailureMessage:
         end = (
             f"rule {name} failed at path {path}"
             if path
@@ -83,28 +95,30 @@ def compile_pattern_message(context: RuleContext) -> Callable[[JSONContext, str,
     return pattern_message
 
 
-def compile_alternatives_message(context: RuleContext) -> Callable[[JSONContext, str], str]:
+def compile_alternatives_message(
+    context: RuleContext,
+) -> Callable[[JSONContext, str], FailureMessage]:
     """Return what composes the message of `anyPattern` from those of its alternatives."""
     message = _compile_failure_message(context)
     return lambda scope, causes: message(scope, causes, causes)
 
 
-def _compile_failure_message(context: RuleContext) -> Callable[[JSONContext, str, str], str]:
+def _compile_failure_message(
+    context: RuleContext,
+) -> Callable[[JSONContext, str, str], FailureMessage]:
     """Return what puts the rule's own text before `end`, or tells `cause` where it has no value."""
     own, name = own_message(context), context.rule.name
     render = compile_messages(context.system, own)
 
-    def message(scope: JSONContext, end: str, cause: str) -> str:
+    def message(scope: JSONContext, end: str, cause: str) -> FailureMessage:
         if not own:
-            return f"validation error: {end}"
+            return FailureMessage(f"validation error: {end}", "")
         try:
             rendered = str(render(own, scope))
         except QueryError:
-            return (
-                f"validation error: variables substitution error in rule {name} "
-                f"execution error: {cause}"
-            )
-        return f"validation error: {_as_sentence(rendered)} {end}"
+            failed = f"variables substitution error in rule {name} execution error: {cause}"
+            return FailureMessage(f"validation error: {failed}", "")
+        return FailureMessage(f"validation error: {_as_sentence(rendered)} {end}", rendered)
 
     return message
 

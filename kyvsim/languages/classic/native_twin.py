@@ -58,6 +58,8 @@ def counted_exceptions(
     policy: Policy, exceptions: Iterable[PolicyException]
 ) -> list[PolicyException]:
     """Return the exceptions from the first rule of a policy, wherever they are."""
+    if not policy.rules:
+        return []
     name = policy.rules[0].name
     return [
         exception

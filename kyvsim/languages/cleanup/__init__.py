@@ -3,11 +3,14 @@
 What compiles them is loaded when a policy of them is compiled.
 """
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.languages.protocol import Language, Told
+from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.match.filters import filters
 from kyvsim.match.kinds import kinds_of_block
@@ -16,8 +19,12 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import RULES_GROUP
 
+if TYPE_CHECKING:
+    from kyvsim.model.mention import Mention
+    from kyvsim.model.ports import System
 
-def _read(data: Json, document: Document) -> tuple[Policy, Told]:
+
+def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     """Return a policy; the reference names its one result after it."""
     spec = data["spec"]
     facts = PolicyFacts(
@@ -33,7 +40,7 @@ def _read(data: Json, document: Document) -> tuple[Policy, Told]:
     return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
 
 
-def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Told]:
+def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Diagnostics]:
     from kyvsim.languages.cleanup.lower import (  # noqa: PLC0415 — for these policies only
         compile_cleanup,
     )
@@ -44,10 +51,16 @@ def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | No
         return None, (uncompiled(policy, error),)
 
 
-def _lint(policy: Policy, options: CompileOptions) -> Told:
+def _lint(policy: Policy, options: CompileOptions) -> Diagnostics:
     from kyvsim.languages.classic.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
 
     return with_advice(policy, _lower(policy, options)[1])
+
+
+def _mentions(policy: Policy, _: "System") -> "Iterable[Mention]":
+    from kyvsim.languages.classic.mentions import mentions  # noqa: PLC0415 — for `equal` only
+
+    return mentions(policy)
 
 
 LANGUAGE = Language(
@@ -56,6 +69,7 @@ LANGUAGE = Language(
     read=_read,
     lower=_lower,
     lint=_lint,
+    mentions=_mentions,
 )
 
 __all__ = ["LANGUAGE"]

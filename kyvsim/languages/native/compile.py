@@ -22,7 +22,7 @@ from kyvsim.languages.native import mutating_admission_policy, validating_admiss
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.languages.native.kind import NativeKind
 from kyvsim.languages.native.parameters import chosen_parameters
-from kyvsim.languages.protocol import Told
+from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, match_facts
@@ -45,7 +45,7 @@ class _Bound(NamedTuple):
 
 def compile_native_policy(
     policy: Policy, options: CompileOptions
-) -> tuple[CompiledPolicy | None, Told]:
+) -> tuple[CompiledPolicy | None, Diagnostics]:
     """Return a policy compiled, or None with what is wrong with it."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
@@ -124,7 +124,7 @@ def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]
 
 def _bind(
     kind: NativeKind, policy: Policy, binding: Binding | None, options: CompileOptions
-) -> tuple[_Bound, Told]:
+) -> tuple[_Bound, Diagnostics]:
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
     probe = options.probe_of(policy, policy.rules[0])

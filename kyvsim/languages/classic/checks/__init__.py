@@ -96,6 +96,15 @@ CHECKS: tuple[PolicyCheck, ...] = (
 )
 
 
-def check_policy(policy: Policy) -> tuple[Diagnostic, ...]:
-    """Return everything for which upstream refuses a policy; the first is the reason it gives."""
-    return tuple(remark for check in CHECKS for remark in check(policy))
+_EVALUATED_IN_CLUSTERS = frozenset({settings.check_match_conditions})
+"""What commands without a cluster refuse, since they cannot evaluate it."""
+
+
+def check_policy(policy: Policy, *, simulated: bool = False) -> tuple[Diagnostic, ...]:
+    """Return everything for which upstream refuses a policy; the first is the reason it gives.
+
+    A `simulated` cluster evaluates what only a cluster can.
+    """
+    left_out = _EVALUATED_IN_CLUSTERS if simulated else frozenset[PolicyCheck]()
+    asked = (check for check in CHECKS if check not in left_out)
+    return tuple(remark for check in asked for remark in check(policy))

@@ -21,6 +21,7 @@ from kyvsim.languages.classic.images.extract import compile_reader
 from kyvsim.languages.classic.images.matching import Image, compile_concerns
 from kyvsim.languages.classic.images.metadata import MetadataError, known_before, verdict_of
 from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import Phase
 
 
@@ -70,7 +71,7 @@ def _check_all(
     for entry, image in asked:
         name = image["reference"]
         if _checks(entry, "verifyDigest") and not image.get("digest"):
-            return failed(f"missing digest for {name}")
+            return _told(context.probe, image, failed(f"missing digest for {name}"))
         if not _checks(entry, "required"):
             continue
         try:
@@ -78,9 +79,18 @@ def _check_all(
         except MetadataError as error:
             return failed(str(error))
         if verdict == "fail":
-            return failed(f"unverified image {name}")
+            return _told(context.probe, image, failed(f"unverified image {name}"))
         verdicts.append((verdict, name))
     return _summary(verdicts)
+
+
+def _told(probe: Probe, image: Image, outcome: Outcome) -> Outcome:
+    """Return an outcome that is on account of one image, having told so if anybody follows."""
+    if probe.follower is not None:
+        from kyvsim.languages.classic.images.followed import tell_image  # noqa: PLC0415 — where somebody follows
+
+        tell_image(image, outcome, probe)
+    return outcome
 
 
 def _verdict(context: RuleContext, image: Image, evaluation: Evaluation) -> str:

@@ -153,7 +153,7 @@ def _followed(probe: Probe) -> Callable[["_Turn", _Compiled], Outcome]:
         return _verify
     from kyvsim.languages.classic.images.followed import followed_image  # noqa: PLC0415 — where somebody follows
 
-    return followed_image(_verify, lambda turn: str(turn.image["reference"]), probe)
+    return followed_image(_verify, lambda turn: turn.image, probe)
 
 
 def _patched(obj: Json, digests: Mapping[str, str]) -> Json:

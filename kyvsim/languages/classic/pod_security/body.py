@@ -49,6 +49,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
     exclusions = compile_exclusions(specification.get("exclude") or ())
     probe = context.probe.at("validate", "podSecurity")
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
+    own = f'It violates PodSecurity "{level}:{version}".'
     start = (
         f"Validation rule '{context.rule.name}' failed."
         f' It violates PodSecurity "{level}:{version}": '
@@ -81,7 +82,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         message = start + _told(violations, checks, kind)
         left = [one for one in checks if one.id in violations]
         properties = told_controls((level, version), left, found)
-        return failed(message)._replace(properties=properties)
+        return failed(message, own=own)._replace(properties=properties)
 
     return evaluate
 

@@ -1,12 +1,14 @@
-"""The Go types that Pods and their controllers are read as.
+"""The Go types that Pods and their controllers are read as, and other objects of Kubernetes.
 
 upstream: encoding/json reads the object into the structs of k8s.io/api v0.36.3; `pod_types.json`
-holds their fields (made by tests/package_data/make_pod_types.py).
+holds their fields, and `other_types.json` those of types that Pods do not reach, which are read
+when one of them is asked for (both made by tests/package_data/make_pod_types.py).
 """
 
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.package_data import read_table
 from kyvsim.light.named_tuple import NamedTuple
@@ -17,10 +19,16 @@ _SCALARS: Mapping[str, type | range] = MappingProxyType(
         "bool": bool,
         "int32": range(-(2**31), 2**31),
         "int64": range(-(2**63), 2**63),
+        "float64": float,
     }
 )
 _OWN_READERS = frozenset(
-    ("resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.FieldsV1")
+    (
+        *("resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.FieldsV1"),
+        *("[]byte", "runtime.RawExtension", "apiextensions.JSON"),
+        *("apiextensions.JSONSchemaPropsOrArray", "apiextensions.JSONSchemaPropsOrBool"),
+        "apiextensions.JSONSchemaPropsOrStringArray",
+    )
 )
 
 
@@ -50,17 +58,33 @@ class GoField(NamedTuple):
     """The Python type of all its values, where any value of that type will do."""
 
 
-@lru_cache(maxsize=1)
-def _table() -> Mapping[str, str | dict[str, str]]:
-    table: dict[str, str | dict[str, str]] = read_table(__file__, "pod_types.json")
+_Table: TypeAlias = Mapping[str, str | dict[str, str]]
+
+
+@lru_cache(maxsize=2)
+def _table(file_name: str) -> _Table:
+    table: _Table = read_table(__file__, file_name)
     return table
+
+
+def _known(name: str) -> str | dict[str, str] | None:
+    """Return the fields of a struct, or what a name stands for; None for what Go itself names."""
+    found = _table("pod_types.json").get(name)
+    if found is not None or "." not in name or name in _OWN_READERS or name[0] in "m[":
+        return found
+    return _table("other_types.json").get(name)
+
+
+def has_type(name: str) -> bool:
+    """Return whether there is a struct of a name such as `v1.Service`."""
+    return _known(name).__class__ is dict
 
 
 @lru_cache(maxsize=512)
 def go_type(written: str) -> GoType:
     """Return the type that a text such as `*v1.SecurityContext` writes."""
     name = written.removeprefix("*")
-    known = _table().get(name)
+    known = _known(name)
     if known.__class__ is dict:
         return GoType(name, struct=True)
     if name in _OWN_READERS:
@@ -76,7 +100,7 @@ def go_type(written: str) -> GoType:
 @lru_cache(maxsize=512)
 def fields_of(name: str) -> Mapping[str, GoField]:
     """Return the JSON fields of a struct."""
-    table = _table()[name]
+    table = _known(name)
     assert isinstance(table, dict)  # noqa: S101 — only structs are asked for
     return {field: _field(field, text) for field, text in table.items()}
 

@@ -37,6 +37,9 @@ def read_itself(value: Json, name: str) -> None:
         is_number = value.__class__ in {int, float} and is_whole(value, _INT32)
         if value.__class__ is not str and not is_number:
             raise OwnReaderError(wanted="int32")
+    elif name == "[]byte":
+        if value.__class__ is not str:
+            raise OwnReaderError(wanted="[]uint8")
     elif name in {"v1.Time", "v1.MicroTime"}:
         _time(value, name)
 

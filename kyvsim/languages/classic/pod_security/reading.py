@@ -60,6 +60,8 @@ def _is_scalar(value: Json, scalar: type | range) -> bool:
     kind = value.__class__
     if isinstance(scalar, range):
         return kind in {int, float} and is_whole(value, scalar)
+    if scalar is float:
+        return kind in {int, float}
     return kind is scalar
 
 

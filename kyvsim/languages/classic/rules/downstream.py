@@ -3,11 +3,11 @@
 Source of the rules: upstream pkg/background/generate, pkg/background/common/labels.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.labels import compile_selector
-from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import ClusterView
@@ -38,6 +38,29 @@ class Target(NamedTuple):
         return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
 
 
+class Sources(NamedTuple):
+    """The objects that a rule may copy."""
+
+    cluster: ClusterView
+    made: Sequence[Json] = ()
+    """What rules before it generated."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        key = ObjectKey(api_version, kind, namespace, name)
+        made = next((one for one in self.made if object_key(one) == key), None)
+        return made or self.cluster.get(*key)
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[Json]:
+        """Yield the objects of a kind in a namespace ("" for all)."""
+        yield from self.cluster.list(api_version, kind, namespace)
+        for one in self.made:
+            key = object_key(one)
+            of_kind = (key.api_version, key.kind) == (api_version, kind)
+            if of_kind and namespace in {"", key.namespace} and not self.cluster.get(*key):
+                yield one
+
+
 def target_of(pattern: Json) -> Target:
     """Return the target that a pattern with its variables filled names."""
     parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
@@ -46,26 +69,26 @@ def target_of(pattern: Json) -> Target:
     return Target(*parts)
 
 
-def data_downstreams(pattern: Json, _cluster: ClusterView) -> Iterator[Json]:
+def data_downstreams(pattern: Json, _sources: Sources) -> Iterator[Json]:
     """Give the object that the pattern's `data` describes, a bare one where it says nothing."""
     data = pattern.get("data")
     yield from_data({} if data is None else data, target_of(pattern))
 
 
-def clone_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
+def clone_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
     """Give the copy of the source that `clone` names; none where it would be its own copy."""
     target, clone = target_of(pattern), pattern["clone"]
     namespace, name = clone.get("namespace") or "", clone["name"]
     if (namespace, name) == (target.namespace, target.name):
         return
-    source = cluster.get(target.api_version, target.kind, namespace, name)
+    source = sources.get(target.api_version, target.kind, namespace, name)
     if source is None:
         place = target._replace(namespace=namespace, name=name)
         raise SourceMissingError(f"source resource {place} not found")
     yield from_source(source, target)
 
 
-def clone_list_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json]:
+def clone_list_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
     """Give copies of the sources that `cloneList` selects, under their own names."""
     clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
     selects = compile_selector(clones["selector"]) if clones.get("selector") else None
@@ -73,7 +96,7 @@ def clone_list_downstreams(pattern: Json, cluster: ClusterView) -> Iterator[Json
         selector = parse_kind_selector(text)
         group = "" if selector.group == "*" else f"{selector.group}/"
         api_version = f"{group}{selector.version}"
-        for source in cluster.list(api_version, selector.kind, clones.get("namespace") or ""):
+        for source in sources.list(api_version, selector.kind, clones.get("namespace") or ""):
             key = object_key(source)
             if key.namespace == namespace or (selects and not selects(labels(source))):
                 continue
@@ -109,13 +132,33 @@ def from_source(source: Json, target: Target) -> Json:
 
 def _named(data: Json, target: Target) -> Json:
     meta = dict(metadata(data))
-    meta["name"] = target.name
-    if target.namespace:
-        meta["namespace"] = target.namespace
-    else:
-        meta.pop("namespace", None)
+    for field, value in (("name", target.name), ("namespace", target.namespace)):
+        if value:
+            meta[field] = value
+        else:
+            meta.pop(field, None)
     kind = text_field(data, "kind") or target.kind
     return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
+
+
+def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json], list[str]]:
+    """Return the objects that are there in the end, and a sentence for each that came again.
+
+    What an element of a loop makes is there for those after it: it is brought into line with
+    the later one where the rule synchronizes, and left as it is otherwise.
+    """
+    found: dict[ObjectKey, Json] = {}
+    again: list[str] = []
+    which = "last" if last_counts else "first"
+    for one in made:
+        key = object_key(one)
+        if key in found:
+            again.append(
+                f"{key.title} is generated more than once by this rule: the {which} counts"
+            )
+        if last_counts or key not in found:
+            found[key] = one
+    return list(found.values()), again
 
 
 def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:

@@ -16,9 +16,11 @@ from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, Rul
 from kyvsim.languages.classic.rules.downstream import (
     GenerateError,
     SourceMissingError,
+    Sources,
     clone_downstreams,
     clone_list_downstreams,
     data_downstreams,
+    one_of_each,
     with_owner_labels,
 )
 from kyvsim.languages.classic.rules.generated_names import name_problems
@@ -31,7 +33,6 @@ from kyvsim.languages.classic.rules.loops import (
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.obstacle import Reason
-from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 
 _Downstreams = Callable[[JSONContext], list[Json]]
@@ -67,12 +68,12 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
         filled = template.value if template.constant else template.render(scope)
         outside = scope.outside
         own = outside.sources(context.policy.key) if outside.sources else outside.cluster
-        return list(_source_of(filled)(filled, own))
+        return list(_source_of(filled)(filled, Sources(own, outside.made)))
 
     return make
 
 
-def _source_of(pattern: Json) -> Callable[[Json, ClusterView], Iterator[Json]]:
+def _source_of(pattern: Json) -> Callable[[Json, Sources], Iterator[Json]]:
     if (pattern.get("clone") or {}).get("name"):
         return clone_downstreams
     if (pattern.get("cloneList") or {}).get("kinds"):
@@ -106,7 +107,7 @@ def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
-    list_of = compile_list(loop["list"], context.system, context.probe)
+    list_of = compile_list(loop.get("list") or "", context.system, context.probe)
     elements_of = compile_elements(loop, 0, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
@@ -131,7 +132,9 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
 
 def _compile(context: RuleContext) -> CompiledBody:
     wishes = compile_wishes(context)
-    copies_all = bool(context.rule.data["generate"].get("cloneList"))
+    spec = context.rule.data["generate"]
+    copies_all = bool(spec.get("cloneList"))
+    synchronizes = bool(spec.get("synchronize"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         made: list[Json] = []
@@ -143,8 +146,10 @@ def _compile(context: RuleContext) -> CompiledBody:
         trigger = evaluation.request.subject
         if copies_all and not made:
             return Outcome(RuleStatus.PASS, "", note="nothing is generated: `cloneList` finds none")
-        owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in made)
-        return Outcome(RuleStatus.PASS, "", generated=owned, note="; ".join(name_problems(owned)))
+        kept, again = one_of_each(made, last_counts=synchronizes)
+        owned = tuple(with_owner_labels(one, context.policy, context.rule, trigger) for one in kept)
+        note = "; ".join((*again, *name_problems(owned)))
+        return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
     return evaluate
 

@@ -13,8 +13,12 @@ from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import FEW
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe, Seen
+
+_STEPS = 10
+"""What an element costs: a scope, a template, a check."""
 
 ListOf: TypeAlias = Callable[[JSONContext], list[Json]]
 """Evaluates the list of a loop."""
@@ -65,6 +69,8 @@ def _told(list_of: ListOf, seen: Seen) -> ListOf:
 
 
 def _compile_list(expression: str, system: System) -> ListOf:
+    if not expression:
+        return _unreadable(QueryError("invalid query (nil): invalid query (nil)"))
     try:
         query = compile_query(expression.strip(), system)
     except QuerySyntaxError as error:
@@ -76,7 +82,11 @@ def _compile_list(expression: str, system: System) -> ListOf:
             found = query.evaluate(root)
         except QueryError as error:
             raise QueryError(f"JMESPath query failed: {error.message}") from error
-        return found if found.__class__ is list else [found]
+        if found.__class__ is not list:
+            return [found]
+        if len(found) > FEW:
+            system.meter.spend(len(found) * _STEPS)
+        return found
 
     return evaluate
 

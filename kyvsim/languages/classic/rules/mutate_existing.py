@@ -79,6 +79,8 @@ def _compile_patch(context: RuleContext) -> _Patch:
     if mutate.get("foreach") is not None:
         run = compile_loops(context.within("mutate", "foreach"), mutate["foreach"])
         return lambda scope, _evaluation, obj: run(scope, obj)
+    if mutate.get("patchStrategicMerge") is None and not mutate.get("patchesJson6902"):
+        return lambda _scope, _evaluation, _obj: errored("empty mutate rule")
     patch = compile_rule_patch(context)
 
     def patch_target(scope: JSONContext, evaluation: Evaluation, obj: Json) -> Outcome:

@@ -24,10 +24,14 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     mutated,
     object_to_patch,
 )
-from kyvsim.languages.classic.rules.patches import compile_patcher
+from kyvsim.languages.classic.rules.patches import compile_patcher, filled_patcher
+from kyvsim.model.budget import FEW
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
+
+_AT_ONCE = 10
+"""Parts of an object that a patch passes in a step."""
 
 _Body = Callable[[JSONContext, Json], Outcome]
 """Patches the object in the scope of one element."""
@@ -37,8 +41,8 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
     """Return what patches an object by the loops of a mutate rule, one after the other."""
     compiled = [
         (
-            loop["list"],
-            compile_list(loop["list"], context.system, context.probe.at(index)),
+            loop.get("list") or "",
+            compile_list(loop.get("list") or "", context.system, context.probe.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -76,6 +80,8 @@ def _compile_loop(
 
     def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
         patched = obj
+        if len(values) > FEW:  # each time all of the object is patched
+            context.system.meter.spend(len(values) * (context.system.meter.weigh(obj) // _AT_ONCE))
         numbered = list(enumerate(values))
         for element in elements_of(scope, reversed(numbered) if backwards else numbered):
             try:
@@ -110,10 +116,13 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
         from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
 
         template = followed_template(template, "patch", context.probe.at(*patches))
+    meter = context.system.meter
     if template.constant:
-        patcher = compile_patcher(template.value)
+        patcher = compile_patcher(template.value, meter)
         return lambda _, obj: apply_patch(lambda: patcher(obj), obj)
-    return lambda scope, obj: apply_patch(lambda: compile_patcher(template.render(scope))(obj), obj)
+    return lambda scope, obj: apply_patch(
+        lambda: filled_patcher(template.render(scope), meter)(obj), obj
+    )
 
 
 def _compile(context: RuleContext) -> CompiledBody:

@@ -11,7 +11,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
-from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher
+from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.patch import PatchError, UnreadableObjectError
@@ -60,10 +60,11 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
         from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
 
         template = followed_template(template, "patch", context.probe.at("mutate"), "mutate")
+    meter = context.system.meter
     if template.constant:
-        patcher = compile_patcher(template.value["mutate"])
+        patcher = compile_patcher(template.value["mutate"], meter)
         return lambda _: patcher
-    return lambda evaluation: compile_patcher(template.render(evaluation.scope)["mutate"])
+    return lambda evaluation: filled_patcher(template.render(evaluation.scope)["mutate"], meter)
 
 
 BY_JSON_PATCH = "it has a JSON patch"

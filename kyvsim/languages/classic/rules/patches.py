@@ -1,10 +1,12 @@
 """From the patch fields of a mutate block to a function on objects."""
 
+import json
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.budget import Meter
 from kyvsim.patch import (
     PatchError,
     compile_json_patch,
@@ -20,10 +22,26 @@ Raises `PatchError`.
 """
 
 
-def compile_patcher(block: Json) -> Patcher:
+def filled_patcher(block: Json, meter: Meter | None = None) -> Patcher:
+    """Return the patcher of a block whose variables were just filled.
+
+    A loop fills them alike for one object after another, so such blocks are known by their text.
+    """
+    try:
+        return _compiled_block(json.dumps(block), meter)
+    except TypeError:  # an expression has put in what JSON does not know
+        return compile_patcher(block, meter)
+
+
+@lru_cache(maxsize=256)
+def _compiled_block(written: str, meter: Meter | None) -> Patcher:
+    return compile_patcher(json.loads(written), meter)
+
+
+def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a mutate block, or of one of its loops, whose variables are filled."""
     try:
-        patch = _compile(block)
+        patch = _compile(block, meter)
     except PatchError as error:
         return _raising(error)
 
@@ -34,11 +52,11 @@ def compile_patcher(block: Json) -> Patcher:
     return patched
 
 
-def _compile(block: Json) -> Patcher:
+def _compile(block: Json, meter: Meter | None) -> Patcher:
     merge = block.get("patchStrategicMerge")
     if merge is None:
-        return compile_json_patch(block["patchesJson6902"])
-    return compile_strategic_merge(merge, _matches)
+        return compile_json_patch(block.get("patchesJson6902"), meter)
+    return compile_strategic_merge(merge, _compile_condition)
 
 
 def _raising(error: PatchError) -> Patcher:
@@ -48,9 +66,9 @@ def _raising(error: PatchError) -> Patcher:
     return unreadable
 
 
-def _matches(pattern: Json, value: Json) -> bool:
+def _compile_condition(pattern: Json) -> Callable[[Json], bool]:
     check = _compiled_text(pattern) if pattern.__class__ is str else compile_pattern(pattern)
-    return check(value) is None
+    return lambda value: check(value) is None
 
 
 @lru_cache(maxsize=1024)

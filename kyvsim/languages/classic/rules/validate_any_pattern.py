@@ -61,7 +61,8 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
             else:
                 failures.append(f"rule {name}[{index}] failed: {failure.message}")
         if failures:
-            return failed(message(evaluation.scope, " ".join(failures)))
+            said = message(evaluation.scope, " ".join(failures))
+            return failed(said.text, own=said.own)
         return skipped(" ".join(skips)) if skips else nothing_to_check
 
     return evaluate

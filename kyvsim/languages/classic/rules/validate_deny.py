@@ -29,7 +29,8 @@ def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
             return errored("failed to check deny conditions", error)
         if not denied.met:
             return pass_outcome
-        return failed(message(evaluation.scope, denied.messages))
+        said = message(evaluation.scope, denied.messages)
+        return failed(said, own=said)
 
     return evaluate
 

@@ -47,8 +47,8 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
     """Return the body of a list of `foreach` blocks; nested ones count `nesting` up."""
     compiled = [
         (
-            loop["list"],
-            compile_list(loop["list"], context.system, context.probe.at(index)),
+            loop.get("list") or "",
+            compile_list(loop.get("list") or "", context.system, context.probe.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -153,7 +153,9 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     if others or set(loop) != {"list", "deny"}:
         return ()
     refuted = denial_shape(loop["deny"], "element")
-    shape = elements_shape(loop["list"], refuted, "request", "object") if refuted else None
+    shape = (
+        elements_shape(loop.get("list") or "", refuted, "request", "object") if refuted else None
+    )
     return (Proof(shape, _PASSED),) if shape else ()
 
 

@@ -76,8 +76,9 @@ def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
         if failure.kind is FailureKind.SKIP:
             return skipped(failure.message)
         if failure.kind is FailureKind.ERROR or not failure.path:
-            return errored(message(scope, "", failure.message))
-        return failed(message(scope, failure.path, failure.message), failure.path)
+            return errored(message(scope, "", failure.message).text)
+        said = message(scope, failure.path, failure.message)
+        return failed(said.text, failure.path, said.own)
 
     return evaluate
 

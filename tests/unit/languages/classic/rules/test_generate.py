@@ -180,3 +180,28 @@ def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
         "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
     }
     assert result_of(run(rule, pod())).note == "nothing is generated: `cloneList` finds none"
+
+
+def test_a_rule_generates_whatever_hinders_another_of_its_policy(run, policy, pod):
+    good = {**generating(data={}), "name": "good"}
+    sourceless = {**generating(clone={"name": "none", "namespace": "n"}), "name": "sourceless"}
+    (response,) = run([policy(good, sourceless)], pod()).responses
+    assert [len(one.generated) for one in response.results] == [1, 0]
+
+
+def test_a_rule_with_loops_whose_preconditions_are_not_met_generates_nothing(run, pod):
+    loop = {**TARGET, "list": "`[1]`", "data": {}}
+    unmet = {"all": [{"key": "a", "operator": "Equals", "value": "b"}]}
+    found = result_of(run({"generate": {"foreach": [loop]}, "preconditions": unmet}, pod()))
+    assert (found.status.value, found.generated) == ("skip", ())
+
+
+@pytest.mark.parametrize(("synchronize", "kept"), [(True, "b"), (False, "a")])
+def test_elements_that_generate_one_object_leave_one(run, pod, synchronize, kept):
+    loop = {**TARGET, "list": '`["a", "b"]`', "data": {"data": {"k": "{{ element }}"}}}
+    found = result_of(run({"generate": {"synchronize": synchronize, "foreach": [loop]}}, pod()))
+    assert [one["data"]["k"] for one in found.generated] == [kept]
+    which = "last" if synchronize else "first"
+    assert found.note == (
+        f"ConfigMap other/made is generated more than once by this rule: the {which} counts"
+    )

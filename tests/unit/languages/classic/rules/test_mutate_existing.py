@@ -120,6 +120,13 @@ def test_targets_that_are_not_found(patch, verdicts, target, message):
     assert verdicts(patch(target)) == [("r", "error", message)]
 
 
+def test_targets_without_a_patch(patch, verdicts):
+    ((_, status, message),) = verdicts(
+        patch({**MAPS, "namespace": "shop", "name": "b"}, patchStrategicMerge=None)
+    )
+    assert (status, message) == ("error", "empty mutate rule")
+
+
 def test_one_error_names_all_targets_that_are_missing_and_the_others_are_patched(patch, verdicts):
     missing = [{**MAPS, "namespace": "shop", "name": name} for name in ("no", "nor")]
     response = patch(missing[0], {**MAPS, "namespace": "bank"}, missing[1])

@@ -148,6 +148,10 @@ def test_loops_that_change_the_object(run, pod, verdicts, loops, spec, after):
             {"list": CONTAINERS, "patchesJson6902": "- {op: replace, path: /spec/x, value: 1}"},
             "failed to mutate elements: failed to patch resource: ",
         ),
+        (
+            {"patchStrategicMerge": {"spec": {"a": "b"}}},
+            "failed to evaluate list : invalid query (nil): invalid query (nil)",
+        ),
     ],
 )
 def test_loops_that_cannot_go_on(run, pod, verdicts, loop, message):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.languages.classic.rules.patches import compile_patcher
+from kyvsim.languages.classic.rules.patches import compile_patcher, filled_patcher
 from kyvsim.patch import PatchError
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"n": 2.0}}
@@ -32,3 +32,17 @@ def test_an_unreadable_patch_says_so_when_it_is_applied():
 def test_conditions_in_a_merge_are_patterns(wanted, applies):
     patch = {"patchStrategicMerge": {"spec": {"(n)": wanted, "m": "x"}}}
     assert ("m" in compile_patcher(patch)(POD)["spec"]) is applies
+
+
+def test_blocks_filled_alike_are_taken_apart_once():
+    first, again, other = (
+        filled_patcher({"patchStrategicMerge": {"metadata": {"labels": {"a": text}}}})
+        for text in ("1", "1", "2")
+    )
+    assert first is again
+    assert other is not first
+
+
+def test_a_block_that_json_does_not_know_is_taken_apart_each_time():
+    block = {"patchStrategicMerge": {"metadata": {"labels": {"a": {1, 2}}}}}
+    assert filled_patcher(block) is not filled_patcher(block)

@@ -1,0 +1,130 @@
+"""What queries in JMESPath mention: the fields that they read, the constants beside them."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+from kyvsim.expr import QuerySyntaxError
+from kyvsim.expr.parse import Tree, parse
+from kyvsim.expr.variables import find_variables
+from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
+from kyvsim.model.mention import Hole
+
+_WORD = "x"
+_BOOLEAN = frozenset({"comparator", "not_expression"})
+
+
+class Queries:
+    """Reads the queries of one rule; entries of its context and elements of loops have names."""
+
+    def __init__(self, notes: Notebook) -> None:
+        self.notes = notes
+        self.named: dict[str, Reading] = {}
+        """What names stand for that a rule gives."""
+
+    def text(self, text: str) -> Reading:
+        """Read the variables `{{ }}` of a text; a text around them is no value of its own."""
+        found: list[Reading] = []
+        while variables := find_variables(text):
+            found += (self.query(one.expression) for one in variables)
+            # What stands around a variable inside another one is read with a word in its place.
+            for one in variables:
+                text = text.replace(one.text, _WORD)
+        return either(found) if found else Reading(values=(text,))
+
+    def query(self, expression: str) -> Reading:
+        """Read a query; NOTHING for one that cannot be parsed, as others inside it make it."""
+        try:
+            tree = parse(expression)
+        except QuerySyntaxError:
+            return NOTHING
+        return self._read(tree, Reading(((),)))
+
+    def _read(self, tree: Tree, here: Reading) -> Reading:
+        reader = self._READERS.get(tree["type"])
+        return reader(self, tree, here) if reader else self._every(tree, here)
+
+    def _every(self, tree: Tree, here: Reading) -> Reading:
+        parts = [self._read(one, here) for one in tree["children"] if one.__class__ is dict]
+        whole = either(parts)
+        if tree["type"] not in _BOOLEAN:
+            return whole
+        self.notes.read(whole)
+        return NOTHING
+
+    def _field(self, tree: Tree, here: Reading) -> Reading:
+        name = str(tree["value"])
+        if here.ways == ((),) and name in self.named:
+            return self.named[name]
+        return here.below(name)
+
+    def _current(self, _: Tree, here: Reading) -> Reading:
+        return here
+
+    def _literal(self, tree: Tree, _: Reading) -> Reading:
+        value = tree["value"]
+        if value.__class__ is list:
+            return Reading(values=tuple(value))
+        return Reading(values=(value,))
+
+    def _chain(self, tree: Tree, here: Reading) -> Reading:
+        for one in tree["children"]:
+            here = self._read(one, here)
+        return here
+
+    def _index(self, _: Tree, here: Reading) -> Reading:
+        return here.elements
+
+    def _flatten(self, tree: Tree, here: Reading) -> Reading:
+        return self._chain(tree, here)
+
+    def _projection(self, tree: Tree, here: Reading) -> Reading:
+        left, right = tree["children"]
+        elements = self._read(left, here)
+        # A slice is written as an index already.
+        if not (left["type"] == "index_expression" and left["children"][-1]["type"] == "slice"):
+            elements = elements.elements
+        return self._read(right, elements)._replace(spread=True)
+
+    def _values(self, tree: Tree, here: Reading) -> Reading:
+        left, right = tree["children"]
+        return self._read(right, self._read(left, here).below(Hole.KEY))._replace(spread=True)
+
+    def _filter(self, tree: Tree, here: Reading) -> Reading:
+        left, right, test = tree["children"]
+        elements = self._read(left, here).elements
+        self.notes.read(self._read(test, elements))
+        return self._read(right, elements)._replace(spread=True)
+
+    def _call(self, tree: Tree, here: Reading) -> Reading:
+        plain = [one for one in tree["children"] if one["type"] != "expref"]
+        whole = either([self._read(one, here) for one in plain])
+        self.notes.read(whole)
+        if tree["value"] == "keys":
+            for way in whole.ways:
+                self.notes.read(Reading(((*way, Hole.KEY),)))
+        for one in tree["children"]:
+            if one["type"] == "expref":
+                whole = either((whole, self._every(one, whole.elements)))
+        return whole
+
+    _READERS: ClassVar[Mapping[str, Callable[["Queries", Tree, Reading], Reading]]] = (
+        MappingProxyType(
+            {
+                "field": _field,
+                "current": _current,
+                "identity": _current,
+                "literal": _literal,
+                "subexpression": _chain,
+                "index_expression": _chain,
+                "pipe": _chain,
+                "index": _index,
+                "slice": _index,
+                "flatten": _flatten,
+                "projection": _projection,
+                "value_projection": _values,
+                "filter_projection": _filter,
+                "function_expression": _call,
+            }
+        )
+    )

@@ -1,0 +1,226 @@
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from kyvsim.api.inputs import ApplyInputs, read_inputs
+from kyvsim.api.system import own_system
+from kyvsim.languages import mentions_of
+from kyvsim.load.files import Source
+from kyvsim.model.mention import About, way_text
+
+SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def mentioned(data, about=About.OBJECT):
+    read = read_inputs(ApplyInputs(policies=(Source("policy", json.dumps(data)),)), None)
+    assert not read.diagnostics
+    (policy,) = read.policies
+    found = [one for one in mentions_of(policy, SYSTEM) if one.about is about]
+    return {way_text(one.way): list(one.values) for one in found}
+
+
+def rules(*bodies, **match):
+    filters = {"resources": {"kinds": ["Pod"], **match}}
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "rules": [
+                {"name": f"r{number}", "match": {"any": [filters]}, **body}
+                for number, body in enumerate(bodies)
+            ]
+        },
+    }
+
+
+def deny(key, value, operator="Equals", **more):
+    condition = {"key": key, "operator": operator, "value": value}
+    return {**more, "validate": {"message": "m", "deny": {"conditions": {"any": [condition]}}}}
+
+
+PATTERN = {
+    "spec": {
+        "=(hostNetwork)": False,
+        "X(hostPID)": "null",
+        "containers": [
+            {"(name)": "web*", "image": "!*:latest", "resources": {"limits": {"c*": 1}}}
+        ],
+    }
+}
+
+
+def test_patterns_are_read_without_their_anchors():
+    found = mentioned(rules({"validate": {"message": "m", "pattern": PATTERN}}))
+    assert found["spec.hostNetwork"] == [False]
+    assert found["spec.hostPID"] == ["null"]
+    assert found["spec.containers[].name"] == ["web*"]
+    assert found["spec.containers[].image"] == ["!*:latest"]
+    assert found["spec.containers[].resources.limits.*"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("key", "way"),
+    [
+        ("{{ request.object.spec.replicas }}", "spec.replicas"),
+        ("{{ request.object.metadata.labels.team || '' }}", "metadata.labels.team"),
+        ('{{ request.object.metadata.annotations."a/b" }}', "metadata.annotations.a/b"),
+        ("{{ request.object.spec.containers[].image | [0] }}", "spec.containers[].image"),
+        ("{{ request.object.spec.containers[*].ports[*].hostPort }}", None),
+        ("{{ length(request.object.spec.containers[?name=='x'].image) }}", None),
+        ("{{ request.object.spec.[hostPID, hostIPC] }}", "spec.hostIPC"),
+        ("{{ request.object.spec.template.*.x }}", "spec.template.*.x"),
+    ],
+)
+def test_queries_lead_to_fields(key, way):
+    found = mentioned(rules(deny(key, "x")))
+    if way is None:
+        way = next(one for one in found if one.endswith(("hostPort", "image")))
+        assert "[]" in way
+    assert "x" in found[way]
+
+
+def test_what_stands_around_a_variable_in_a_variable_is_read():
+    key = "{{ request.object.spec.volumes[?name == '{{ request.object.metadata.name }}'].path }}"
+    found = mentioned(rules(deny(key, "/x")))
+    assert "metadata.name" in found
+    assert "/x" in found["spec.volumes[].path"]
+
+
+def test_filters_of_a_query_are_held_against_their_constants():
+    key = "{{ request.object.spec.containers[?name=='x'].image }}"
+    assert mentioned(rules(deny(key, "y")))["spec.containers[].name"] == ["x"]
+
+
+def test_loops_and_entries_of_the_context_are_followed():
+    context = [{"name": "team", "variable": {"jmesPath": "request.object.metadata.labels.team"}}]
+    loop = {
+        "list": "request.object.spec.containers",
+        "deny": {
+            "conditions": {
+                "all": [
+                    {"key": "{{ element.image }}", "operator": "Equals", "value": "bad"},
+                    {"key": "{{ team }}", "operator": "Equals", "value": "blue"},
+                ]
+            }
+        },
+    }
+    found = mentioned(rules({"context": context, "validate": {"message": "m", "foreach": [loop]}}))
+    assert found["spec.containers[].image"] == ["bad"]
+    assert found["metadata.labels.team"] == ["blue"]
+
+
+def test_fields_that_are_held_against_each_other_share_their_values():
+    pattern = {"spec": {"a": "?*", "b": "{{ request.object.spec.a }}"}}
+    found = mentioned(rules({"validate": {"message": "m", "pattern": pattern}}))
+    assert found["spec.b"] == found["spec.a"] == ["?*"]
+
+
+def test_filters_tell_names_namespaces_and_labels():
+    policy = rules(
+        deny("{{ request.operation }}", "DELETE"),
+        names=["web-*"],
+        namespaces=["prod"],
+        selector={"matchLabels": {"app": "x"}},
+        namespaceSelector={"matchExpressions": [{"key": "env", "operator": "Exists"}]},
+    )
+    found = mentioned(policy)
+    assert found["metadata.name"] == ["web-*"]
+    assert found["metadata.namespace"] == ["prod"]
+    assert found["metadata.labels.app"] == ["x"]
+    assert mentioned(policy, About.NAMESPACE) == {"metadata.labels.env": []}
+    assert mentioned(policy, About.REQUEST)["operation"] == ["DELETE"]
+    assert mentioned(policy, About.KIND) == {"": ["*/*/Pod"]}
+
+
+def test_what_is_looked_up_is_told():
+    context = [{"name": "map", "configMap": {"name": "a", "namespace": "b"}}]
+    found = mentioned(rules(deny("{{ map.data.x }}", "y", context=context)), About.WORLD)
+    assert found == {"configMap": []}
+
+
+def in_cel(expression, **spec):
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": ["apps"],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["deployments"],
+                    }
+                ],
+                "objectSelector": {"matchLabels": {"app": "x"}},
+            },
+            "validations": [{"expression": expression}],
+            **spec,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "way", "value"),
+    [
+        ("object.spec.replicas > 3", "spec.replicas", 3),
+        ("has(object.spec.paused) && true", "spec.paused", None),
+        ("object.metadata.?labels[?'a/b'].orValue('') == 'c'", "metadata.labels.a/b", "c"),
+        ("object.spec.list.all(e, e.name != 'bad')", "spec.list[].name", "bad"),
+        ("(object.spec.a + object.spec.?b.orValue([])).exists(e, e.c == 1)", "spec.b[].c", 1),
+        ("'*' in object.spec.verbs", "spec.verbs[]", "*"),
+        ("'key' in object.spec.map", "spec.map.key", None),
+        ("object.spec.x in ['a', 'b']", "spec.x", "b"),
+        ("object.spec.name.startsWith('web-')", "spec.name", "web-"),
+        ("object.spec.list.filter(e, e.on).map(e, e.size).all(s, s < 9)", "spec.list[].on", None),
+        ("object.spec.a == object.spec.b || object.spec.b == 'q'", "spec.a", "q"),
+    ],
+)
+def test_expressions_lead_to_fields(expression, way, value):
+    found = mentioned(in_cel(expression))
+    assert way in found
+    assert value is None or value in found[way]
+
+
+def test_variables_are_followed():
+    variables = [{"name": "all", "expression": "object.spec.list.map(e, e.image)"}]
+    found = mentioned(in_cel("variables.all.all(i, i != 'bad')", variables=variables))
+    assert any("bad" in values for way, values in found.items() if way.startswith("spec.list[]"))
+
+
+def test_constraints_tell_kinds_operations_and_labels():
+    policy = in_cel("request.userInfo.username == 'x'")
+    assert mentioned(policy, About.KIND) == {"": ["apps/v1/Deployment"]}
+    assert mentioned(policy)["metadata.labels.app"] == ["x"]
+    found = mentioned(policy, About.REQUEST)
+    assert found["operation"] == ["CREATE"]
+    assert found["userInfo.username"] == ["x"]
+
+
+def test_cleanup_policies_tell_of_their_targets():
+    condition = {"key": "{{ target.metadata.labels.keep }}", "operator": "Equals", "value": "no"}
+    policy = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "match": {"any": [{"resources": {"kinds": ["ConfigMap"], "namespaces": ["tmp"]}}]},
+            "conditions": {"all": [condition]},
+            "schedule": "0 0 * * *",
+        },
+    }
+    found = mentioned(policy)
+    assert found["metadata.namespace"] == ["tmp"]
+    assert found["metadata.labels.keep"] == ["no"]
+    assert mentioned(policy, About.KIND) == {"": ["*/*/ConfigMap"]}
+
+
+def test_admission_policies_of_kubernetes_tell_what_they_mention():
+    policy = in_cel("object.spec.replicas <= 5")
+    policy = {**policy, "apiVersion": "admissionregistration.k8s.io/v1"}
+    policy = {**policy, "kind": "ValidatingAdmissionPolicy"}
+    assert mentioned(policy)["spec.replicas"] == [5]
+    assert mentioned(policy, About.KIND) == {"": ["apps/v1/Deployment"]}
