@@ -12,6 +12,7 @@ from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.sim.cluster import Cluster
 from kyvsim.sim.server import Client
@@ -49,7 +50,7 @@ class Session:
         self.parts = cluster.parts
         self.files = files
         self.client: Client = self.parts.client(ADMIN)
-        self.ask: Ask = asker(System(self.parts.clock, self.parts.identities))
+        self.ask: Ask = asker(System(self.parts.clock, self.parts.identities, Meter(SIMULATED)))
         self.kyverno = cluster.kyverno
         self.namespace = test.namespace
         self.finished = 0.0

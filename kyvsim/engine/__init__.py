@@ -6,7 +6,7 @@ from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.planned import passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
-from kyvsim.engine.requests import creation_of
+from kyvsim.engine.requests import creation_of, request_of
 from kyvsim.engine.world import World
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "open_background",
     "open_request",
     "passing",
+    "request_of",
     "run_turn",
     "shown_passes",
 ]

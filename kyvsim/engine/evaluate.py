@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile import PolicySet, Turn
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.planned import passing, prospects
-from kyvsim.engine.policy import open_request, run_turn, within_request
+from kyvsim.engine.policy import faulted, open_request, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import object_key, text_field
@@ -23,13 +23,11 @@ def evaluate(
 
     A pure function: the same arguments give the same response.
     """
-    kind = request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
+    policies.begin_resource()
     responses: list[PolicyResponse] = []
     current, given = request, None
-    of_kind = policies.of_kind(kind)
-    for stage in stages:
-        if stage not in of_kind.stages:
-            continue
+    of_kind = policies.of_kind(_kind_of(request))
+    for stage in filter(of_kind.stages.__contains__, stages):
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
         for (turn, settled), shown in prospects(of_kind, stage, source, world):
@@ -41,7 +39,10 @@ def evaluate(
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
                 given = within_request(given, begun, world)
-            response = run_turn(turn, stage.phase, given, world, settled=settled)
+            try:
+                response = run_turn(turn, stage.phase, given, world, settled=settled)
+            except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
+                response = faulted(turn, stage.phase, source.subject, error)
             if response.results or response.silent:
                 responses.append(response)
             if response.changed:
@@ -49,7 +50,11 @@ def evaluate(
                 given = None
             if stage is Stage.CEL_MUTATE and world.targets:
                 world, given = _with_targets_after(world, response), None
-    return EngineResponse(request.subject, current.object, tuple(responses))
+    return EngineResponse(request.subject, current.object, tuple(responses), request=request)
+
+
+def _kind_of(request: AdmissionRequest) -> str:
+    return request.parent_kind[2] if request.parent_kind else text_field(request.subject, "kind")
 
 
 def _with_targets_after(world: World, response: PolicyResponse) -> World:

@@ -9,12 +9,25 @@ from collections.abc import Mapping
 from kyvsim.kube.objects import Json
 from kyvsim.model.request import AdmissionRequest, Operation
 
+_OPERATION = "request.operation"
+
+
+def with_own_operation(
+    request: AdmissionRequest, variables: Mapping[str, Json]
+) -> Mapping[str, Json]:
+    """Return the variables with the operation of a request that is known to be no creation."""
+    if request.operation is Operation.CREATE:
+        return variables
+    return {**variables, _OPERATION: request.operation.value}
+
 
 def with_given_operation(
     request: AdmissionRequest, variables: Mapping[str, Json]
 ) -> AdmissionRequest:
-    """Return the creation `request` as the update or deletion that the variables make of it."""
-    operation = variables.get("request.operation")
+    """Return a creation as the update or deletion that the variables make of it."""
+    if request.operation is not Operation.CREATE:
+        return request
+    operation = variables.get(_OPERATION)
     if operation == Operation.UPDATE.value:
         return request._replace(operation=Operation.UPDATE, old_object=request.object)
     if operation == Operation.DELETE.value:

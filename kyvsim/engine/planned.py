@@ -25,6 +25,10 @@ def prospects(
 ) -> Iterable[Prospect]:
     """Return the turns of a stage that concern a request, with what is known of each before."""
     turns = of_kind.stages[stage]
+    if request.object is None:
+        from kyvsim.engine.deletion import acting_on_deletion  # noqa: PLC0415 — seldom asked for
+
+        return _unknown(acting_on_deletion(turns, stage))
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
         return _unknown(turns)
 
@@ -61,7 +65,7 @@ def passing(turn: Turn, phase: Phase, obj: Json, results: Passes) -> PolicyRespo
     return PolicyResponse._make((turn.policy.policy, phase, obj, results, False, ()))
 
 
-def _unknown(turns: tuple[Turn, ...]) -> Iterable[Prospect]:
+def _unknown(turns: Iterable[Turn]) -> Iterable[Prospect]:
     return (((turn, False), None) for turn in turns)
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from kyvsim.compile import CompiledRule, Turn
-from kyvsim.compile.outcome import Outcome, skipped
+from kyvsim.compile.outcome import Outcome, errored, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
-from kyvsim.engine.mocked_request import with_given_operation
+from kyvsim.engine.mocked_request import with_given_operation, with_own_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
@@ -35,12 +35,14 @@ def run_turn(
     `settled` says that all of them are known to apply, so that only their bodies are asked.
     """
     policy = turn.policy.policy
-    subject = start = given.object if given.object is not None else given.request.subject
+    subject = seen = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
     silent: list[RuleResult] = []
     if policy.kind == "Policy":
         given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
     for rule in turn.rules:
+        if subject is not seen:  # only now, since a changed object is mostly the last rule's
+            given, seen = _after_change(given, subject), subject
         outcome = _run_rule(rule, given, world, policy.name, settled=settled)
         if outcome is None:
             continue
@@ -49,8 +51,9 @@ def run_turn(
             continue
         if outcome.object is not None:
             subject = outcome.object
-            given = _after_change(given, subject)
         results.append(result_of(rule, outcome, given.request.subject, results))
+        if outcome.generated:
+            given = _after_making(given, outcome.generated)
         for further in outcome.further:
             results.append(result_of(rule, further, given.request.subject, results))
         if policy.applies_one_rule and any(
@@ -68,6 +71,15 @@ def run_turn(
     )
 
 
+def faulted(turn: Turn, phase: Phase, subject: Json, error: Exception) -> PolicyResponse:
+    """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
+    from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
+
+    said = errored(fault_text(error))
+    results = tuple(result_of(rule, said, subject, []) for rule in turn.rules)
+    return PolicyResponse(turn.policy.policy, phase, subject, results)
+
+
 def _after_change(given: RuleInput, subject: Json) -> RuleInput:
     return given._replace(
         object=subject,
@@ -75,6 +87,12 @@ def _after_change(given: RuleInput, subject: Json) -> RuleInput:
         facts=facts_after_change(given.facts, subject),
         arrived=given.arrived or given.facts,
     )
+
+
+def _after_making(given: RuleInput, made: tuple[Json, ...]) -> RuleInput:
+    outside = given.scope.outside
+    outside = outside._replace(made=(*outside.made, *made))
+    return given._replace(scope=given.scope.asking(outside))
 
 
 def result_of(
@@ -104,6 +122,7 @@ def result_of(
         properties=outcome.properties,
         unchecked=outcome.unchecked,
         hindered=hindered,
+        own=outcome.own,
     )
 
 
@@ -115,12 +134,12 @@ def _passed_over(unchecked: tuple[str, ...]) -> str:
 
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:
     """Return the request with the values given for it put in, or None where no object is left."""
-    key = object_key(request.subject)
+    key, old = object_key(request.subject), request.old_object
     variables: Mapping[str, Json] = {}
     if world.values:
-        variables = world.values.for_resource(policy, key.name)
+        variables = with_own_operation(request, world.values.for_resource(policy, key.name))
         request = with_given_operation(request, variables)
-    outside = world.outside_before(_stored(request, variables, world))
+    outside = world.outside_before(_stored(request, variables, world, old))
     scope = request_context(request, outside, variables)
     if variables:
         request = _read_back(request, scope)
@@ -141,10 +160,13 @@ def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> R
     return given._replace(request=given.request._replace(object=begun.object), facts=facts)
 
 
-def _stored(request: AdmissionRequest, variables: Mapping[str, Json], world: World) -> Json | None:
+def _stored(
+    request: AdmissionRequest, variables: Mapping[str, Json], world: World, old: Json | None
+) -> Json | None:
     """Return what a cluster has of the object that a request brings while it is admitted.
 
-    At CREATE it has nothing. A subresource is created of an object that is there.
+    At CREATE it has nothing. A subresource is created of an object that is there. At UPDATE it has
+    the `old` one that the request came with, or the object itself.
     """
     if world.arriving is None or (
         request.operation is Operation.CREATE and not request.subresource
@@ -152,15 +174,19 @@ def _stored(request: AdmissionRequest, variables: Mapping[str, Json], world: Wor
         return None
     given = {name: value for name, value in variables.items() if name.startswith(_OLD_OBJECT)}
     if not given:
-        return world.arriving
+        return world.arriving if old is None else old
     changed = with_variables({"request": {"oldObject": request.old_object}}, given)
     return changed["request"]["oldObject"]
 
 
 def _read_back(request: AdmissionRequest, scope: JSONContext) -> AdmissionRequest:
-    """Return the request with the objects that its values may have changed."""
+    """Return the request with the objects that its values may have changed.
+
+    What is deleted has no new form, whatever a value says; upstream looks at the old one alone.
+    """
     fields = scope.root(frozenset())["request"]
-    return request._replace(object=fields.get("object"), old_object=fields.get("oldObject"))
+    new = None if request.operation is Operation.DELETE else fields.get("object")
+    return request._replace(object=new, old_object=fields.get("oldObject"))
 
 
 def _namespace_labels(world: World, namespace: str) -> Mapping[str, Json]:
@@ -180,7 +206,8 @@ def _run_rule(
         if variables:
             given = given._replace(scope=given.scope.layer({}, variables=variables))
     if rule.later and world.arriving is not None:
-        given = given._replace(scope=given.scope.asking(world.outside))
+        now = world.outside._replace(made=given.scope.outside.made)
+        given = given._replace(scope=given.scope.asking(now))
     outcome = evaluate_rule(rule, given, settled=settled)
     if outcome is None:
         return None

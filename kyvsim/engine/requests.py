@@ -6,6 +6,19 @@ from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import KindKey, Values
 
 
+def request_of(created: AdmissionRequest, operation: Operation, old: Json) -> AdmissionRequest:
+    """Return what becomes of the request that creates an object where something else is done to it.
+
+    Without an `old` object one that is updated is updated from itself.
+    """
+    obj = created.object
+    if operation is Operation.UPDATE:
+        return created._replace(operation=operation, old_object=obj if old is None else old)
+    if operation is Operation.DELETE:
+        return created._replace(operation=operation, object=None, old_object=obj)
+    return created
+
+
 def creation_of(obj: Json, user: UserInfo | None, values: Values | None) -> AdmissionRequest:
     """Return the request that creates an object, or sends it to the subresource it stands for.
 

@@ -13,6 +13,7 @@ from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 
@@ -39,6 +40,9 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False
     """
     if not (settled or rule.matches(given.facts)):
         return rule.unmatched
+    meter = rule.meter
+    if meter is not None and meter.left != meter.given:
+        meter.begin_rule()
     try:
         if settled:
             return rule.body(Evaluation(given.scope, given.request, given.object))
@@ -47,10 +51,12 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False
         if rule.phase is Phase.GENERATE:
             return _excepted(rule, given) or _evaluate(rule, given)
         return _evaluate(rule, given)
-    except RecursionError:
-        return errored("the object or the rule is nested too deeply")
+    except BudgetError as error:
+        return errored(str(error))
     except Exception as error:  # noqa: BLE001 — INVARIANT: faults of evaluation become errors here
-        return errored(f"internal error in kyvsim, please report it: {type(error).__name__}", error)
+        from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
+
+        return errored(fault_text(error))
 
 
 def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:

@@ -12,6 +12,8 @@ from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 from kyvsim.model.values import Values
 
+_NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
+
 
 class World(NamedTuple):
     """The objects that rules may read, and the values given for what is unknown offline."""
@@ -39,14 +41,13 @@ class World(NamedTuple):
     @property
     def outside(self) -> Outside:
         """What context entries and rules can ask."""
-        mocks = self.values.mocks if self.values else NO_MOCKS
         return Outside(
             self.cluster,
-            mocks,
+            self.values.mocks if self.values else NO_MOCKS,
             self.answers_calls,
             context=self.context,
             images=self.images,
-            namespaces=self.values.namespaces if self.values else MappingProxyType({}),
+            namespaces=self.values.namespaces if self.values else _NO_NAMESPACES,
             targets=self.targets,
             sources=self.sources,
             account=self.account,

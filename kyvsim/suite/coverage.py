@@ -28,21 +28,45 @@ class _Record(NamedTuple):
     times: list[int]
 
 
+class Tally:
+    """Counts how often each outcome of each point came up."""
+
+    def __init__(self) -> None:
+        self._records: dict[_Key, _Record] = {}
+
+    def times(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> list[int]:
+        """Take notice of a point; return how often each outcome came up, to count on."""
+        document = place.document
+        key = (document.file, document.number, (*place.root, *place.inside), kind)
+        fresh = _Record(place, outcomes, [0] * len(outcomes))
+        return self._records.setdefault(key, fresh).times
+
+    def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen:
+        """Take notice of a point; return what counts its outcomes whenever they come up."""
+        times = self.times(place, kind, outcomes)
+
+        def count(outcome: int) -> None:
+            times[outcome] += 1
+
+        return count
+
+    def points(self) -> tuple[Point, ...]:
+        """Return the points as they stand now."""
+        return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
+
+
 class Recorder:
     """Counts what the rows of one manifest reach: their rules, on their resources."""
 
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
-        self._records: dict[_Key, _Record] = {}
+        self._tally = Tally()
         self._rows_about: dict[_RuleName, tuple[int, ...]] = {}
         self._counted: set[_RuleName] = set()
 
     def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
-        document = place.document
-        key = (document.file, document.number, (*place.root, *place.inside), kind)
-        fresh = _Record(place, outcomes, [0] * len(outcomes))
-        times = self._records.setdefault(key, fresh).times
+        times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
         if rule not in self._rows_about:
             about = (n for n, row in enumerate(self._rows) if _is_about(row, *rule))
@@ -73,7 +97,7 @@ class Recorder:
 
     def points(self) -> tuple[Point, ...]:
         """Return the points as they stand now."""
-        return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
+        return self._tally.points()
 
 
 def _resources_of(row: ExpectedRow, inputs: SuiteInputs, *, lenient: bool) -> Collection[ObjectKey]:

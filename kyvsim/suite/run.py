@@ -19,7 +19,14 @@ from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, Stage
+from kyvsim.model.result import (
+    EngineResponse,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+    Stage,
+)
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 
@@ -277,12 +284,25 @@ def _left_of_targets(answer: EngineResponse) -> dict[ObjectKey, Json]:
     }
 
 
+def _on_target(
+    response: PolicyResponse, result: RuleResult, obj: Json, left: Mapping[ObjectKey, Json]
+) -> tuple[RuleResult, Json]:
+    """Return what counts as said of an existing object that was changed, and how it is left.
+
+    A MutatingPolicy is evaluated on each object by itself: what is wrong with the trigger, or lets
+    it off, says nothing of the others.
+    """
+    if response.policy.facts.has_rules:
+        return result, obj
+    return result._replace(status=RuleStatus.PASS, message="success"), left[object_key(obj)]
+
+
 def _patched(
     targets: Iterable[Json], said: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
     patching = [
-        (response, result, key, obj if response.policy.facts.has_rules else left[key])
+        (response, *_on_target(response, result, obj, left), key)
         for answer in said
         for left in (_left_of_targets(answer),)
         for response in answer.responses
@@ -294,7 +314,7 @@ def _patched(
     for target in targets if patching else ():
         key = object_key(target)
         first: dict[int, TargetAnswer] = {}
-        for response, result, patched_key, obj in patching:
+        for response, result, obj, patched_key in patching:
             if patched_key == key:
                 first.setdefault(id(response), TargetAnswer(response, result, obj))
         if first:

@@ -123,9 +123,17 @@ def _hindered(response: PolicyResponse) -> bool:
 
 
 def left_object(response: PolicyResponse) -> Json:
-    """Return the object as a response leaves it: an empty one after a failed mutation."""
-    failed = response.phase is Phase.MUTATE and any(
-        one.status is RuleStatus.ERROR and not one.targets for one in response.results
+    """Return the object as a response leaves it: an empty one after a mutate rule has failed on it.
+
+    One that changes existing objects, and a policy without rules, leave it as it was.
+    """
+    failed = (
+        response.phase is Phase.MUTATE
+        and response.policy.facts.has_rules
+        and any(
+            one.status is RuleStatus.ERROR and not one.rule.facts.targets
+            for one in response.results
+        )
     )
     return {} if failed else response.object
 

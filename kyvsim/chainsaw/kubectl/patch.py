@@ -58,7 +58,7 @@ def _patched(call: Call, now: Json, patch: Json) -> Json:
         if kind == "merge":
             return merge_patch(now, patch)
         if kind == "strategic":
-            return apply_strategic_merge(patch, now, lambda _pattern, _value: False)
+            return apply_strategic_merge(patch, now, lambda _pattern: lambda _value: False)
     except PatchError as error:
         raise KubectlError(f"The request is invalid: {error.message}") from None
     raise UnsupportedError(f"`kubectl patch --type {kind}`")

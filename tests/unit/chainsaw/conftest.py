@@ -10,6 +10,7 @@ from kyvsim.expr import System
 from kyvsim.load.chainsaw import load_test, parse_objects
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
+from kyvsim.model.budget import Meter
 from kyvsim.model.chainsaw import Timeouts
 from kyvsim.sim.cluster import open_cluster
 
@@ -19,7 +20,7 @@ HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: i
 @pytest.fixture
 def ask():
     """Return what evaluates expressions."""
-    return asker(System(None, None))
+    return asker(System(None, None, Meter()))
 
 
 @pytest.fixture

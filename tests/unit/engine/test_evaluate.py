@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kyvsim.compile import KindTurns, Turn
 from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 
 LABELLED = {"metadata": {"labels": {"app": "?*"}}}
@@ -50,6 +51,13 @@ def test_a_policy_sees_what_the_policies_before_it_changed(run, policy, pod):
         [policy(copying("a", "b"), name="x"), policy(copying("b", "c"), name="y")], pod(a="1")
     )
     assert found.object["spec"] == {"a": "1", "b": "1", "c": "1"}
+
+
+def test_a_deletion_is_not_changed_and_meets_the_other_policies(run, policy, pod, verdicts):
+    policies = [policy(ADD_LABEL, name="m"), policy({"validate": {"deny": {}}}, name="v")]
+    gone = {"operation": Operation.DELETE, "old_object": pod(), "object": None}
+    found = run(policies, pod(), **gone)
+    assert [(rule, status) for rule, status, _ in verdicts(found)] == [("r", "fail")]
 
 
 def test_one_policy_answers_once_in_each_phase_it_has_rules_for(run, policy, pod):
@@ -184,7 +192,9 @@ def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, 
     indexed = compiled(*made(policy, bodies))
     # Every policy's own rules for the kind, without a look at the kinds they name.
     everything = {stage: tuple(every_turn(indexed, stage, obj["kind"])) for stage in Stage}
-    unindexed = SimpleNamespace(of_kind=lambda _: KindTurns(everything))
+    unindexed = SimpleNamespace(
+        begin_resource=lambda: None, of_kind=lambda _: KindTurns(everything)
+    )
     world = World(GivenObjects([obj]))
     request = request_for(obj)
     assert evaluate(indexed, request, world) == evaluate(unindexed, request, world)

@@ -145,7 +145,8 @@ def raising(error):
             KeyError("oops"),
             "internal error in kyvsim, please report it: KeyError: 'oops'",
         ),
-        (RecursionError(), "the object or the rule is nested too deeply"),
+        (RecursionError(), "it is nested too deeply (more than 200 deep is not read)"),
+        (MemoryError(), "it takes more memory than there is"),
     ],
 )
 def test_a_fault_of_evaluation_is_an_error_of_the_rule(

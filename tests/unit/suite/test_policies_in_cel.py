@@ -265,6 +265,22 @@ def test_rows_on_a_target_are_about_what_all_policies_made_of_it(outcomes, lenie
     assert codes == []
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+def test_what_is_wrong_with_a_trigger_is_not_wrong_with_a_target(outcomes, lenient):
+    only_secrets = ON_TARGETS.replace('data: {"NAME": "eA=="}', 'stringData: {"a": "b"}')
+    found, codes = outcomes(
+        "kind: Secret, resources: [s], result: pass",
+        "kind: ConfigMap, resources: [good], result: error",
+        lenient=lenient,
+        policy=only_secrets.replace("NAME", "p"),
+        more="targetResources: [s.yaml]",
+        resources="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n",
+        s="apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n",
+    )
+    assert [one[2] for one in found] == ["Pass", "Pass"]
+    assert codes == []
+
+
 ADMISSION = """
 apiVersion: admissionregistration.k8s.io/v1alpha1
 kind: MutatingAdmissionPolicy

@@ -88,6 +88,53 @@ spec:
     assert [row.reason for row in rows] == ["Excluded", "Ok"]
 
 
+EXISTING = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: tidy}
+spec:
+  background: false
+  rules:
+    - name: mark
+      match: {any: [{resources: {kinds: [Secret], names: [key]}}]}
+      mutate:
+        targets: [{apiVersion: v1, kind: ConfigMap, namespace: vault, name: nobody}]
+        patchStrategicMerge: {metadata: {labels: {marked: "yes"}}}
+"""
+IN_CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: tidy}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}
+  matchConditions: [{name: key, expression: object.metadata.name == 'key'}]
+  mutations:
+    - patchType: JSONPatch
+      jsonPatch: {expression: "[JSONPatch{op: 'remove', path: '/nothing'}]"}
+"""
+LABELLED_KEY = """
+apiVersion: v1
+kind: Secret
+metadata: {name: key, namespace: vault, labels: {a: b}}
+"""
+KEY = "policy: tidy, rule: mark, resources: [vault/key], patchedResources"
+
+
+@pytest.mark.parametrize("policy", [EXISTING, IN_CEL], ids=["existing objects", "in CEL"])
+def test_an_error_leaves_the_object_to_compare_with_a_file(outcomes_of, policy):
+    rows = outcomes_of(
+        f"{KEY}: resources.yaml, result: error",
+        f"{KEY}: resources.yaml, result: skip",
+        f"{KEY}: key.yaml, result: error",
+        lenient=True,
+        policy__yaml=policy,
+        key__yaml=LABELLED_KEY,
+    )
+    assert [row.reason for row in rows] == ["Ok", "Want skip, got error", "Resource diff"]
+
+
 def test_rows_of_an_invalid_policy_are_skipped(manifest_of):
     from kyvsim.api import suite as api  # noqa: PLC0415 — beside its only use
 

@@ -1,0 +1,71 @@
+"""Where a part of a text stands in the file that it was read from, whatever its style there."""
+
+import re
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from kyvsim.model.source import Document, Location, Path
+
+_ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\": "\\", "/": "/"})
+"""What is read of a character behind a backslash, apart from white space; others are not known."""
+_MOST_LINES = 1000
+
+
+def place_in_text(document: Document, path: Path, text: str, offset: int) -> Location:
+    """Return where the character at `offset` of the text at a path stands in the document's file.
+
+    A scalar's style changes its white space and escapes only, so the other characters are counted.
+    Where they are not those of the text, as behind an alias, it is where the whole text begins.
+    """
+    start = document.locate(path)
+    if not start.line:
+        return start
+    wanted = "".join(text[: offset + 1].split())
+    found = _written(document, _value(document, start, path))
+    place = start
+    for character in wanted:
+        written, place = next(found, ("", start))
+        if written != character:
+            return start
+    return place
+
+
+def _value(document: Document, start: Location, path: Path) -> Location:
+    """Return where a value begins, be it behind its key, tag and anchor, or on the next line."""
+    line = document.line(start.line)
+    rest = line[start.column - 1 :]
+    key = re.escape(str(path[-1])) if path and path[-1].__class__ is str else ""
+    before = re.match(rf"""(?:(["']?){key}\1\s*:)?\s*(?:[&!]\S*\s+)*""", rest)
+    column = start.column + (before.end() if before else 0)
+    if not line[column - 1 :].strip():
+        following = document.line(start.line + 1)
+        indent = len(following) - len(following.lstrip())
+        return start._replace(line=start.line + 1, column=indent + 1)
+    return start._replace(column=column)
+
+
+def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:
+    """Yield the characters of a scalar that are no white space, each with its place."""
+    line = document.line(start.line)[start.column - 1 :]
+    style, number, column = line[:1], start.line, start.column
+    if style in {"|", ">"}:
+        number, column, line = number + 1, 1, document.line(number + 1)
+    elif style in {"'", '"'}:
+        column, line = column + 1, line[1:]
+    for last in range(number, number + _MOST_LINES):
+        yield from _characters(line, style, Location(start.file, last, column))
+        column, line = 1, document.line(last + 1)
+
+
+def _characters(line: str, style: str, start: Location) -> Iterator[tuple[str, Location]]:
+    at = 0
+    while at < len(line):
+        place = start._replace(column=start.column + at)
+        character, length = line[at], 1
+        if style == "'" and character == "'":
+            length = 2
+        elif style == '"' and character == "\\":
+            character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
+        at += length
+        if character.strip():
+            yield character, place
