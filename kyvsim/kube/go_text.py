@@ -6,6 +6,7 @@ upstream: Go's fmt, strconv and encoding/json packages.
 import math
 import re
 import struct
+from functools import cache
 from json.encoder import encode_basestring
 from types import MappingProxyType
 
@@ -14,7 +15,6 @@ from kyvsim.kube.objects import Json
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
 )
-_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def sprint(value: Json) -> str:
@@ -114,7 +114,13 @@ def to_json(value: Json) -> str:
 
 
 def _json_text(text: str) -> str:
-    return _UNSAFE.sub(_escape, str(encode_basestring(text)))
+    return _unsafe().sub(_escape, str(encode_basestring(text)))
+
+
+@cache
+def _unsafe() -> re.Pattern[str]:
+    """Return what finds the characters that are escaped; slow to compile."""
+    return re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def _escape(found: re.Match[str]) -> str:

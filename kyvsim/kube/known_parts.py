@@ -6,7 +6,7 @@ rest of a Pod once, not sixteen times; and so does an API server at what comes t
 """
 
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
@@ -14,33 +14,55 @@ from kyvsim.kube.objects import Json
 Known: TypeAlias = dict[object, Json]
 """Parts by their id, and by what else the finding depends on; held, so that no id comes twice."""
 
+Whole: TypeAlias = dict[int, tuple[Json, Json]]
+"""Parts by their id, each with what it is where every whole number is an int."""
 _MOST = 8192
 """Some eighty large Pods."""
+_MOST_SHOWN = 1024
+"""Fewer, as each comes with all its lines."""
+Shown: TypeAlias = dict[tuple[int, str, int], tuple[Json, list[tuple[str, str]]]]
+"""Parts and the lines that show them, by id, by the text before them and by their column."""
+_Parts = TypeVar("_Parts", bound=dict[Any, Any])
 
 
-def whole_parts() -> Known:
-    """Return the parts, by id, in which every whole number is an int."""
+def whole_parts() -> Whole:
+    """Return the parts, by id, for which it is known what they are with ints as whole numbers."""
     return within_bounds(_whole())
 
 
+def is_whole_form(value: Json, whole: Json) -> bool:
+    """Return whether a part is known to be another one with ints as whole numbers."""
+    found = _whole().get(id(value))
+    return found is not None and found[1] is whole
+
+
+def shown_parts() -> Shown:
+    """Return the parts whose lines are known."""
+    return within_bounds(_shown(), _MOST_SHOWN)
+
+
+@lru_cache(maxsize=1)
+def _shown() -> Shown:
+    return {}
+
+
+@lru_cache(maxsize=1)
+def _whole() -> Whole:
+    return {}
+
+
+@lru_cache(maxsize=1)
 def tidy_parts() -> Known:
-    """Return the parts, by id and type, that a merge leaves alone where it does not name them."""
-    return within_bounds(_tidy())
+    """Return the parts, by id and type, that a merge leaves alone where it does not name them.
 
-
-@lru_cache(maxsize=1)
-def _whole() -> Known:
+    Asked for at every step, so who begins a merge sees to the bounds.
+    """
     return {}
 
 
-@lru_cache(maxsize=1)
-def _tidy() -> Known:
-    return {}
-
-
-def within_bounds(known: Known) -> Known:
+def within_bounds(known: _Parts, most: int | None = None) -> _Parts:
     """Return known parts, emptied where they have become too many."""
-    if len(known) > _MOST:
+    if len(known) > (_MOST if most is None else most):
         known.clear()
     return known
 
@@ -49,33 +71,38 @@ def with_whole_numbers(value: Json) -> Json:
     """Return `value` with whole floats as ints; parts without any are shared, not copied.
 
     That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
-    writes without fraction and exponent and that fits.
+    writes without fraction and exponent and that fits. A part that several objects share stays
+    one part.
     """
     kind = value.__class__
     if kind is float:
         return whole_where_exact(value)
-    return _with_whole_numbers(value, whole_parts()) if kind is dict or kind is list else value
-
-
-def _with_whole_numbers(value: Json, known: Known) -> Json:
-    """Return a map or list with whole floats as ints; parts that are `known` are not looked at."""
-    if id(value) in known:
+    if kind is not dict and kind is not list:
         return value
-    is_map = value.__class__ is dict
+    known = whole_parts()
+    found = known.get(id(value))
+    return found[1] if found else _with_whole_numbers(value, known)
+
+
+def _with_whole_numbers(value: Json, known: Whole) -> Json:
+    """Return a map or list that is not `known` with whole floats as ints."""
     changed: dict[str | int, Json] = {}
-    for key, item in value.items() if is_map else enumerate(value):
+    for key, item in value.items() if value.__class__ is dict else enumerate(value):
         kind = item.__class__
         if kind is dict or kind is list:
-            new = _with_whole_numbers(item, known)
+            found = known.get(id(item))
+            new = found[1] if found else _with_whole_numbers(item, known)
         elif kind is float:
             new = whole_where_exact(item)
         else:
             continue
         if new is not item:
             changed[key] = new
+    whole = value
     if changed:
-        value = value.copy()
+        whole = value.copy()
         for place, new in changed.items():
-            value[place] = new
-    known[id(value)] = value
-    return value
+            whole[place] = new
+        known[id(whole)] = whole, whole
+    known[id(value)] = value, whole
+    return whole

@@ -26,6 +26,15 @@ class ObjectKey(NamedTuple):
     namespace: str
     name: str
 
+    @property
+    def title(self) -> str:
+        """What a sentence calls the object."""
+        return (
+            f"{self.kind} {self.namespace}/{self.name}"
+            if self.namespace
+            else f"{self.kind} {self.name}"
+        )
+
 
 _NO_KEY = ObjectKey("", "", "", "")
 _new = tuple.__new__

@@ -89,22 +89,25 @@ def _named(spec: dict[str, Json]) -> Iterator[_Name]:
 
 
 def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
-    claim = _dict(volume, "persistentVolumeClaim")
-    yield "PersistentVolumeClaim", claim.get("claimName"), place, False
-    secret = _dict(volume, "secret")
-    yield "Secret", secret.get("secretName"), place, secret.get("optional") is True
+    if "persistentVolumeClaim" in volume:
+        claim = _dict(volume, "persistentVolumeClaim")
+        yield "PersistentVolumeClaim", claim.get("claimName"), place, False
+    if "secret" in volume:
+        secret = _dict(volume, "secret")
+        yield "Secret", secret.get("secretName"), place, secret.get("optional") is True
     for source in (volume, *_dicts(_dict(volume, "projected").get("sources"))):
         for kind, name, optional in _key_sources(source, "configMap", "secret"):
             yield kind, name, place, optional
     for plugin in _dicts(volume.values()):
         for field in ("secretRef", "nodePublishSecretRef"):
-            yield "Secret", _dict(plugin, field).get("name"), place, False
+            if field in plugin:
+                yield "Secret", _dict(plugin, field).get("name"), place, False
 
 
 def _of_container(container: dict[str, Json]) -> Iterator[_Name]:
     of = f"of container `{container.get('name', '')}`"
     for variable in _dicts(container.get("env")):
-        source = _dict(variable, "valueFrom")
+        source = variable.get("valueFrom")
         for kind, name, optional in _key_sources(source, "configMapKeyRef", "secretKeyRef"):
             yield kind, name, f"env `{variable.get('name', '')}` {of}", optional
     for source in _dicts(container.get("envFrom")):
@@ -112,12 +115,13 @@ def _of_container(container: dict[str, Json]) -> Iterator[_Name]:
             yield kind, name, f"envFrom {of}", optional
 
 
-def _key_sources(
-    source: dict[str, Json], config_map: str, secret: str
-) -> Iterator[tuple[str, Json, bool]]:
+def _key_sources(source: Json, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:
+    if source.__class__ is not dict:
+        return
     for kind, field in (("ConfigMap", config_map), ("Secret", secret)):
-        found = _dict(source, field)
-        yield kind, found.get("name"), found.get("optional") is True
+        if field in source:
+            found = _dict(source, field)
+            yield kind, found.get("name"), found.get("optional") is True
 
 
 def _dict(obj: Json, field: str) -> dict[str, Json]:

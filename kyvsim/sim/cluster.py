@@ -8,6 +8,7 @@ from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.sim.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
 from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
 from kyvsim.sim.controllers import CONTROLLERS
+from kyvsim.sim.inquirer import Inquirer, Surroundings
 from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno.admission import AdmissionController
@@ -54,6 +55,8 @@ def open_cluster(
     settings: Settings = Settings(),  # noqa: B008 — an immutable value
     start: datetime = START,
     choose: Choose = earliest,
+    *,
+    inquirer: Inquirer | None = None,
 ) -> Cluster:
     """Return a fresh cluster, as it is once Kyverno is installed."""
     clock = VirtualClock(start)
@@ -71,11 +74,34 @@ def open_cluster(
         identities=identities,
         readers=readers,
         settings=settings,
+        inquirer=inquirer,
     )
     for obj in installed_objects(settings.installation):
         store.put(_installed(obj, parts))
     cache = PolicyCache(parts)
     admission = AdmissionController(parts, cache)
+    _serve(parts, cache, admission)
+    status = PolicyStatusController(parts, cache)
+    kyverno = Kyverno(
+        parts=parts,
+        cache=cache,
+        admission=admission,
+        policies=status,
+        events=EventRecorder(parts),
+        lister=PolicyLister(parts, cache, POLICY_KINDS),
+        reports=ReportCollector(parts, cache),
+        generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
+        mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
+        downstreams=DownstreamWatch(parts),
+        cleaning=[],
+    )
+    _start(parts, kyverno)
+    return Cluster(parts, kyverno)
+
+
+def _serve(parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+    """Let the API server ask all who have a say in requests, and tell who records them."""
+    server, store, identities = parts.server, parts.store, parts.identities
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
     server.validators += [
@@ -93,23 +119,22 @@ def open_cluster(
         PolicyWebhook(parts),
         TimeToLiveWebhook(),
     ]
-    server.observers.append(record_requests(timeline, notes.take))
-    status = PolicyStatusController(parts, cache)
-    kyverno = Kyverno(
-        parts=parts,
-        cache=cache,
-        admission=admission,
-        policies=status,
-        events=EventRecorder(parts),
-        lister=PolicyLister(parts, cache, POLICY_KINDS),
-        reports=ReportCollector(parts, cache),
-        generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
-        mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
-        downstreams=DownstreamWatch(parts),
-        cleaning=[],
+    server.observers.append(record_requests(parts.timeline, notes.take))
+    if parts.inquirer is not None:
+        _attend(parts.inquirer, parts, cache, admission)
+
+
+def _attend(
+    inquirer: Inquirer, parts: Parts, cache: PolicyCache, admission: AdmissionController
+) -> None:
+    """Let someone be told who asks policies about objects, and what they answer."""
+    around = Surroundings(
+        parts.scheduler, parts.timeline, parts.store, lambda: cache.index, cache.waiting
     )
-    _start(parts, kyverno)
-    return Cluster(parts, kyverno)
+    inquirer.attend(around, parts.server)
+    admission.listeners.append(
+        lambda one: inquirer.hear(one.review.request, (*one.responses, *one.dropped))
+    )
 
 
 def _start(parts: Parts, kyverno: Kyverno) -> None:

@@ -10,6 +10,7 @@ from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.installation import CI, Installation
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
+from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.server import ApiServer, Client, Purpose, Store
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.time import Scheduler, VirtualClock
@@ -60,6 +61,8 @@ class Parts(NamedTuple):
     identities: Identities
     readers: Readers
     settings: Settings
+    inquirer: Inquirer | None = None
+    """Who is told how policies come to what they say; nobody by default."""
 
     def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
         """Return the API as a user sees it, whose requests are told to be for a purpose."""

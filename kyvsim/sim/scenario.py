@@ -15,9 +15,11 @@ from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.cluster import Cluster, open_cluster
+from kyvsim.sim.crowd import Crowd
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
 from kyvsim.sim.parts import Parts, Readers, Settings
@@ -45,12 +47,14 @@ def play(
     readers: Readers,
     choose: Choose = earliest,
     begun: Callable[[Store], None] | None = None,
+    *,
+    inquirer: Inquirer | None = None,
 ) -> Simulation:
     """Return what becomes of a scenario.
 
     `choose` says whose step comes next where several may; `begun` is told the store when the first
-    step is about to be played. What the cluster refuses of policies and objects that are to be
-    there is told in `diagnostics`; the others work.
+    step is about to be played; `inquirer` is told who asks policies about objects. What the cluster
+    refuses of policies and objects that are to be there is told in `diagnostics`; the others work.
     """
     settings = scenario.settings
     own = Settings(
@@ -62,7 +66,7 @@ def play(
         delays=settings.latency,
         kubelet=settings.kubelet,
     )
-    cluster = open_cluster(readers, own, settings.start or START, choose)
+    cluster = open_cluster(readers, own, settings.start or START, choose, inquirer=inquirer)
     parts = cluster.parts
     parts.scheduler.settle(_LONGEST_SETUP)
     admissions: list[Admission] = []
@@ -76,6 +80,8 @@ def play(
     steps = UserSteps(cluster.kyverno, expectations, settings)
     steps.play(scenario.steps)
     cut = _run(steps, parts, scenario, expectations)
+    if inquirer is not None:
+        inquirer.finish()  # what hazards ask of policies is not part of the story
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(parts.timeline.events)
     facts = Facts(
@@ -107,8 +113,10 @@ def _run(
     """Play the steps and what comes of them; return why that was stopped before its end."""
     settings = scenario.settings
 
+    crowd = Crowd(parts.timeline)
+
     def exhausted() -> bool:
-        return len(parts.timeline.events) >= settings.max_events
+        return len(parts.timeline.events) >= settings.max_events or crowd.is_wanted()
 
     waits = sum(step.seconds for step in scenario.steps)
     parts.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
@@ -118,6 +126,8 @@ def _run(
     elif not exhausted():
         spent = format_duration(round(parts.clock.elapsed * SECOND))
         return _cut_at(f"{spent} of virtual time", steps, expectations)
+    if crowd.wanted:
+        return _cut_at(crowd.wanted, steps, expectations)._replace(by_events=False)
     if exhausted():
         return _cut_at(f"{settings.max_events} events", steps, expectations)
     return None

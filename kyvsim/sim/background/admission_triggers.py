@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, Model
 from kyvsim.engine import World, check_rule, old_facts, open_background
+from kyvsim.engine.deletion import asks_for_deletion
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts
@@ -25,6 +26,7 @@ from kyvsim.sim.background.update_requests import (
     rule_context,
     submit,
 )
+from kyvsim.sim.kyverno.admission import UNMET
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.match_conditions import concerns
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
@@ -77,11 +79,12 @@ def _is_own(request: AdmissionRequest) -> bool:
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
     outside = World(kyverno.parts.store, account=ADMISSION).outside
-    policies = [
-        one
-        for one in kyverno.cache.every()
-        if _works(one) and concerns(one.policy, request, outside)
-    ]
+    policies: list[CompiledPolicy] = []
+    for policy in filter(_works, kyverno.cache.every()):
+        if concerns(policy.policy, request, outside):
+            policies.append(policy)
+        else:
+            kyverno.admission.pass_by(policy.policy, _working(policy), request, UNMET)
     for policy in policies:
         yield from _mutations(kyverno, policy, request)
     for policy in policies:
@@ -91,7 +94,11 @@ def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
 
 def _works(policy: CompiledPolicy) -> bool:
     """Return whether a policy has rules that work in the background."""
-    return any(one.rule.generates or one.rule.mutates_existing for one in policy.rules)
+    return any(True for _ in _working(policy))
+
+
+def _working(policy: CompiledPolicy) -> Iterator[CompiledRule]:
+    return (one for one in policy.rules if one.rule.generates or one.rule.mutates_existing)
 
 
 def _verdicts(
@@ -103,6 +110,8 @@ def _verdicts(
     old = old_facts(request, world)
     for rule in policy.rules:
         verdict = _verdict(rule, new, old) if _takes_part(rule.rule, request) else None
+        if rule.rule.generates or rule.rule.mutates_existing:
+            _tell_deaf(kyverno, policy, rule, request)
         if verdict is None:
             continue
         yield rule, verdict
@@ -122,6 +131,15 @@ def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
     if not rule.generates and not rule.mutates_existing:
         return False
     return rule.facts.sees_background or not _is_own(request)
+
+
+def _tell_deaf(
+    kyverno: Kyverno, policy: CompiledPolicy, rule: CompiledRule, request: AdmissionRequest
+) -> None:
+    """Tell that a rule does not hear of what the background controller makes itself."""
+    if not _takes_part(rule.rule, request):
+        why = "the background controller made the request, and `skipBackgroundRequests` is not off"
+        kyverno.admission.pass_by(policy.policy, [rule], request, why)
 
 
 def _mutations(
@@ -180,11 +198,6 @@ def _generates(policy: CompiledPolicy) -> bool:
     return any(rule.rule.generates for rule in policy.rules)
 
 
-def asks_for_deletion(rule: Rule) -> bool:
-    """Return whether a rule lists the operation DELETE. upstream: pkg/webhooks/utils/match.go."""
-    return any("DELETE" in (one.resources.get("operations") or ()) for one in rule.facts.match)
-
-
 def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
     model = kyverno.parts.settings.model
     return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
@@ -197,5 +210,7 @@ def _tell_gate(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionReque
         f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
     )
     key = object_key(request.subject)
+    gated = [rule for rule in policy.rules if rule.rule.generates]
+    kyverno.admission.pass_by(policy.policy, gated, request, message)
     event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
     timeline.amend(event, policies=(policy.policy.key,))

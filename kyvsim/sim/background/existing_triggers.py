@@ -33,6 +33,8 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> Work:
     contexts: list[Json] = []
     for rule in own.rules:
         generation = rule.facts.generation
+        if generation is not None and not generation.looks_back:
+            _tell_left(policy, rule, kyverno)
         if generation is None or not generation.looks_back:
             continue
         contexts += (
@@ -42,6 +44,17 @@ def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> Work:
             if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
         )
     return Work(GENERATE, own.key, tuple(contexts))
+
+
+def _tell_left(policy: CompiledPolicy, rule: Rule, kyverno: Kyverno) -> None:
+    """Tell whoever wants to know of objects that a rule does not look at, being older than it."""
+    inquirer = kyverno.parts.inquirer
+    if inquirer is None:
+        return
+    rules = [one for one in policy.rules if one.rule is rule]
+    why = "the object is older than the policy, and `generateExisting` is not true"
+    for trigger in _triggers(policy.policy, rule, kyverno.parts.store):
+        inquirer.pass_by(policy.policy, rules, object_key(trigger), why)
 
 
 def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Work]:

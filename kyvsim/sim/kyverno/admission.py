@@ -37,6 +37,7 @@ _NOTHING_SHOWN: Mapping[int, Passes] = MappingProxyType({})
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+UNMET = "the conditions of its webhook do not hold"
 
 
 class Admission(NamedTuple):
@@ -59,6 +60,7 @@ class AdmissionController:
     def __init__(self, parts: Parts, cache: PolicyCache) -> None:
         self._parts = parts
         self._cache = cache
+        self.inquirer = parts.inquirer
         self._world = World(parts.store, account=ADMISSION)
         self._seen: tuple[Review, int, AdmissionRequest | None] | None = None
         self._opened: tuple[AdmissionRequest, int, RuleInput | None] | None = None
@@ -184,11 +186,34 @@ class AdmissionController:
     ) -> Iterator[Turn]:
         for turn in self._cache.index.turns(stage, _kind_of(request)):
             policy = turn.policy.policy
-            if not policy.facts.admission or self._cache.is_left_to_the_server(policy):
+            rules = tuple(filter(keep, turn.rules))
+            unasked = self.unasked_policy(policy)
+            if unasked:
+                self.pass_by(policy, rules, request, unasked)
                 continue
-            rules = tuple(one for one in turn.rules if keep(one) and _hears(one, request))
-            if rules and self._is_asked(policy, request):
-                yield turn if rules == turn.rules else turn._replace(rules=rules)
+            hearing = tuple(one for one in rules if _hears(one, request))
+            if len(hearing) < len(rules):
+                deaf = [one for one in rules if one not in hearing]
+                self.pass_by(policy, deaf, request, f"it is not for {request.operation.value}")
+            if hearing and self._is_asked(policy, request):
+                yield turn if hearing == turn.rules else turn._replace(rules=hearing)
+            elif hearing:
+                self.pass_by(policy, hearing, request, UNMET)
+
+    def unasked_policy(self, policy: Policy) -> str:
+        """Return why a policy is asked about no request, or ""."""
+        if not policy.facts.admission:
+            return "the policy has `admission: false`"
+        if self._cache.is_left_to_the_server(policy):
+            return "the API server evaluates it itself, as an admission policy of Kubernetes"
+        return ""
+
+    def pass_by(
+        self, policy: Policy, rules: Iterable[CompiledRule], request: AdmissionRequest, why: str
+    ) -> None:
+        """Tell why rules for an object's kind are not asked, if somebody wants to know."""
+        if self.inquirer is not None:
+            self.inquirer.pass_by(policy, rules, object_key(request.subject), why)
 
     def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
         texts = texts_of(policy)
@@ -232,20 +257,32 @@ class AdmissionController:
         return known[2]
 
     def _request(self, review: Review) -> AdmissionRequest | None:
+        store, inquirer = self._parts.store, self.inquirer
+        if inquirer is None and passes_over(_sender(review), store):
+            return None
+        unheard = self._unheard(review)  # before it is put together: much of what happens is
+        if inquirer is not None:
+            inquirer.heed(review.request, unheard)
+        if unheard:
+            return None
+        request = admission_request(review, store)
+        return request if request.subject else None
+
+    def _unheard(self, review: Review) -> str:
+        """Return why Kyverno is not asked about a request, or ""."""
         key, store = review.request.key, self._parts.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
-        if key.kind in _OWN_KINDS or passes_over(_sender(review), store):
-            return None
+        if key.kind in _OWN_KINDS:
+            return "it is Kyverno's own work"
         if not is_selected(place, review, store):
-            return None
+            return "Kyverno's webhooks do not select it (`webhooks` of its ConfigMap)"
         if is_excluded(with_roles(review.request.user, store), store):
-            return None
+            return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
         name = key.name or object_key(subject_of(review)).name
         asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
         if is_filtered(asked, store):
-            return None  # before it is put together: much of what happens is
-        request = admission_request(review, store)
-        return request if request.subject else None
+            return "`resourceFilters` of Kyverno's ConfigMap leave it out"
+        return ""
 
     def _namespace_of(self, request: AdmissionRequest) -> Json | None:
         if not request.namespace:

@@ -49,6 +49,7 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
         "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
 )
+UNASKED = "its webhook is not registered for it, or its conditions do not hold"
 _SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
@@ -162,8 +163,11 @@ class CelAdmission:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for turn in self._cache.index.turns(stage, kind):
             policy = turn.policy.policy
-            if policy.facts.admission and not self._cache.is_left_to_the_server(policy):
+            unasked = self._admission.unasked_policy(policy)
+            if not unasked:
                 yield turn
+            else:
+                self._admission.pass_by(policy, turn.rules, request, unasked)
 
     def _response(
         self, turn: Turn, stage: Stage, request: AdmissionRequest
@@ -171,7 +175,10 @@ class CelAdmission:
         """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
         policy = turn.policy.policy
         given = self._admission.opened(request)
-        if given is None or not is_asked_about(policy, given, self._cache, self._world.outside):
+        if given is None:
+            return None
+        if not is_asked_about(policy, given, self._cache, self._world.outside):
+            self._admission.pass_by(policy, turn.rules, request, UNASKED)
             return None
         return run_turn(turn, stage.phase, given, self._world)
 

@@ -15,6 +15,7 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, Stage
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
 from kyvsim.sim.kyverno.cel_admission import (
+    UNASKED,
     Hook,
     denies,
     is_asked_about,
@@ -93,6 +94,7 @@ class ImageAdmission:
             if given is None:
                 continue
             if not is_asked_about(policy, given, self._cache, self._world.outside):
+                self._admission.pass_by(policy, turn.rules, request, UNASKED)
                 continue
             if mutating:
                 pinning = self._cache.pinning(policy)

@@ -17,6 +17,7 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
 from kyvsim.languages.cel.facts import generates, mutates
+from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
@@ -41,7 +42,7 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.system = System(parts.clock, parts.identities)
+        self.system = System(parts.clock, parts.identities, Meter(SIMULATED))
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -126,7 +127,8 @@ class PolicyCache:
 
     def _options(self, policy: Policy) -> CompileOptions:
         model = self._parts.settings.model
-        options = CompileOptions(self.system, model=model, admitted=True)
+        follower = self._parts.inquirer
+        options = CompileOptions(self.system, model=model, admitted=True, follower=follower)
         if policy.kind not in CEL_KINDS:
             return options._replace(exceptions=tuple(self._exceptions()))
         kinds = self._parts.store.defined
@@ -149,6 +151,16 @@ class PolicyCache:
             exception, _ = self._parts.readers.cel_exception(obj)
             if exception is not None:
                 yield exception
+
+    def waiting(self) -> tuple[str, ...]:
+        """Return the keys of policies that are stored and do not act, in order."""
+        store, named = self._parts.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
+        stored = (
+            obj for kind in store.kinds() if kind[1] in named for obj in store.list(*kind, "")
+        )
+        policies = [one for one in stored if _is_asked(object_key(one))]
+        places = {place_of(object_key(one).kind, policy_key(one)): one for one in policies}
+        return tuple(sorted({policy_key(places[one]) for one in places.keys() - self._policies}))
 
     def webhook_facts(self, policy: Policy) -> "WebhookFacts":
         """Return what the webhook of a policy in CEL needs to know of it."""
@@ -179,6 +191,10 @@ def policy_key(obj: Json) -> str:
     """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
     key = object_key(obj)
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def _is_asked(key: ObjectKey) -> bool:
+    return key[:2] in POLICY_KINDS or is_asked_policy(key)
 
 
 def is_asked_policy(key: ObjectKey) -> bool:

@@ -53,6 +53,11 @@ def invalid(key: ObjectKey, why: str) -> ApiError:
     return ApiError(422, "Invalid", text, why=Reason.INVALID)
 
 
+def internal(why: str) -> ApiError:
+    """Return that the server could not work on a request."""
+    return ApiError(500, "InternalError", f"Internal error occurred: {why}")
+
+
 def no_match(key: ObjectKey) -> ApiError:
     """Return that a kind is not served."""
     text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.fault import fault_text
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.defaults import with_defaults
@@ -37,6 +38,7 @@ from kyvsim.sim.server.request import (
 from kyvsim.sim.server.status import has_status
 from kyvsim.sim.server.store import Store
 from kyvsim.sim.server.subresources import as_sent, as_shown, as_stored
+from kyvsim.sim.server.unreadable import refuse_change, refuse_unreadable
 from kyvsim.sim.time import VirtualClock
 
 Validator = Callable[[Review], ApiError | None]
@@ -80,10 +82,13 @@ class ApiServer:
         """Return the request with what it would store, or its refusal."""
         request = placed(request, self.store)
         old = self.store.get(*request.key) if request.key.name else None
-        problem = self._first_problem(request, old)
-        if problem is not None:
-            return self._refuse(request, problem, (), old)
-        return self._through_webhooks(request, old)
+        try:
+            problem = self._first_problem(request, old)
+            if problem is None:
+                return self._through_webhooks(request, old)
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an object's fault is its refusal
+            problem = errors.internal(fault_text(error))
+        return self._refuse(request, problem, (), old)
 
     def _first_problem(self, request: ApiRequest, old: Json | None) -> ApiError | None:
         for authorize in self.authorizers:
@@ -150,6 +155,9 @@ class ApiServer:
             if verdict.denied is not None:
                 return verdict.denied, review, again
             if verdict.object is not None:
+                unread = refuse_change(verdict.object)
+                if unread is not None:
+                    return unread, review, again
                 review = review._replace(object=self._complete(verdict.object))
             again += [verdict.again] if verdict.again else []
         return None, review, again
@@ -180,6 +188,9 @@ class ApiServer:
         obj = with_whole_numbers(request.object)
         if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
             return obj
+        unread = None if request.subresource else refuse_unreadable(obj)
+        if unread is not None:
+            return unread
         if old is None or request.operation is Operation.CREATE:
             if has_status(request.key, self.store):
                 obj = without_status(obj)

@@ -34,14 +34,18 @@ def refuse_invalid(review: Review) -> ApiError | None:
     request, obj = review.request, review.object
     if obj is None or request.subresource or request.operation is Operation.CONNECT:
         return None
-    problems = [*metadata_problems(obj, new=review.old is None)]
-    check = _CHECKS.get(object_key(obj)[:2])
-    if check:
-        problems += check(obj)
-    if review.old is not None:
-        problems += update_problems(obj, review.old)
-    found = list(dict.fromkeys(problems))
+    found = list(dict.fromkeys(problems_of(obj, review.old)))
     if not found:
         return None
     why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
     return errors.invalid(object_key(obj), why)
+
+
+def problems_of(obj: Json, old: Json = None) -> Iterator[str]:
+    """Yield what is wrong with an object; `old` is None for a new one."""
+    yield from metadata_problems(obj, new=old is None)
+    check = _CHECKS.get(object_key(obj)[:2])
+    if check:
+        yield from check(obj)
+    if old is not None:
+        yield from update_problems(obj, old)

@@ -5,7 +5,7 @@ Source of the rules: k8s.io/kubernetes pkg/apis/apps/validation and pkg/apis/bat
 
 from collections.abc import Iterator
 
-from kyvsim.kube.labels import compile_selector
+from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels, text_field
 from kyvsim.sim.server.validation_metadata import label_value_problems
 from kyvsim.sim.server.validation_pods import pod_problems
@@ -40,7 +40,12 @@ def _selector_problems(spec: Json, template: Json) -> Iterator[str]:
         yield "spec.selector: Required value"
         return
     held = labels(template)
-    if not compile_selector(selector)(held):
+    try:
+        selects = compile_selector(selector)
+    except SelectorError as error:
+        yield f"spec.selector: Invalid value: {error}"
+        return
+    if not selects(held):
         shown = ", ".join(f'"{key}":"{value}"' for key, value in sorted(held.items()))
         yield (
             f"spec.template.metadata.labels: Invalid value: map[string]string{{{shown}}}: "

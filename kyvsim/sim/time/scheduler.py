@@ -54,8 +54,10 @@ class Scheduler:
         """In the order of their times, and of their numbers where those are equal."""
         self._stopped: frozenset[str] = frozenset()
         self._count = 0
-        self._running = 0
-        """The number of the step that runs now."""
+        self.running = 0
+        """The number of the step that runs now, 0 where none does."""
+        self.actor = ""
+        """Whose step that is."""
 
     def after(
         self,
@@ -79,7 +81,7 @@ class Scheduler:
         self._count += 1
         delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
         due = self.clock.elapsed + seconds + delay
-        wanted = task._replace(due=due, number=self._count, parent=self._running)
+        wanted = task._replace(due=due, number=self._count, parent=self.running)
         insort(self._pending, wanted, key=_order)
 
     def stop(self, actors: frozenset[str]) -> None:
@@ -144,9 +146,9 @@ class Scheduler:
         task = enabled[self._choose(enabled)]
         self._pending.remove(task)
         self.clock.move_to(task.due)
-        self._running = task.number
+        self.running, self.actor = task.number, task.actor
         task.run()
-        self._running = 0
+        self.running, self.actor = 0, ""
         return True
 
     def _enabled(self, end: float) -> list[Task]:
