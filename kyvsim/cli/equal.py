@@ -1,0 +1,138 @@
+"""`kyvsim equal`: whether two sets of policies do the same."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from kyvsim.api.equal import Comparison, EqualInputs, compare
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.cli import declared
+from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.equal_tests import check_folder, write_tests
+from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.report_files import Chosen, ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import is_terminal, write_out
+from kyvsim.evidence.manifests import manifests
+from kyvsim.report.equal_formats import FORMATS
+from kyvsim.report.equality import Equality
+from kyvsim.report.progress import waiting
+
+_HELP = """Compare two sets of policies by cases made of what they mention.
+
+OLD and NEW are files or folders, or - for standard input: say, a ClusterPolicy and the
+ValidatingPolicy that is to take its place. Objects and requests are made of what either of them
+looks at, and of the manifests that are given; both answer all of them.
+
+\b
+    kyvsim equal require-labels.yaml require-labels-vpol.yaml
+    kyvsim equal old/ new/ --resource manifests/ --write-tests evidence/
+"""
+_CASES = 20000
+_SECONDS = 8
+
+
+@declared.command(
+    help=_HELP,
+    epilog="Exit status: 0 equal, 1 a counterexample was found or not all is covered, 2 some input "
+    "could not be used.",
+)
+@declared.argument("old", metavar="OLD")
+@declared.argument("new", metavar="NEW")
+@list_option(
+    "-r", "--resource", "--resources", help="Manifests to try, too, as they are and changed."
+)
+@list_option("-e", "--exception", "--exceptions", help="Policy exceptions, of either group.")
+@declared.option("-f", "--values-file", default="", help="Values for the policies' variables.")
+@declared.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
+@declared.option("--context-file", default="", help="Context data for CEL policies.")
+@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
+@declared.option(
+    "--budget",
+    type=declared.IntRange(1),
+    default=_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop making cases after this time: what is left is not covered.",
+)
+@declared.option(
+    "--max-cases",
+    type=declared.IntRange(1),
+    default=_CASES,
+    show_default=True,
+    help="Stop after so many cases, too.",
+)
+@declared.option(
+    "--now",
+    callback=time_option,
+    help="The current time (RFC 3339) for policies; the machine's by default.",
+)
+@formats_option(FORMATS)
+@declared.option(
+    "--write-tests",
+    default="",
+    metavar="DIR",
+    help="Write the cases that matter, with a kyverno-test.yaml for either side.",
+)
+@declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim equal` and return its exit status."""
+    refuse_urls((options["old"], options["new"], *options["resource"]), call)
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    folder = options["write_tests"]
+    if options["old"] == options["new"] == "-":
+        text = "standard input (-) can be OLD or NEW, not both"
+        raise declared.UsageError(text, call)
+    if folder and "-" in {options["old"], options["new"]}:
+        text = "--write-tests needs policies that a test can name, not -"
+        raise declared.UsageError(text, call)
+    if folder:
+        check_folder(folder, force=options["force"])
+    stdin = stdin_of({name: options[name] for name in _READ}, call)
+    with ReportFiles(path for _, path in chosen.files) as files:
+        with waiting("making cases", shown=is_terminal(sys.stderr)):
+            found = compare(_inputs(options), stdin)
+        status = _show(found, chosen, files)
+    if folder and found.evidence is not None:
+        sides = (("old", (options["old"],)), ("new", (options["new"],)))
+        write_tests(folder, *manifests(found.tried), sides)
+    return status
+
+
+_READ = (
+    "old",
+    "new",
+    "resource",
+    "exception",
+    "values_file",
+    "userinfo",
+    "context_file",
+    "crd_paths",
+)
+
+
+def _inputs(options: Mapping[str, Any]) -> EqualInputs:
+    shared = ApplyInputs(
+        policies=(),
+        resources=options["resource"],
+        exceptions=options["exception"],
+        values_file=options["values_file"],
+        userinfo=options["userinfo"],
+        context_file=options["context_file"],
+        crd_paths=options["crd_paths"],
+        now=options["now"],
+    )
+    sides = ((options["old"],), (options["new"],))
+    return EqualInputs(*sides, shared, options["max_cases"], options["budget"])
+
+
+def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:
+    """Write what was found, in all formats; return the exit status."""
+    told = Equality(found.evidence, found.diagnostics)
+    say_remarks(found.diagnostics)
+    shown = FORMATS[chosen.shown]
+    write_out(shown.write(told))
+    files.fill(FORMATS[name].write(told) for name, _ in chosen.files)
+    close(told.ending, on_stdout=shown.for_people)
+    return told.ending.status

@@ -1,0 +1,71 @@
+"""Whether an API server would hand an object to policies as it is."""
+
+from collections.abc import Iterator
+
+from kyvsim.evidence.known_fields import problems
+from kyvsim.evidence.types import type_of
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.quantity import parse_quantity
+from kyvsim.patch.merge_types import FindType, Type, resolve
+from kyvsim.patch.typed_values import misfits
+from kyvsim.sim.server.typed import as_typed
+from kyvsim.sim.server.validation import problems_of
+
+_AMOUNTS = frozenset({"limits", "requests"})
+
+
+def is_accepted(obj: Json, find: FindType) -> bool:
+    """Return whether an API server would take an object, and would leave nothing of it out.
+
+    Of kinds whose types nobody knows all that is certain is that null is no value.
+    """
+    kind = type_of(obj, find)
+    if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
+        return False
+    key = object_key(obj)
+    if not key.name or as_typed(obj) != obj or _has_null(obj):
+        return False
+    return (
+        not any(problems(obj))
+        and not any(problems_of(obj))
+        and all(map(_is_quantity, _amounts(obj)))
+    )
+
+
+def _is_named(kind: Type, value: Json) -> bool:
+    """Return whether elements have what names them in their list, at any depth."""
+    if value.__class__ is dict and kind.mapping is not None:
+        fields = (
+            (kind.mapping.fields.get(name, kind.mapping.others), one) for name, one in value.items()
+        )
+        return all(ref is None or _is_named(resolve(ref), one) for ref, one in fields)
+    if value.__class__ is list and kind.sequence is not None:
+        needed = [key for key in kind.sequence.keys or () if not kind.sequence.defaults.get(key)]
+        inner = resolve(kind.sequence.element)
+        return all(all(one.get(key) for key in needed) and _is_named(inner, one) for one in value)
+    return True
+
+
+def _has_null(value: Json) -> bool:
+    if value.__class__ is dict:
+        return any(map(_has_null, value.values()))
+    if value.__class__ is list:
+        return any(map(_has_null, value))
+    return value is None
+
+
+def _amounts(value: Json) -> Iterator[Json]:
+    """Yield what is asked for of resources."""
+    if value.__class__ is dict:
+        for name, inner in value.items():
+            if name in _AMOUNTS and inner.__class__ is dict:
+                yield from inner.values()
+            else:
+                yield from _amounts(inner)
+    elif value.__class__ is list:
+        for one in value:
+            yield from _amounts(one)
+
+
+def _is_quantity(value: Json) -> bool:
+    return value.__class__ in {int, float} or parse_quantity(str(value)) is not None

@@ -1,0 +1,34 @@
+"""What both sets of policies are asked."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.request import Operation, UserInfo
+
+STRANGER = UserInfo("somebody", groups=("system:authenticated",))
+"""Who sends requests where nobody is named: in a cluster there is always someone."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Case(NamedTuple):
+    """A request, and what has to be there for it."""
+
+    object: Json
+    """The object that is created or changed; the one that goes, at DELETE."""
+    operation: Operation = Operation.CREATE
+    old: Json = None
+    """The object as it was; None where it is created."""
+    user: UserInfo = STRANGER
+    namespace_labels: Mapping[str, str] = _NOTHING
+    """Labels of the Namespace that the object lies in."""
+    given: bool = False
+    """Whether somebody gave the object, rather than having it made."""
+
+    @property
+    def identity(self) -> str:
+        """What tells the case from others."""
+        told = (self.object, self.operation, self.old, self.user, dict(self.namespace_labels))
+        return json.dumps(told, sort_keys=True, default=str)

@@ -1,0 +1,30 @@
+"""What two sets of policies do otherwise in one case."""
+
+import json
+
+from kyvsim.evidence.side import Effect
+from kyvsim.kube.objects import Json
+from kyvsim.model.evidence import Difference
+
+
+def difference(old: Effect, new: Effect) -> Difference | None:
+    """Return what differs most between two effects, None where nothing does."""
+    if old.denied != new.denied:
+        return Difference.DENIAL_LOST if old.denied else Difference.DENIAL_GAINED
+    if old.deleted != new.deleted:
+        return Difference.DELETION
+    if old.denied:
+        return None  # what is denied is not stored
+    if old.object != new.object:
+        same = _unordered(old.object) == _unordered(new.object)
+        return Difference.ORDER if same else Difference.OBJECT
+    return None if old.generated == new.generated else Difference.GENERATED
+
+
+def _unordered(value: Json) -> Json:
+    """Return a value whose lists are in an order of their own."""
+    if value.__class__ is dict:
+        return {name: _unordered(one) for name, one in value.items()}
+    if value.__class__ is list:
+        return sorted(map(_unordered, value), key=lambda one: json.dumps(one, sort_keys=True))
+    return value

@@ -1,0 +1,165 @@
+"""Single changes of an object at a way: a value set, a part taken away, elements added."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from kyvsim.evidence.known_fields import needed, usual, words
+from kyvsim.evidence.types import new_element, suits, type_at
+from kyvsim.evidence.values import ODD, samples
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.mention import Hole, Way
+from kyvsim.patch.merge_types import Type
+
+_ABSENT = object()
+_MOST_ELEMENTS = 3
+"""In lists that grow: one that decides, with something on either side of it."""
+_Change: TypeAlias = Callable[[Json], Json]
+"""Takes what stands somewhere, or _ABSENT; gives what is to stand there, or _ABSENT."""
+Edit: TypeAlias = Callable[[Json], Json]
+"""Returns an object changed; the same one where there is nothing to change."""
+
+
+def edits(root: Type | None, way: Way, values: Iterable[Json]) -> tuple[list[Edit], list[Edit]]:
+    """Return the changes at a way that keep to the type of an object, and those that do not."""
+    plain: list[Edit] = []
+    odd: list[Edit] = []
+    for place, value in (*_set_values(root, way, tuple(values)), *_set_odd(way)):
+        known = type_at(root, place) if root else None
+        is_odd = root is None and place is not way
+        fitting = _fits(known, place, value) and not is_odd
+        (plain if fitting else odd).append(_edit(place, _set(value), root))
+    plain += (_edit(place, _gone, root) for place in _steps(way))
+    for place in _lists(way):
+        inner = way[len(place) + 1 :]
+        changes = (_set([]), *_several(inner, values, root, place))
+        plain += (_edit(place, change, root) for change in changes)
+    return plain, odd
+
+
+def _edit(place: Way, change: _Change, root: Type | None) -> Edit:
+    return lambda obj: _changed(obj, place, change, root)
+
+
+def _set_values(
+    root: Type | None, way: Way, values: tuple[Json, ...]
+) -> Iterator[tuple[Way, Json]]:
+    """Yield what is written for a place, or what is usual there."""
+    at = type_at(root, way) if root else None
+    written = (*samples(values), *usual(way))
+    yield from ((way, value) for value in (written if values else (*written, *_typical(at, way))))
+
+
+def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
+    """Yield values of every type, for a place and for all that is around it."""
+    return ((place, value) for place in _steps(way) for value in ODD)
+
+
+def _fits(at: Type | None, way: Way, value: Json) -> bool:
+    """Return whether an API server would take a value at a way, as far as is known."""
+    allowed = words(way)
+    return suits(at, value) and (allowed is None or value.__class__ is not str or value in allowed)
+
+
+def _typical(at: Type | None, way: Way) -> list[Json]:
+    """Return values for a place for which a policy writes none."""
+    if at is None:
+        return ["a"]
+    if at.scalar and at.mapping is None:
+        return [value for value in ("a", "1", 1, True, False) if suits(at, value)]
+    if at.sequence:
+        name = next((one for one in reversed(way) if isinstance(one, str)), "")
+        return [[new_element(name, len(way), at)]]
+    return [{"a": "a"}] if at.mapping else []
+
+
+def _steps(way: Way) -> Iterator[Way]:
+    """Yield the ways to a place and to all that is around it, the innermost first."""
+    for end in range(len(way), 0, -1):
+        yield way[:end]
+
+
+def _lists(way: Way) -> Iterator[Way]:
+    return (way[:index] for index, step in enumerate(way) if step is Hole.ELEMENT)
+
+
+def _several(
+    inner: Way, values: Iterable[Json], root: Type | None, place: Way
+) -> Iterator[_Change]:
+    """Yield changes of a list: a further element, behind or before, that is otherwise inside."""
+    at = type_at(root, (*place, Hole.ELEMENT, *inner)) if root else None
+    whole = (*place, Hole.ELEMENT, *inner)
+    fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
+    changes = [_gone, *(_set(value) for value in dict.fromkeys(map(_hashable, fitting[:4])))]
+    element = type_at(root, (*place, Hole.ELEMENT)) if root else None
+    for change in changes:
+        for first in (False, True):
+            yield _with_another(inner, change, element, first=first)
+
+
+def _hashable(value: Json) -> Json:
+    return str(value) if value.__class__ in {dict, list} else value
+
+
+def _with_another(inner: Way, change: _Change, element: Type | None, *, first: bool) -> _Change:
+    def another(found: Json) -> Json:
+        if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
+            return found
+        added = _changed(found[0], inner, change, element)
+        if added is _ABSENT:
+            return found
+        if added.__class__ is dict and added.get("name").__class__ is str:
+            added = {**added, "name": f"{added['name']}{len(found) + 1}"}
+        return [added, *found] if first else [*found, added]
+
+    return another
+
+
+def _set(value: Json) -> _Change:
+    return lambda _: value
+
+
+def _gone(_: Json) -> Json:
+    return _ABSENT
+
+
+def _changed(obj: Json, way: Way, change: _Change, root: Type | None) -> Json:
+    """Return an object with what stands at a way changed; what leads there is made."""
+    found = _walk(obj, way, change, _Here(root, "", 0))
+    return obj if found is _ABSENT else found
+
+
+class _Here(NamedTuple):
+    """Where a walk is: the type of what stands there, and the field that it stands in."""
+
+    type: Type | None
+    name: str
+    depth: int
+
+    def below(self, step: str | Hole, name: str) -> "_Here":
+        inner = type_at(self.type, (step,)) if self.type else None
+        return _Here(inner, name, self.depth + 1)
+
+
+def _walk(value: Json, way: Way, change: _Change, here: _Here) -> Json:
+    if not way:
+        return change(value)
+    step, rest = way[0], way[1:]
+    if step is Hole.ELEMENT:
+        return _in_list(value, rest, change, here)
+    found = value if value.__class__ is dict else dict(needed(here.name, here.depth))
+    key = next(iter(found), "a") if isinstance(step, Hole) else step
+    inner = _walk(found.get(key, _ABSENT), rest, change, here.below(step, key))
+    if inner is _ABSENT:
+        return {one: kept for one, kept in found.items() if one != key} if key in found else value
+    return {**found, key: inner}
+
+
+def _in_list(value: Json, rest: Way, change: _Change, here: _Here) -> Json:
+    found = value if value.__class__ is list and value else []
+    first = found[0] if found else new_element(here.name, here.depth, here.type)
+    inside = here.below(Hole.ELEMENT, "")
+    inner = _walk(first, rest, change, inside._replace(depth=here.depth))
+    if inner is _ABSENT:
+        return found[1:] if found else value
+    return [inner, *found[1:]]

@@ -1,0 +1,112 @@
+"""Both sides, asked together, and why a difference between them may not count."""
+
+from kyvsim.evidence.acceptance import is_accepted
+from kyvsim.evidence.case import Case
+from kyvsim.evidence.difference import difference
+from kyvsim.evidence.seeds import unwrapped
+from kyvsim.evidence.side import Effect, Side, Surroundings
+from kyvsim.kube.objects import text_field
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.evidence import Difference, Limit
+from kyvsim.model.request import Operation
+from kyvsim.patch.merge_types import FindType
+
+_CONTROLLER = "ReplicationController"
+
+
+class Verdicts(NamedTuple):
+    """What both sides do in a case."""
+
+    old: Effect
+    new: Effect
+
+    @property
+    def difference(self) -> Difference | None:
+        """What differs most, None where nothing does."""
+        return difference(self.old, self.new)
+
+
+class Finding(NamedTuple):
+    """A difference in a case, and what is to be said of it."""
+
+    difference: Difference
+    accepted: bool
+    """Whether an API server would hand the object to policies as it is."""
+    limit: Limit | None
+    """Why it does not count."""
+    refusals: tuple[frozenset[str], ...]
+    """In which ways either side refuses, whatever its rules are called."""
+
+
+class Pair:
+    """Two sides, and what knows the types of objects."""
+
+    def __init__(self, old: Side, new: Side, surroundings: Surroundings, find: FindType) -> None:
+        """Take `find`, which tells the types of objects."""
+        self.old = old
+        self.new = new
+        self.find = find
+        self._surroundings = surroundings
+
+    @property
+    def reached(self) -> int:
+        """How many different answers the parts of both gave so far."""
+        return self.old.reached + self.new.reached
+
+    def ask(self, case: Case) -> Verdicts:
+        """Return what either does in a case."""
+        request, labels = self._surroundings.request(case), case.namespace_labels
+        return Verdicts(self.old.effect(request, labels), self.new.effect(request, labels))
+
+    def finding(self, case: Case, verdicts: Verdicts) -> Finding | None:
+        """Return what is to be said of a case; None where both do the same."""
+        found = verdicts.difference
+        if found is None:
+            return None
+        accepted = is_accepted(case.object, self.find)
+        refusals = tuple(
+            frozenset(one.status for one in effect.said) - {"pass", "skip"} for effect in verdicts
+        )
+        limit = self._limit(case, verdicts, found)
+        if limit is None and not accepted:
+            limit = Limit.NOT_ACCEPTED
+        return Finding(found, accepted, limit, refusals)
+
+    def _limit(self, case: Case, verdicts: Verdicts, found: Difference) -> Limit | None:
+        if any(effect.unanswered for effect in verdicts):
+            return Limit.UNANSWERED
+        if found is Difference.ORDER:
+            return Limit.ORDER
+        if self._tolerates(case):
+            return Limit.EXISTING
+        return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
+
+    def _tolerates(self, case: Case) -> bool:
+        """Return whether it is that one side lets old violations pass on an update."""
+        if case.operation is not Operation.UPDATE or not self._has_tolerant_rules():
+            return False
+        created = (
+            case._replace(object=one, operation=Operation.CREATE, old=None)
+            for one in (case.object, case.old)
+        )
+        return all(effect.denied for one in created for effect in self.ask(one))
+
+    def _has_tolerant_rules(self) -> bool:
+        return any(
+            rule.tolerates_violations
+            for side in (self.old, self.new)
+            for policy in side.policies.policies
+            for rule in policy.rules
+        )
+
+    def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
+        """Return whether it is that one side has nothing for a ReplicationController."""
+        if text_field(case.object, "kind") != _CONTROLLER:
+            return False
+        pod = unwrapped(case.object)
+        silent = [effect for effect in verdicts if not effect.said]
+        return (
+            len(silent) == 1
+            and pod is not None
+            and self.ask(case._replace(object=pod)).difference is None
+        )

@@ -1,0 +1,225 @@
+"""Goes through the cases that a space holds, led by what they reach in the policies.
+
+A case that makes a part of a policy answer as it never did is kept, and all changes are tried on
+it, too. So the search comes behind conditions that have to hold together. It ends where nothing
+new is reached any more, or with its budget.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kyvsim.evidence.acceptance import is_accepted
+from kyvsim.evidence.case import Case
+from kyvsim.evidence.edits import Edit, edits
+from kyvsim.evidence.pair import Finding, Pair, Verdicts
+from kyvsim.evidence.seeds import CONTROLLERS, POD, smallest, wrapped
+from kyvsim.evidence.side import Effect
+from kyvsim.evidence.space import Space
+from kyvsim.evidence.types import leads_somewhere, type_of
+from kyvsim.kube.discovery import KindTable
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.request import Operation
+
+_SORTS = frozenset({"Deployment", "CronJob"})
+"""What is derived for controllers is derived for these two: all others are like the first."""
+
+
+class Budget(NamedTuple):
+    """When to stop, finished or not."""
+
+    cases: int
+    seconds: float
+    clock: Callable[[], float]
+    """Tells seconds that pass."""
+
+
+class Disagreement(NamedTuple):
+    """A case in which the two sides do not do the same."""
+
+    case: Case
+    finding: Finding
+
+
+class Tried(NamedTuple):
+    """What came of a search."""
+
+    cases: tuple[Case, ...]
+    """Those that reached something new."""
+    total: int
+    given: int
+    """How many of all were given as they are."""
+    denied: int
+    """How often the old policies denied."""
+    acted: tuple[int, int]
+    """How often either side did anything."""
+    let_pass: tuple[bool, bool]
+    """Whether either side let an object be created that an API server would take."""
+    disagreements: tuple[Disagreement, ...]
+    """One of each sort."""
+    finished: bool
+    """Whether the budget was enough."""
+
+
+class Search:
+    """One search."""
+
+    def __init__(self, pair: Pair, space: Space, budget: Budget) -> None:
+        self._pair = pair
+        self._space = space
+        self._budget = budget
+        self._ends = budget.clock() + budget.seconds
+        self._known: set[str] = set()
+        self._signatures: set[tuple[object, ...]] = set()
+        self._kept: list[Case] = []
+        self._leading: list[Case] = []
+        """Those of them that are the first in what both sides say."""
+        self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
+        self._harmless: dict[str, Json] = {}
+        """By kind an object that both sides let pass."""
+        self._found: dict[tuple[object, ...], Disagreement] = {}
+        self._denied = 0
+        self._acted = [0, 0]
+        self._let_pass = [False, False]
+
+    def run(self, given: Sequence[Json], kinds: KindTable) -> Tried:
+        """Return what comes of trying the given objects and those that can be made."""
+        finished = False
+        try:
+            self._go(given, kinds)
+            finished = True
+        except _SpentError:
+            pass
+        return Tried(
+            cases=tuple(self._kept),
+            total=len(self._known),
+            given=len(given),
+            denied=self._denied,
+            acted=(self._acted[0], self._acted[1]),
+            let_pass=(self._let_pass[0], self._let_pass[1]),
+            disagreements=tuple(self._found.values()),
+            finished=finished,
+        )
+
+    def _go(self, given: Sequence[Json], kinds: KindTable) -> None:
+        for obj in given:
+            self._try(Case(obj, user=self._space.user, given=True))
+        for kind in self._space.kinds:
+            self._try(Case(smallest(kind, kinds), user=self._space.user))
+        first = len(self._kept)
+        for case in self._growing():
+            for one in (*self._controllers(case), *self._requests(case)):
+                self._try(one)
+            self._change(case, self._edits(case.object)[0])
+        # What suits no type comes last, and on the first objects only: clusters do not see it.
+        for case in self._kept[:first]:
+            self._change(case, self._edits(case.object)[1])
+
+    def _growing(self) -> Iterator[Case]:
+        """Yield the creations that are kept, those too that are kept meanwhile."""
+        done = 0
+        while done < len(self._kept):
+            if self._kept[done].operation is Operation.CREATE:
+                yield self._kept[done]
+            done += 1
+
+    def _change(self, case: Case, changes: Iterable[Edit]) -> None:
+        for edit in changes:
+            changed = edit(case.object)
+            if changed is not case.object and changed.__class__ is dict:
+                self._try(case._replace(object=changed, given=False))
+
+    def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
+        """Return the changes that can be made to objects of a kind, odd ones apart."""
+        key = object_key(obj)
+        kind = (key.api_version, key.kind)
+        if kind not in self._changes:
+            root = type_of(obj, self._pair.find)
+            both = [
+                edits(root, way, values)
+                for way, values in self._space.places.items()
+                if leads_somewhere(root, way)
+            ]
+            self._changes[kind] = (
+                [edit for plain, _ in both for edit in plain],
+                [edit for _, odd in both for edit in odd],
+            )
+        return self._changes[kind]
+
+    def _controllers(self, case: Case) -> Iterator[Case]:
+        """Yield controllers of the Pod that a case is about.
+
+        These are of every kind where the Pod is the first that both sides answer in their way.
+        """
+        key = object_key(case.object)
+        if (split_api_version(key.api_version)[0], key.kind) != POD:
+            return
+        every = case in self._leading
+        for kind in self._space.kinds:
+            is_wanted = every or kind.kind in _SORTS or kind.kind not in self._space.derived
+            if is_wanted and (kind.group, kind.kind) in CONTROLLERS:
+                yield case._replace(object=wrapped(case.object, kind), given=False)
+
+    def _requests(self, case: Case) -> Iterator[Case]:
+        """Yield other requests for the object of a case, unless it is one for all controllers."""
+        if object_key(case.object).kind in self._space.derived:
+            return
+        for user in self._space.users:
+            yield case._replace(user=user, given=False)
+        for labels in self._space.namespace_labels:
+            yield case._replace(namespace_labels=labels, given=False)
+        harmless = self._harmless.get(object_key(case.object).kind)
+        for old in (case.object, *((harmless,) if harmless else ())):
+            yield case._replace(operation=Operation.UPDATE, old=old, given=False)
+        yield case._replace(operation=Operation.DELETE, given=False)
+
+    def _try(self, case: Case) -> bool:
+        """Ask both sides; return whether the case is kept, having reached something new."""
+        identity = case.identity
+        if identity in self._known:
+            return False
+        if len(self._known) >= self._budget.cases or self._budget.clock() > self._ends:
+            raise _SpentError
+        self._known.add(identity)
+        reached = self._pair.reached
+        verdicts = self._pair.ask(case)
+        self._count(case, verdicts)
+        said = tuple(_statuses(effect) for effect in verdicts)
+        signature = (object_key(case.object).kind, case.operation, said)
+        is_new = signature not in self._signatures
+        self._signatures.add(signature)
+        if is_new or self._pair.reached > reached:
+            self._keep(case, verdicts)
+            self._leading += (case,) if is_new else ()
+            return True
+        return False
+
+    def _keep(self, case: Case, verdicts: Verdicts) -> None:
+        self._kept.append(case)
+        if case.operation is Operation.CREATE and not any(one.denied for one in verdicts):
+            self._harmless.setdefault(object_key(case.object).kind, case.object)
+
+    def _count(self, case: Case, verdicts: Verdicts) -> None:
+        self._denied += verdicts.old.denied
+        for number, effect in enumerate(verdicts):
+            self._acted[number] += effect.acts
+            is_first = case.operation is Operation.CREATE and not self._let_pass[number]
+            if is_first and not effect.denied:
+                self._let_pass[number] = is_accepted(case.object, self._pair.find)
+        finding = self._pair.finding(case, verdicts)
+        if finding is not None:
+            rules = tuple(_refusals(effect) for effect in verdicts)
+            sort = (finding, rules, case.operation)
+            self._found.setdefault(sort, Disagreement(case, finding))
+
+
+class _SpentError(Exception):
+    """The budget has come to its end."""
+
+
+def _statuses(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+    return tuple((one.policy, one.rule, one.status) for one in effect.said)
+
+
+def _refusals(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+    return tuple(one for one in _statuses(effect) if one[2] not in {"pass", "skip"})

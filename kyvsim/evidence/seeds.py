@@ -1,0 +1,156 @@
+"""Objects to begin with: the smallest of each kind, and Pods inside of their controllers."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.kube.discovery import (
+    NO_KINDS,
+    KindTable,
+    every_kind,
+    lies_in_namespace,
+    preferred_version,
+)
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kube.wildcard import matches
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.mention import Way
+
+NAME = "a"
+NAMESPACE = "default"
+_POD_SPEC: Mapping[str, Json] = MappingProxyType({"containers": [{"name": "a", "image": "nginx"}]})
+_LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
+_USUAL = (("", "Pod"), ("", "ConfigMap"), ("", "Service"), ("apps", "Deployment"))
+"""What stands for kinds that a wildcard leaves open."""
+_SPECS: Mapping[str, Json] = MappingProxyType(
+    {
+        "Service": {"ports": [{"port": 80}]},
+        "PersistentVolumeClaim": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+        "Ingress": {"rules": [{"host": "a.example.com"}]},
+        "NetworkPolicy": {"podSelector": {}},
+    }
+)
+
+
+class KindName(NamedTuple):
+    """A kind in one version."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """Group and version as objects have them."""
+        return f"{self.group}/{self.version}".lstrip("/")
+
+
+class Template(NamedTuple):
+    """Where a controller has its Pods: the way to `metadata` and `spec` of one."""
+
+    way: Way
+    around: Callable[[Json], Json]
+    """Makes the controller's `spec` of a template."""
+
+
+def _selecting(template: Json) -> Json:
+    found = metadata(template).get("labels") or {}
+    labelled = {**template, "metadata": {**metadata(template), "labels": {**found, **_LABELS}}}
+    return {"selector": {"matchLabels": dict(_LABELS)}, "template": labelled}
+
+
+def _finishing(template: Json) -> Json:
+    """Return a Job's specification: its Pods have to end."""
+    spec = template.get("spec")
+    if spec.__class__ is dict and "restartPolicy" not in spec:
+        template = {**template, "spec": {**spec, "restartPolicy": "Never"}}
+    return {"template": template}
+
+
+_TEMPLATE: Way = ("spec", "template")
+CONTROLLERS: Mapping[tuple[str, str], Template] = MappingProxyType(
+    {
+        ("apps", "Deployment"): Template(_TEMPLATE, _selecting),
+        ("apps", "DaemonSet"): Template(_TEMPLATE, _selecting),
+        ("apps", "StatefulSet"): Template(
+            _TEMPLATE, lambda one: {**_selecting(one), "serviceName": NAME}
+        ),
+        ("apps", "ReplicaSet"): Template(_TEMPLATE, _selecting),
+        ("", "ReplicationController"): Template(
+            _TEMPLATE, lambda one: {**_selecting(one), "selector": dict(_LABELS)}
+        ),
+        ("batch", "Job"): Template(_TEMPLATE, _finishing),
+        ("batch", "CronJob"): Template(
+            ("spec", "jobTemplate", "spec", "template"),
+            lambda one: {"schedule": "0 0 * * *", "jobTemplate": {"spec": _finishing(one)}},
+        ),
+    }
+)
+"""The controllers of Pods."""
+POD = ("", "Pod")
+
+
+def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]:
+    """Yield the kinds that `group/version/Kind` means; of open ones a few, none for subresources.
+
+    Of a kind that nobody knows the text itself says all; known ones are in no other group.
+    """
+    group, version, kind, *part = written.split("/")
+    if part:
+        return
+    known = [one for one in every_kind(kinds) if matches(group, one[0]) and matches(kind, one[1])]
+    if "*" in kind or "?" in kind:
+        known = [one for one in known if one in _USUAL] or known[:3]
+    if not known and "*" not in kind and not any(kind == one for _, one in every_kind(kinds)):
+        known = [("" if group == "*" else group, kind)]
+    for one_group, one_kind in known[:4]:
+        usual = preferred_version(one_group, one_kind, kinds)
+        yield KindName(one_group, usual if "*" in version else version, one_kind)
+
+
+def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
+    """Return an object of a kind with next to nothing in it."""
+    if (kind.group, kind.kind) == POD:
+        return _object(kind, dict(_POD_SPEC), kinds)
+    if (kind.group, kind.kind) in CONTROLLERS:
+        return wrapped(smallest(KindName("", "v1", "Pod")), kind)
+    return _object(kind, _SPECS.get(kind.kind), kinds)
+
+
+def _object(kind: KindName, spec: Json, kinds: KindTable) -> Json:
+    meta = {"name": NAME}
+    if lies_in_namespace(kind.group, kind.kind, kinds):
+        meta["namespace"] = NAMESPACE
+    made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
+    return made if spec is None else {**made, "spec": spec}
+
+
+def wrapped(pod: Json, kind: KindName) -> Json:
+    """Return a controller of Pods such as this one, which keeps its name and namespace."""
+    template = CONTROLLERS[kind.group, kind.kind]
+    meta = metadata(pod)
+    own = {name: value for name, value in meta.items() if name in {"name", "namespace"}}
+    inner = {name: value for name, value in meta.items() if name not in own}
+    spec = {"spec": pod["spec"]} if "spec" in pod else {}
+    made = template.around({**({"metadata": inner} if inner else {}), **spec})
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": own, "spec": made}
+
+
+def unwrapped(obj: Json) -> Json:
+    """Return a Pod such as a controller makes, None where an object is no controller of Pods."""
+    group, _ = split_api_version(text_field(obj, "apiVersion"))
+    template = CONTROLLERS.get((group, text_field(obj, "kind")))
+    found: Json = obj
+    for step in template.way if template else ():
+        found = found.get(str(step)) if found.__class__ is dict else None
+    if template is None or found.__class__ is not dict:
+        return None
+    inner = {
+        name: one for name, one in metadata(found).items() if name not in {"name", "namespace"}
+    }
+    meta = {**inner, **{n: v for n, v in metadata(obj).items() if n in {"name", "namespace"}}}
+    spec = {"spec": found["spec"]} if "spec" in found else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **spec}

@@ -1,0 +1,275 @@
+"""One of the two sets of policies: what it does in a case, and what of it was reached."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kyvsim.compile import PolicySet
+from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.evidence.case import Case
+from kyvsim.evidence.seeds import NAMESPACE
+from kyvsim.kube.discovery import crd_kinds, is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.coverage import Point
+from kyvsim.model.evidence import Said
+from kyvsim.model.explanation import RuleRun, Step, StepKind
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.suite.coverage import Tally
+
+_BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
+_REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+_ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
+
+
+class Effect(NamedTuple):
+    """What a set of policies does in one case."""
+
+    denied: bool
+    """Whether a rule fails or ends in an error before the object is stored."""
+    object: Json
+    """The object as it was changed; None where it stays as it is."""
+    generated: tuple[Json, ...]
+    """What is created, without Kyverno's own labels, and what is changed of other objects."""
+    deleted: bool
+    """Whether a policy that deletes would."""
+    said: tuple[Said, ...]
+    unanswered: bool = False
+    """Whether something was looked up in vain."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether anything comes of it at all."""
+        return self.denied or self.deleted or bool(self.generated) or self.object is not None
+
+
+class Marks:
+    """Follows evaluations: counts which answers each step of them has given."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[object, ...]] = set()
+        self.failed_entries = 0
+        """How often an entry of a context could not be loaded."""
+
+    def evaluate(self, run: RuleRun) -> None:
+        """Take no notice of which rule it is: places tell."""
+
+    def resume(self, run: RuleRun) -> None:
+        """Take no notice of which rule it is."""
+
+    def begin(self) -> int:
+        """Take no notice of steps that begin."""
+        return 0
+
+    def end(self, mark: int, step: Step | None) -> None:
+        """Keep what a step came to."""
+        del mark
+        if step is not None:
+            if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
+                self.failed_entries += 1
+            # Which element it is makes no difference.
+            name = "" if step.name.startswith("[") else step.name
+            self._known.add((step.kind, step.place, name, step.text, _answer(step)))
+
+    @property
+    def count(self) -> int:
+        """How many different answers there were."""
+        return len(self._known)
+
+
+def _answer(step: Step) -> object:
+    if step.answer is not None or step.found is None:
+        return step.answer
+    data = step.found.data
+    return data.__class__, bool(data)
+
+
+class AskedCluster:
+    """A `ClusterView` over given objects that counts what is asked for in vain."""
+
+    def __init__(self, objects: Sequence[Json], definitions: Sequence[Json]) -> None:
+        self._objects = GivenObjects(objects, definitions)
+        self.misses = 0
+
+    has_ints = False
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        found = self._objects.get(api_version, kind, namespace, name)
+        self.misses += found is None
+        return found
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all)."""
+        found = self._objects.list(api_version, kind, namespace)
+        self.misses += not found
+        return found
+
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where there can be none."""
+        return self._objects.kind_of(api_version, name)
+
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
+        return self._objects.guesses(api_version, name)
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        return self._objects.is_namespaced(api_version, kind)
+
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of everything that there is."""
+        return self._objects.kinds()
+
+    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+        """Return the labels of a Namespace: every request asks for these."""
+        return self._objects.namespace_labels(namespace)
+
+
+class Surroundings:
+    """What there is besides the object of a case: the same for both sides."""
+
+    def __init__(self, world: World, given: Sequence[Json], definitions: Sequence[Json]) -> None:
+        """Take a world to which the given objects are added."""
+        self._world = world
+        self._given = given
+        self._definitions = definitions
+        self._kinds = crd_kinds((*definitions, *given))
+        self._there = {object_key(one).name for one in given if one.get("kind") == "Namespace"}
+        self._worlds: dict[tuple[str, tuple[tuple[str, str], ...]], World] = {}
+        self._views: list[AskedCluster] = []
+
+    def request(self, case: Case) -> AdmissionRequest:
+        """Return a case as a request: objects as they are read from manifests.
+
+        All their numbers are floats, and what lies in a namespace lies in some.
+        """
+        obj, old = self._read(case.object), self._read(case.old)
+        deletes = case.operation is Operation.DELETE
+        return AdmissionRequest(
+            case.operation,
+            None if deletes else obj,
+            obj if deletes else old,
+            namespace=object_key(obj).namespace,
+            user=case.user,
+        )
+
+    def _read(self, obj: Json) -> Json:
+        meta = obj.get("metadata") if obj.__class__ is dict else None
+        if meta.__class__ is not dict or meta.get("namespace"):
+            return with_floats(obj)
+        key = object_key(obj)
+        if not is_namespaced(split_api_version(key.api_version)[0], key.kind, self._kinds):
+            return with_floats(obj)
+        return with_floats({**obj, "metadata": {**meta, "namespace": NAMESPACE}})
+
+    def of(self, request: AdmissionRequest, labels: Mapping[str, str]) -> World:
+        """Return the world of a request: its Namespace is there, as one always is."""
+        key = (request.namespace, tuple(labels.items()))
+        if key not in self._worlds:
+            self._worlds[key] = self._with_namespace(request.namespace, labels)
+        return self._worlds[key]._replace(arriving=request.subject)
+
+    def _with_namespace(self, name: str, labels: Mapping[str, str]) -> World:
+        objects = list(self._given)
+        if name and (labels or name not in self._there):
+            meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}
+            objects.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        view = AskedCluster(objects, self._definitions)
+        self._views.append(view)
+        return self._world._replace(cluster=view)
+
+    @property
+    def misses(self) -> int:
+        """How often something was looked up that is not there."""
+        return sum(view.misses for view in self._views)
+
+
+class Side:
+    """A set of policies that is asked case by case."""
+
+    def __init__(
+        self,
+        policies: PolicySet,
+        surroundings: Surroundings,
+        marks: Marks | None = None,
+        tally: Tally | None = None,
+        *,
+        asks: bool = False,
+    ) -> None:
+        """Take who follows and who listens, if the policies were compiled to tell them.
+
+        `asks` says whether they look up anything at all.
+        """
+        self._asks = asks
+        self.policies = policies
+        self._surroundings = surroundings
+        self._marks = marks or Marks()
+        self._tally = tally or Tally()
+
+    @property
+    def reached(self) -> int:
+        """How many different answers the parts of the policies gave so far."""
+        return self._marks.count
+
+    def points(self) -> tuple[Point, ...]:
+        """Return what listeners count, as it stands now."""
+        return self._tally.points()
+
+    def respond(self, request: AdmissionRequest, labels: Mapping[str, str]) -> EngineResponse:
+        """Return all that the policies say to a request into a Namespace with some labels."""
+        return evaluate(self.policies, request, self._surroundings.of(request, labels))
+
+    def effect(self, request: AdmissionRequest, labels: Mapping[str, str]) -> Effect:
+        """Return what the policies do with a request into a Namespace with some labels."""
+        before = self._vain
+        found = effect_of(self.respond(request, labels))
+        return found._replace(unanswered=self._asks and self._vain > before)
+
+    @property
+    def _vain(self) -> int:
+        return self._marks.failed_entries + self._surroundings.misses
+
+
+def effect_of(response: EngineResponse) -> Effect:
+    """Return what comes of a response."""
+    results = [(answer, one) for answer in response.responses for one in answer.results]
+    changed = any(answer.changed for answer in response.responses)
+    return Effect(
+        denied=any(
+            one.status in _REFUSING and answer.phase in _ADMITTING for answer, one in results
+        ),
+        object=response.object if changed and response.object != response.trigger else None,
+        generated=tuple(sorted(_made(results), key=_identity)),
+        deleted=any(
+            answer.phase is Phase.DELETE and one.status is RuleStatus.PASS
+            for answer, one in results
+        ),
+        said=tuple(
+            Said(answer.policy.key, one.rule.name, one.status.value, one.message)
+            for answer, one in results
+        ),
+    )
+
+
+def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json]:
+    for _, one in results:
+        yield from map(_plain, one.generated)
+        yield from (target.object for target in one.targets if target.changed)
+
+
+def _plain(obj: Json) -> Json:
+    """Return an object without the labels by which Kyverno knows what it made."""
+    meta = obj.get("metadata") or {}
+    labels = {
+        key: value
+        for key, value in (meta.get("labels") or {}).items()
+        if not any(one in key for one in _BOOKKEEPING)
+    }
+    kept = {name: value for name, value in meta.items() if name != "labels"}
+    return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
+
+
+def _identity(obj: Json) -> tuple[str, ...]:
+    return tuple(object_key(obj))

@@ -1,0 +1,108 @@
+"""Values to try at a place: what a policy writes for it, what just misses that, what is odd.
+
+A written text may be a pattern: alternatives, operators, ranges, wildcards. Each part of it gives a
+value that meets it and values beside it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard
+
+_NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
+_RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
+_OPERATORS = (">=", "<=", "!=", ">", "<", "!")
+_SPLIT = re.compile(r"[|&]")
+_EXPRESSION = re.compile(r"\\[bBdDsSwW.]|^\^|\$$|\.[*+]|\[[^\]]+\]")
+"""Shows that a text may be meant as a regular expression."""
+_FORMS = tuple(
+    (re.compile(form), text)
+    for form, text in (
+        (r"\\[bBAzZ]|[\^$()]|\(\?[a-zA-Z:]*", ""),
+        (r"\\d|\[0-9\]", "1"),
+        (r"\\[wW]|\[[^\]]*\]", "a"),
+        (r"\\s", " "),
+        (r"(?<!\\)\.", "x"),
+        (r"(?<!\\)[*+?]|\{\d*,?\d*\}", ""),
+        (r"\\(.)", r"\1"),
+    )
+)
+"""Parts of a regular expression, and what stands for them in a text, in this order."""
+_LONGEST = 256
+"""Texts above this are no values that somebody compares with."""
+OTHER = "other"
+ODD: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
+"""Values of every type, whatever a policy expects."""
+
+
+def samples(written: Iterable[Json]) -> Iterator[Json]:
+    """Yield values for a place from those that are written for it; the fitting ones come first."""
+    values = tuple(written)
+    beside: list[Json] = []
+    for value in values:
+        first, *others = _near(value)
+        yield first
+        beside += others
+    yield from beside
+
+
+def _near(value: Json) -> list[Json]:
+    """Return values for one that is written: one that fits first, or the value itself."""
+    if value.__class__ is bool:
+        return [value, not value]
+    if value.__class__ in {int, float}:
+        whole = int(value) if value == int(value) else value
+        return [whole, whole + 1, whole - 1, str(whole)]
+    if value.__class__ is not str or len(value) > _LONGEST:
+        return [value]
+    parts = [one.strip() for one in _SPLIT.split(value)] if _SPLIT.search(value) else [value]
+    found = [near for part in parts for near in _near_text(part)]
+    return [*found, value] if value in parts or has_wildcard(value) else found
+
+
+def _near_text(text: str) -> list[Json]:
+    """Return texts for one alternative: one that fits, then those beside it."""
+    operator = next((one for one in _OPERATORS if text.startswith(one)), "")
+    operand = text[len(operator) :].strip()
+    bounds = _RANGE.fullmatch(operand)
+    if bounds:
+        low, high = bounds.groups()
+        return [low, high, *_steps(low), *_steps(high)]
+    if has_wildcard(operand) and operand != "*":
+        filled = [
+            _filled(operand, star, mark) for star, mark in (("x", "x"), ("", "y"), ("ab", "z"))
+        ]
+        bare = operand.replace("*", "").replace("?", "")
+        return [*filled, *([bare] if bare else []), OTHER, operand]
+    number = _NUMBER.fullmatch(operand)
+    if number:
+        near: list[Json] = [operand, *_steps(operand)]
+        # Fields of numbers are held against texts, too.
+        near += [int(one) for one in near if one.isdecimal()]
+        return near[::-1] if operator in {">", "<", "!", "!="} else near
+    if _EXPRESSION.search(operand):
+        return [*map(_matching, operand.split("|")), OTHER, operand]
+    return [OTHER, operand] if operator else [operand, f"{operand}x"]
+
+
+def _matching(expression: str) -> str:
+    """Return a text that a plain regular expression is likely to match."""
+    for form, text in _FORMS:
+        expression = form.sub(text, expression)
+    return expression
+
+
+def _filled(pattern: str, star: str, mark: str) -> str:
+    return pattern.replace("*", star).replace("?", mark)
+
+
+def _steps(text: str) -> list[str]:
+    """Return the numbers one below and one above, in the same unit."""
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return []
+    amount, unit = number.groups()
+    if "." in amount:
+        return [f"{float(amount) - 1:g}{unit}", f"{float(amount) + 1:g}{unit}"]
+    return [f"{int(amount) - 1}{unit}", f"{int(amount) + 1}{unit}"]

@@ -1,0 +1,126 @@
+"""What shows that two sets of policies do the same, or where they do not."""
+
+from enum import StrEnum
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.coverage import Point, Ratio
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Location
+
+
+class Answer(StrEnum):
+    """What the evidence comes to."""
+
+    EQUAL = "equal"
+    """They do the same in every case, and each rule had something to do."""
+    COUNTEREXAMPLE = "counterexample"
+    """They do not do the same in a case that a cluster can come to."""
+    NOT_COVERED = "not covered"
+    """They do the same in every case, but the cases are not enough to say so."""
+
+
+class Difference(StrEnum):
+    """What it is that two sets of policies do otherwise."""
+
+    DENIAL_LOST = "denial lost"
+    """The old policies deny, the new ones do not."""
+    DENIAL_GAINED = "denial gained"
+    OBJECT = "other object"
+    """They change the object in different ways."""
+    ORDER = "other order"
+    """The changed objects differ in the order of their lists only."""
+    GENERATED = "other objects generated"
+    """They create other objects, or change other ones."""
+    DELETION = "deletion"
+    """One would delete the object."""
+
+
+class Limit(StrEnum):
+    """Why a difference is no counterexample, but tells how far two sets are equal."""
+
+    NOT_ACCEPTED = "no API server would hand such an object to policies"
+    EXISTING = (
+        "the object was in violation before the update: policies with rules let that pass unless "
+        "`allowExistingViolations` is false, those in CEL have no such choice"
+    )
+    REPLICATION_CONTROLLERS = (
+        "nothing is derived for ReplicationControllers from policies in CEL, as it is from rules"
+    )
+    ORDER = "it is only the order of elements in a list"
+    UNANSWERED = "a policy looks up something that nothing given answers"
+
+
+class Said(NamedTuple):
+    """What one rule said in a case."""
+
+    policy: str
+    rule: str
+    status: str
+    message: str
+
+
+class Account(NamedTuple):
+    """What one set of policies did in a case, and why."""
+
+    said: tuple[Said, ...]
+    object: Json
+    """The object as it was changed; None where it stays as it is."""
+    generated: tuple[Json, ...]
+    deleted: bool
+    decided: str = ""
+    """What decided, in words."""
+    place: Location | None = None
+    """Where that stands in the policy."""
+
+
+class Counterexample(NamedTuple):
+    """A case in which two sets of policies do not do the same, made small."""
+
+    difference: Difference
+    object: Json
+    operation: str
+    old_object: Json
+    """The object as it was; None where it is created."""
+    user: Json
+    """Who sends the request; None for somebody of whom no policy speaks."""
+    namespace_labels: Json
+    old: Account
+    new: Account
+    given: bool
+    """Whether the object is one that was given, before it was made small."""
+    limit: Limit | None = None
+    """Why it does not count."""
+
+
+class SideReached(NamedTuple):
+    """What the cases reached of one set of policies."""
+
+    policies: tuple[str, ...]
+    """Kinds and names."""
+    acted: int
+    """In how many cases it did anything: denied, changed, created, deleted."""
+    ratio: Ratio
+    unreached: tuple[Point, ...]
+    """Points of which not every outcome came up."""
+
+
+class Evidence(NamedTuple):
+    """What came of comparing two sets of policies."""
+
+    answer: Answer
+    cases: int
+    given: int
+    """How many of them are objects that were given, as they are."""
+    denied: int
+    """In how many the old policies denied."""
+    counterexamples: tuple[Counterexample, ...]
+    limited: tuple[Counterexample, ...]
+    """Differences that do not count, one for each reason."""
+    reasons: tuple[str, ...]
+    """Why the cases are not enough."""
+    untried: tuple[str, ...]
+    """What no case looks at."""
+    old: SideReached
+    new: SideReached
+    diagnostics: tuple[Diagnostic, ...] = ()

@@ -1,0 +1,59 @@
+"""What policies write about objects and requests: where they look, and what they look for there.
+
+Languages tell it, so that others can make objects on which a policy has something to decide.
+"""
+
+from enum import Enum, StrEnum
+from typing import TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+
+
+class Hole(Enum):
+    """A step of a way that is no name."""
+
+    ELEMENT = "[]"
+    """Each element of a list."""
+    KEY = "*"
+    """Each field of a map."""
+
+
+Way: TypeAlias = tuple[str | Hole, ...]
+"""The way from the top of what is looked at to a value in it."""
+
+
+class About(StrEnum):
+    """What a policy looks at."""
+
+    OBJECT = "object"
+    OLD_OBJECT = "oldObject"
+    REQUEST = "request"
+    """Operation, user, namespace: the fields of an admission request."""
+    NAMESPACE = "namespace"
+    """The Namespace that the object lies in."""
+    KIND = "kind"
+    """Values are `group/version/Kind`, `*` for any, with a subresource behind a further slash."""
+    WORLD = "world"
+    """What neither object nor request holds: other objects of the cluster, images, services."""
+
+
+class Mention(NamedTuple):
+    """A place that a policy looks at, and the values that it writes for it."""
+
+    about: About
+    way: Way = ()
+    values: tuple[Json, ...] = ()
+    """As they are written: texts may be patterns, with operators and wildcards."""
+
+
+def way_text(way: Way) -> str:
+    """Return a way as people write it: `spec.containers[].image`."""
+    text = ""
+    for step in way:
+        if step is Hole.ELEMENT:
+            text += "[]"
+        else:
+            name = "*" if isinstance(step, Hole) else step
+            text += f".{name}" if text else name
+    return text

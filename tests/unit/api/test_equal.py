@@ -1,0 +1,335 @@
+"""What the answer is, and what shows it, for pairs that are equal, wrong, or cannot be tried."""
+
+import copy
+import json
+
+import pytest
+
+from kyvsim.api.equal import EqualInputs, compare
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.load.files import Source
+from kyvsim.model.evidence import Answer, Difference, Limit
+
+MATCH = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE", "UPDATE"]}}]}
+RULE = {
+    "name": "no-host-network",
+    "match": MATCH,
+    "validate": {"message": "no", "pattern": {"spec": {"=(hostNetwork)": False}}},
+}
+
+
+def rules(*some, annotations=None, **spec):
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "hosts", "annotations": annotations or {}},
+        "spec": {"rules": list(some), **spec},
+    }
+
+
+def constraints(resource="pods", operations=("CREATE", "UPDATE")):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": [resource]}
+    return {"resourceRules": [{**rule, "operations": list(operations)}]}
+
+
+def in_cel(expression, match=None, **spec):
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "hosts"},
+        "spec": {
+            "matchConstraints": match or constraints(),
+            "validations": [{"expression": expression, "message": "no"}],
+            **spec,
+        },
+    }
+
+
+HOSTS = "!has(object.spec.hostNetwork) || object.spec.hostNetwork == false"
+
+
+def evidence(old, new, resources=(), cases=5000, **shared):
+    """What comes of comparing policies that are given as data."""
+    texts = [(Source(name, json.dumps(data)),) for name, data in (("old", old), ("new", new))]
+    given = tuple(Source(f"r{n}", json.dumps(one)) for n, one in enumerate(resources))
+    inputs = EqualInputs(*texts, ApplyInputs(policies=(), resources=given, **shared), cases, 600)
+    found = compare(inputs)
+    assert found.evidence is not None, found.diagnostics
+    return found.evidence
+
+
+def limits(found):
+    return {one.limit for one in found.limited}
+
+
+def test_a_pair_that_says_the_same_is_equal():
+    found = evidence(rules(RULE), in_cel(HOSTS))
+    assert found.answer is Answer.EQUAL
+    assert found.denied > 0
+    assert found.counterexamples == ()
+    assert found.old.ratio.reached == found.old.ratio.total
+
+
+def test_a_policy_is_equal_to_itself():
+    found = evidence(rules(RULE), rules(RULE))
+    assert found.answer is Answer.EQUAL
+    assert found.limited == ()
+
+
+def test_a_lost_denial_is_shown_on_a_small_object():
+    found = evidence(rules(RULE), in_cel("object.metadata.name != 'a-name'"))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    lost = next(one for one in found.counterexamples if one.difference is Difference.DENIAL_LOST)
+    assert lost.object["spec"]["hostNetwork"] is True
+    assert set(lost.object["spec"]) == {"containers", "hostNetwork"}
+    assert set(lost.object["metadata"]) == {"name"}
+    assert [one.status for one in lost.old.said] == ["fail"]
+    assert [one.status for one in lost.new.said] == ["pass"]
+    assert "hostNetwork" in lost.old.decided
+    assert lost.old.place is not None
+
+
+def test_what_only_the_new_policy_mentions_is_tried():
+    found = evidence(rules(RULE), in_cel(f"({HOSTS}) && object.metadata.name != 'special'"))
+    found = found.counterexamples
+    assert "special" in [one.object["metadata"]["name"] for one in found]
+    assert {one.difference for one in found} == {Difference.DENIAL_GAINED}
+
+
+def test_conditions_that_have_to_hold_together_are_reached():
+    pattern = {"metadata": {"labels": {"team": "?*", "tier": "web | db", "cost": ">=5"}}}
+    rule = {**RULE, "validate": {"message": "no", "pattern": pattern}}
+    wrong = (
+        "has(object.metadata.labels) && has(object.metadata.labels.team)"
+        " && has(object.metadata.labels.tier) && has(object.metadata.labels.cost)"
+        " && object.metadata.labels.team != '' && object.metadata.labels.tier in ['web', 'db']"
+        " && int(object.metadata.labels.cost) >= 6"
+    )
+    found = evidence(rules(rule), in_cel(wrong))
+    gained = [
+        one.object["metadata"]["labels"]
+        for one in found.counterexamples
+        if one.difference is Difference.DENIAL_GAINED
+    ]
+    assert any(labels.get("cost") == "5" for labels in gained)
+
+
+def test_a_policy_that_never_denied_is_not_covered():
+    found = evidence(rules(RULE), rules(RULE), cases=3)
+    assert found.answer is Answer.NOT_COVERED
+    assert any("budget" in one for one in found.reasons)
+    nothing = in_cel("object.kind != ''")
+    found = evidence(nothing, nothing)
+    assert found.answer is Answer.NOT_COVERED
+    assert any("never failed" in one for one in found.reasons)
+
+
+def test_a_policy_that_let_nothing_pass_is_not_covered():
+    nobody = {"metadata": {"annotations": {"a": ">5 & <3"}}}
+    rule = {**RULE, "validate": {"message": "no", "pattern": nobody}}
+    found = evidence(rules(rule), rules(rule))
+    assert found.answer is Answer.NOT_COVERED
+    assert any("let pass (old)" in one for one in found.reasons)
+
+
+def test_a_rule_that_nothing_reaches_is_not_covered():
+    exec_only = {
+        **copy.deepcopy(RULE),
+        "name": "other",
+        "match": {"any": [{"resources": {"kinds": ["Pod/exec"]}}]},
+    }
+    none = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    both = rules(RULE, exec_only, annotations=none)
+    found = evidence(both, both)
+    assert found.answer is Answer.NOT_COVERED
+    assert any("hosts/other never failed" in one for one in found.reasons)
+    assert any("exec" in one for one in found.untried)
+
+
+def test_operations_are_tried():
+    all_operations = {**RULE, "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
+    condition = {"key": "{{ request.object.spec.hostNetwork || `false` }}", "operator": "Equals"}
+    deny = {"conditions": {"any": [{**condition, "value": True}]}}
+    rule = {**all_operations, "validate": {"message": "no", "deny": deny}}
+    found = evidence(rules(rule), in_cel(HOSTS))
+    assert {(one.difference, one.operation) for one in found.counterexamples} == {
+        (Difference.DENIAL_LOST, "DELETE")
+    }
+    whole = constraints(operations=("CREATE", "UPDATE", "DELETE"))
+    at_delete = "(request.operation == 'DELETE' ? oldObject.spec : object.spec)"
+    expression = f"!{at_delete}.?hostNetwork.orValue(false)"
+    assert evidence(rules(rule), in_cel(expression, whole)).answer is Answer.EQUAL
+
+
+def test_namespaces_labels_of_namespaces_and_users_are_tried():
+    within = copy.deepcopy(RULE)
+    within["match"]["any"][0]["resources"]["namespaces"] = ["prod"]
+    found = evidence(rules(within), in_cel(HOSTS))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    selected = copy.deepcopy(RULE)
+    selector = {"matchLabels": {"env": "prod"}}
+    selected["match"]["any"][0]["resources"]["namespaceSelector"] = selector
+    found = evidence(rules(selected), in_cel(HOSTS))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    match = {**constraints(), "namespaceSelector": selector}
+    assert evidence(rules(selected), in_cel(HOSTS, match)).answer is Answer.EQUAL
+    excluded = {**RULE, "exclude": {"any": [{"subjects": [{"kind": "User", "name": "root"}]}]}}
+    found = evidence(rules(excluded, background=False), in_cel(HOSTS))
+    assert [one.user["username"] for one in found.counterexamples] == ["root"]
+
+
+def test_controllers_are_tried():
+    none = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    found = evidence(rules(RULE), rules(RULE, annotations=none))
+    kinds = {one.object["kind"] for one in found.counterexamples}
+    assert "Pod" not in kinds
+    assert kinds
+    assert evidence(rules(RULE, annotations=none), rules(RULE, annotations=none)).denied > 0
+
+
+def test_replication_controllers_are_told_and_do_not_count():
+    found = evidence(rules(RULE), in_cel(HOSTS))
+    assert Limit.REPLICATION_CONTROLLERS in limits(found)
+    assert found.answer is Answer.EQUAL
+
+
+def test_updates_of_what_was_in_violation_are_told_and_do_not_count():
+    found = evidence(rules(RULE, validationFailureAction="Enforce"), in_cel(HOSTS))
+    assert found.answer is Answer.EQUAL
+    existing = next(one for one in found.limited if one.limit is Limit.EXISTING)
+    assert existing.operation == "UPDATE"
+    assert existing.old_object["spec"]["hostNetwork"] is True
+
+
+def test_objects_that_no_server_hands_on_are_told_apart():
+    found = evidence(rules(RULE), in_cel("object.spec.?hostNetwork.orValue(false) != true"))
+    assert found.answer is Answer.EQUAL
+    odd = next(one for one in found.limited if one.limit is Limit.NOT_ACCEPTED)
+    assert odd.object.get("spec", {}).get("hostNetwork") is not True
+
+
+def test_what_nobody_answers_is_not_covered():
+    context = [{"name": "image", "imageRegistry": {"reference": "nginx"}}]
+    condition = {"key": "{{ image.registry }}", "operator": "Equals", "value": "docker.io"}
+    deny = {"conditions": {"any": [condition]}}
+    rule = {**RULE, "context": context, "validate": {"message": "no", "deny": deny}}
+    found = evidence(rules(rule), in_cel(HOSTS))
+    assert found.answer is Answer.NOT_COVERED
+    assert any("imageRegistry" in one for one in found.reasons)
+
+
+def config_map(**data):
+    meta = {"name": "hosts", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def test_given_objects_answer_both_sides():
+    context = [{"name": "map", "configMap": {"name": "hosts", "namespace": "default"}}]
+    condition = {
+        "key": "{{ request.object.metadata.name }}",
+        "operator": "Equals",
+        "value": "{{ map.data.name }}",
+    }
+    deny = {"conditions": {"any": [condition]}}
+    rule = {**RULE, "context": context, "validate": {"message": "no", "deny": deny}}
+    new = in_cel(
+        "object.metadata.name != resource.Get('v1', 'configmaps', 'default', 'hosts').data.name"
+    )
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}, "spec": {}}
+    none = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    new["spec"]["autogen"] = {"podControllers": {"controllers": []}}
+    found = evidence(rules(rule, annotations=none), new, (config_map(name="bad"), pod))
+    assert found.answer is Answer.EQUAL
+    assert found.given == 2
+
+
+def mutating(expression):
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "MutatingPolicy",
+        "metadata": {"name": "hosts"},
+        "spec": {
+            "matchConstraints": constraints("configmaps"),
+            "mutations": [
+                {
+                    "patchType": "ApplyConfiguration",
+                    "applyConfiguration": {"expression": expression},
+                }
+            ],
+        },
+    }
+
+
+LABELLING = {
+    "name": "label",
+    "match": {"any": [{"resources": {"kinds": ["ConfigMap"], "operations": ["CREATE", "UPDATE"]}}]},
+    "mutate": {"patchStrategicMerge": {"metadata": {"labels": {"team": "blue"}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"), [("blue", Answer.EQUAL), ("red", Answer.COUNTEREXAMPLE)]
+)
+def test_mutations_are_compared_as_objects(value, answer):
+    new = mutating(f"Object{{metadata: Object.metadata{{labels: {{'team': '{value}'}}}}}}")
+    found = evidence(rules(LABELLING), new)
+    assert found.answer is answer
+    for one in found.counterexamples:
+        assert one.difference is Difference.OBJECT
+        assert one.old.object["metadata"]["labels"]["team"] == "blue"
+
+
+def deleting(label):
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "DeletingPolicy",
+        "metadata": {"name": "tidy"},
+        "spec": {
+            "schedule": "0 0 * * *",
+            "matchConstraints": constraints("configmaps", ["*"]),
+            "conditions": [
+                {"name": "c", "expression": f"object.metadata.?labels.?{label}.orValue('') == 'no'"}
+            ],
+        },
+    }
+
+
+CLEANUP = {
+    "apiVersion": "kyverno.io/v2",
+    "kind": "ClusterCleanupPolicy",
+    "metadata": {"name": "tidy"},
+    "spec": {
+        "schedule": "0 0 * * *",
+        "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+        "conditions": {
+            "all": [
+                {
+                    "key": "{{ target.metadata.labels.keep || '' }}",
+                    "operator": "Equals",
+                    "value": "no",
+                }
+            ]
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("label", "answer"), [("keep", Answer.EQUAL), ("stay", Answer.COUNTEREXAMPLE)]
+)
+def test_deletions_are_compared(label, answer):
+    found = evidence(CLEANUP, deleting(label))
+    assert found.answer is answer, found
+    assert {one.difference for one in found.counterexamples} <= {Difference.DELETION}
+
+
+def test_the_same_inputs_give_the_same_evidence():
+    first, second = (evidence(rules(RULE), in_cel("!has(object.spec.hostPID)")) for _ in range(2))
+    assert first == second
+
+
+def test_a_policy_that_is_refused_leaves_no_evidence():
+    texts = (Source("old", json.dumps(rules(RULE))),), (Source("new", json.dumps(in_cel("1 +"))),)
+    found = compare(EqualInputs(*texts, ApplyInputs(policies=())))
+    assert found.evidence is None
+    assert [one.code for one in found.diagnostics] == ["KV150"]

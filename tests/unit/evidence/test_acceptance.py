@@ -1,0 +1,67 @@
+import pytest
+
+from kyvsim.evidence.acceptance import is_accepted
+from kyvsim.evidence.seeds import CONTROLLERS, KindName, smallest, unwrapped, wrapped
+from kyvsim.patch.merge_types import find_type
+
+POD = smallest(KindName("", "v1", "Pod"))
+KINDS = [
+    KindName("", "v1", "ConfigMap"),
+    KindName("", "v1", "Namespace"),
+    KindName("", "v1", "Pod"),
+    KindName("", "v1", "Service"),
+    KindName("networking.k8s.io", "v1", "Ingress"),
+    KindName("rbac.authorization.k8s.io", "v1", "ClusterRole"),
+    *(KindName(group, "v1", kind) for group, kind in CONTROLLERS),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_the_smallest_object_of_a_kind_is_taken(kind):
+    assert is_accepted(smallest(kind), find_type)
+
+
+def changed(**spec):
+    return {**POD, "spec": {**POD["spec"], **spec}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"hostNetwork": "yes"},
+        {"hostNetwork": None},
+        {"containers": []},
+        {"containers": [{"name": "a"}]},
+        {"unknownField": 1},
+        {"restartPolicy": "Sometimes"},
+        {"volumes": []},
+        {"topologySpreadConstraints": [{}]},
+        {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "much"}}}]},
+        {"volumes": [{"name": "a", "hostPath": {}}]},
+    ],
+    ids=repr,
+)
+def test_what_no_server_hands_on_is_told_apart(spec):
+    assert not is_accepted(changed(**spec), find_type)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"hostNetwork": True},
+        {"restartPolicy": "Never"},
+        {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "500m"}}}]},
+        {"volumes": [{"name": "a", "hostPath": {"path": "/a"}}]},
+    ],
+    ids=repr,
+)
+def test_what_fits_is_taken(spec):
+    assert is_accepted(changed(**spec), find_type)
+
+
+@pytest.mark.parametrize(("group", "kind"), CONTROLLERS)
+def test_a_controller_of_a_pod_leads_back_to_it(group, kind):
+    found = unwrapped(wrapped(POD, KindName(group, "v1", kind)))
+    assert found["spec"]["containers"] == POD["spec"]["containers"]
+    assert found["metadata"]["name"] == POD["metadata"]["name"]
+    assert unwrapped(POD) is None

@@ -1,0 +1,77 @@
+from kyvsim.evidence.edits import edits
+from kyvsim.model.mention import Hole
+from kyvsim.patch.merge_types import find_type
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "a", "image": "nginx"}]},
+}
+IMAGE = ("spec", "containers", Hole.ELEMENT, "image")
+TYPE = find_type("v1", "Pod")
+
+
+def results(way, values=(), chosen=0, obj=POD):
+    return [edit(obj) for edit in edits(TYPE, way, values)[chosen]]
+
+
+def images(obj):
+    """The images of an object's containers, None where it has no list of such."""
+    spec = obj.get("spec")
+    found = spec.get("containers") if isinstance(spec, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        return None
+    return [one.get("image") for one in found]
+
+
+def test_a_value_is_set_in_the_first_element():
+    assert ["redis"] in [images(one) for one in results(IMAGE, ["redis"])]
+
+
+def test_what_is_asked_for_is_also_taken_away_with_all_that_is_around_it():
+    found = results(IMAGE, ["redis"])
+    assert {"name": "a"} in [one["spec"]["containers"][0] for one in found if images(one) == [None]]
+    assert any(one.get("spec") == {} for one in found)
+    assert any("spec" not in one for one in found)
+
+
+def test_a_further_element_stands_behind_and_before():
+    found = [images(one) for one in results(IMAGE, ["redis"])]
+    assert ["nginx", "redis"] in found
+    assert ["redis", "nginx"] in found
+    assert [] in found
+
+
+def test_elements_that_are_made_have_what_they_need():
+    way = ("spec", "initContainers", Hole.ELEMENT, "image")
+    made = results(way, ["redis"])[0]["spec"]["initContainers"]
+    assert made == [{"name": "b", "image": "redis"}]
+    way = ("spec", "containers", Hole.ELEMENT, "env", Hole.ELEMENT, "valueFrom", "secretKeyRef")
+    made = results((*way, "name"), ["a"])[0]["spec"]["containers"][0]["env"]
+    assert made == [{"name": "a", "valueFrom": {"secretKeyRef": {"key": "a", "name": "a"}}}]
+
+
+def test_lists_do_not_grow_without_end():
+    many = {**POD, "spec": {"containers": [{"name": str(n), "image": "a"} for n in range(3)]}}
+    assert max(len(images(one) or ()) for one in results(IMAGE, ["redis"], obj=many)) == 3
+
+
+def test_values_of_other_types_are_odd():
+    odd = [images(one) for one in results(IMAGE, ["redis"], chosen=1)]
+    assert [None] in odd
+    assert [0] in odd
+    plain = [images(one) for one in results(IMAGE, ["redis"])]
+    assert [0] not in plain
+
+
+def test_the_object_itself_stays_as_it_is():
+    before = repr(POD)
+    results(IMAGE, ["redis"])
+    results(IMAGE, ["redis"], chosen=1)
+    assert repr(POD) == before
+
+
+def test_a_list_of_which_nothing_is_written_gets_an_element():
+    made = [one["spec"].get("volumes") for one in results(("spec", "volumes")) if "spec" in one]
+    assert [{"name": "a"}] in made
