@@ -1,0 +1,117 @@
+"""`migrate`: policies with rules → policies in CEL, with what became of each rule.
+
+Codes: KV280 nothing to convert.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kyvsim.api.system import own_system
+from kyvsim.compile import CompileOptions
+from kyvsim.languages import READERS, compile_policies
+from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.files import Source, read_sources
+from kyvsim.load.policy import load_policies
+from kyvsim.load.sorting import POLICIES, sorted_out
+from kyvsim.load.walk import USUAL, Walking
+from kyvsim.migrate import convert
+from kyvsim.migrate.comments import Comments, comments_of
+from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.migration import Conversion, Made, Migration, Outcome
+from kyvsim.model.policy import Policy
+from kyvsim.report.policy_yaml import policy_yaml
+
+_KINDS = frozenset({"ClusterPolicy", "Policy"})
+
+
+def migrate(
+    paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL
+) -> Migration:
+    """Return what becomes of the policies that `paths` lead to, in their order.
+
+    `stdin` holds the bytes that the path `-` stands for. Whatever is made compiles; a rule whose
+    expression does not is not converted.
+    """
+    found = list(read_sources(paths, stdin, walking))
+    sources = [one for one in found if isinstance(one, Source)]
+    documents, remarks = read_documents(sources, stdin, STRICT, walking)
+    documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
+    policies, problems = load_policies(documents, READERS)
+    chosen = [one for one in policies if one.kind in _KINDS]
+    usable, refused = _usable(chosen)
+    unread = (one for one in found if isinstance(one, Diagnostic))
+    said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *refused))
+    if not chosen and not any(one.severity is Severity.ERROR for one in said):
+        said = (*said, _nothing_to_convert())
+    texts = {one.name: one.text for one in sources}
+    pairs = [_converted(one, texts.get(one.document.file, "")) for one in usable]
+    return Migration(
+        tuple(one for one, _ in pairs), tuple(text for _, text in pairs), said, left_out
+    )
+
+
+def _nothing_to_convert() -> Diagnostic:
+    text = "there is nothing to convert: no ClusterPolicy and no Policy of `kyverno.io`"
+    return Diagnostic("KV280", Severity.ERROR, text)
+
+
+def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic, ...]]:
+    """Return the policies that can be compiled, and what is wrong with the others."""
+    usable: list[Policy] = []
+    refused: list[Diagnostic] = []
+    for one in policies:
+        told = _errors([one])
+        refused += told
+        if not told:
+            usable.append(one)
+    return usable, tuple(refused)
+
+
+def _errors(policies: Sequence[Policy]) -> tuple[Diagnostic, ...]:
+    _, told = compile_policies(policies, CompileOptions(own_system()))
+    return tuple(one for one in told if one.severity is Severity.ERROR)
+
+
+def _converted(policy: Policy, source: str) -> tuple[Conversion, str]:
+    """Return what becomes of a policy, and the YAML of what is made of it."""
+    conversion = convert(policy)
+    comments = comments_of(policy, source)
+    texts: list[str] = []
+    kept: list[Made] = []
+    for place, made in enumerate(conversion.made):
+        text = _text(made, comments if place == 0 else comments._replace(head=()))
+        fault = _fault(text)
+        if fault:
+            conversion = _without(conversion, made, fault)
+        else:
+            kept.append(made)
+            texts.append(text)
+    return conversion._replace(made=tuple(kept)), "---\n".join(texts)
+
+
+def _text(made: Made, comments: Comments) -> str:
+    above: dict[int, tuple[str, ...]] = {}
+    for place, rule in enumerate(made.origins):
+        if rule not in made.origins[:place]:
+            above[place] = comments.rules.get(rule, ())
+    return policy_yaml(made.data, comments.head, above)
+
+
+def _fault(text: str) -> str:
+    """Return why a policy as it would be written cannot be used, or ""."""
+    documents, remarks = read_documents([Source("", text)], None, STRICT)
+    policies, problems = load_policies(documents, READERS)
+    found = (*remarks, *problems, *_errors(policies))
+    return next((one.message for one in found if one.severity is Severity.ERROR), "")
+
+
+def _without(conversion: Conversion, made: Made, fault: str) -> Conversion:
+    """Return a conversion in which the rules of a policy that does not compile are refused."""
+    rules = list(conversion.rules)
+    for index in made.rules:
+        rules[index] = rules[index]._replace(
+            outcome=Outcome.REFUSED,
+            reason=f"what it would become does not compile: {fault}",
+            advice="write this rule by hand",
+            notes=(),
+        )
+    return conversion._replace(rules=tuple(rules))

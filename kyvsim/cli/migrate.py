@@ -1,0 +1,147 @@
+"""`kyvsim migrate`: policies with rules become policies in CEL."""
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from kyvsim.api.migrate import migrate
+from kyvsim.api.migrate_evidence import with_evidence
+from kyvsim.api.suite_update import FileText
+from kyvsim.cli import declared
+from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.golden_files import check_place, write_file
+from kyvsim.cli.options import list_option, refuse_urls
+from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
+from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.model.migration import Migration
+from kyvsim.report.ending import ending_line
+from kyvsim.report.migrate_ending import ending_of
+from kyvsim.report.migrate_formats import FORMATS
+from kyvsim.report.progress import waiting
+from kyvsim.report.style import safe_line
+
+_HELP = """Convert ClusterPolicies and Policies to Kyverno's policies in CEL.
+
+Each rule is converted, converted with conditions, or not converted: why, where, and what to do is
+said of each. PATH is a file, a folder or - for standard input. Nothing in a cluster is touched
+(kyverno migrate, which rewrites stored objects, is something else).
+
+\b
+    kyvsim migrate policies/require-labels.yaml
+    kyvsim migrate policies/ -o converted/
+"""
+_SECONDS = 8
+
+
+@declared.command(
+    help=_HELP,
+    epilog="Exit status: 0 all converted, 1 a rule was not, or --check shows a difference or "
+    "not enough, 2 some input could not be used.",
+)
+@declared.argument("paths", nargs=-1, metavar="POLICY...")
+@declared.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    help="Write a file for each policy there, all or none; the policies are not shown then.",
+)
+@declared.option(
+    "--partial",
+    is_flag=True,
+    help="Write policies of which some rules cannot be converted, without those rules.",
+)
+@declared.option(
+    "--check",
+    is_flag=True,
+    help="Compare each policy with what becomes of it, by cases, as kyvsim equal does.",
+)
+@list_option("-r", "--resource", "--resources", help="With --check, manifests to try, too.")
+@declared.option(
+    "--budget",
+    type=declared.IntRange(1),
+    default=_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --check, stop making cases of a policy after this time.",
+)
+@declared.option("--force", is_flag=True, help="Overwrite files.")
+@formats_option(FORMATS, short=False)
+@walking_options
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim migrate` and return its exit status."""
+    paths = options["paths"]
+    if not paths:
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+    refuse_urls(paths, call)
+    if options["resource"] and not options["check"]:
+        raise declared.UsageError(
+            "--resource goes with --check: nothing else tries manifests", call
+        )
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    given = stdin_of({"paths": paths}, call)
+    walking = walking_of(options, call)
+    with ReportFiles(path for _, path in chosen.files) as files:
+        with waiting("converting policies", shown=is_terminal(sys.stderr)):
+            migration = migrate(paths, given, walking)
+            if options["check"]:
+                migration = with_evidence(migration, options["resource"], options["budget"])
+        say_remarks(migration.diagnostics)
+        _show(migration, chosen.shown, options)
+        files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
+    say_left_out(migration.left_out, options)
+    ending = ending_of(migration)
+    say(ending_line(ending))
+    return ending.status
+
+
+def _show(migration: Migration, shown: str, options: dict[str, Any]) -> None:
+    """Show policies and what became of them; where they are written, only the second."""
+    texts = list(_texts(migration, partial=options["partial"]))
+    folder = options["output"]
+    if folder:
+        _write([FileText(_path(folder, name), text, folder) for name, text in texts], options)
+    if folder or not FORMATS[shown].for_people:
+        write_out(FORMATS[shown].write(migration))
+        return
+    write_out(["---\n".join(text for _, text in texts)])
+    for line in "".join(FORMATS[shown].write(migration)).rstrip("\n").split("\n"):
+        say(line)
+
+
+def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str]]:
+    """Yield name and text of what is made of each policy that is converted as far as wanted."""
+    for one, text in zip(migration.conversions, migration.texts, strict=True):
+        if one.is_whole or (partial and text):
+            yield one.policy.key.replace("/", "-"), text
+        elif text:
+            why = "some of its rules cannot be converted (--partial writes the others)"
+            say(safe_line(f"{one.policy.key}: not written: {why}"))
+
+
+def _path(folder: str, name: str) -> str:
+    return os.path.join(folder, f"{name.replace(os.sep, '_')}.yaml")
+
+
+def _write(files: list[FileText], options: dict[str, Any]) -> None:
+    """Write all files, or none where one of them cannot be written."""
+    paths = [file.path for file in files]
+    twice = next((one for one in paths if paths.count(one) > 1), "")
+    if twice:
+        raise OutputError(f"two policies would both be written to {twice}: convert them apart")
+    there = [one for one in paths if os.path.lexists(one)]
+    if there and not options["force"]:
+        raise OutputError(safe_line(f"{', '.join(there)}: there already; --force overwrites"))
+    folder = options["output"]
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
+    for file in files:
+        check_place(file)
+    for file in files:
+        write_file(file)
+        say(safe_line(f"wrote {file.path}"))

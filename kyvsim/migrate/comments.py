@@ -1,0 +1,68 @@
+"""Comments of a policy's text, by what they stand at."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.policy import Policy
+
+_COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
+_BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")
+
+
+class Comments(NamedTuple):
+    """The comments of a policy, each a line that begins with `#`."""
+
+    head: tuple[str, ...] = ()
+    """Those that stand at no rule."""
+    rules: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+    """Those of a rule, above it and in it, by its place."""
+
+
+def comments_of(policy: Policy, text: str) -> Comments:
+    """Return the comments that stand on lines of their own in a policy's document."""
+    lines = text.splitlines()
+    first, last = _extent(policy, lines)
+    starts = [policy.document.locate(rule.path).line for rule in policy.rules]
+    head: list[str] = []
+    rules: dict[int, list[str]] = {}
+    for number, comment in _comment_lines(lines, first, last):
+        below = _next_written(lines, number, last)
+        index = sum(start <= below for start in starts) - 1
+        (head if index < 0 else rules.setdefault(index, [])).append(comment)
+    return Comments(tuple(head), {index: tuple(some) for index, some in rules.items()})
+
+
+def _extent(policy: Policy, lines: list[str]) -> tuple[int, int]:
+    """Return the first and last line of a document, counted from 1."""
+    within = max(policy.document.locate(()).line, 1)
+    ends = [n for n, line in enumerate(lines, 1) if line.startswith("---")]
+    first = max((n for n in ends if n < within), default=0) + 1
+    last = min((n for n in ends if n > within), default=len(lines) + 1) - 1
+    return first, last
+
+
+def _comment_lines(lines: list[str], first: int, last: int) -> list[tuple[int, str]]:
+    found = []
+    deeper = -1
+    for number in range(first, last + 1):
+        line = lines[number - 1]
+        indent = len(line) - len(line.lstrip())
+        if deeper >= 0 and (not line.strip() or indent > deeper):
+            continue
+        deeper = indent if _BLOCK.search(line) else -1
+        comment = _COMMENT.match(line)
+        if comment:
+            found.append((number, comment[1]))
+    return found
+
+
+def _next_written(lines: list[str], number: int, last: int) -> int:
+    """Return the next line that is neither empty nor a comment; the last one if there is none."""
+    for one in range(number + 1, last + 1):
+        line = lines[one - 1].strip()
+        if line and not line.startswith("#"):
+            return one
+    return last

@@ -1,0 +1,66 @@
+"""Context entries of rules → variables of the new policy, one file for each source."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.objects import Json
+from kyvsim.migrate.entries.api_call import api_call
+from kyvsim.migrate.entries.config_map import config_map
+from kyvsim.migrate.entries.global_reference import global_reference
+from kyvsim.migrate.entries.image_registry import image_registry
+from kyvsim.migrate.entries.variable import variable
+from kyvsim.migrate.expressions import TIGHT
+from kyvsim.migrate.queries.paths import variable_name
+from kyvsim.migrate.queries.scope import Scope, no_twin
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.values import Value
+
+_SOURCES: Final[Mapping[str, Callable[[Json, Scope], Value]]] = MappingProxyType(
+    {
+        "variable": variable,
+        "configMap": config_map,
+        "apiCall": api_call,
+        "globalReference": global_reference,
+        "imageRegistry": image_registry,
+    }
+)
+
+
+def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
+    """Return a scope that knows context entries; they become variables unless `inline`.
+
+    Raises NotConvertible with the path from the list of entries.
+    """
+    for index, entry in enumerate(entries or ()):
+        try:
+            scope = _with_entry(entry, scope, inline)
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+    return scope
+
+
+def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
+    source = next((one for one in _SOURCES if entry.get(one) is not None), None)
+    if source is None:
+        raise no_twin(f"the context entry `{entry.get('name')}`")
+    try:
+        value = _SOURCES[source](entry[source], scope)
+    except NotConvertible as refusal:
+        raise refusal.below(source) from None
+    name = entry["name"]
+    if not inline and not value.constant:
+        text = f"{value.optional}.orValue(null)" if value.optional else value.text
+        value = _held(value, scope.desk.variable(variable_name(name), text))
+    return scope._replace(names={**scope.names, name: value})
+
+
+def _held(value: Value, held: str) -> Value:
+    """Return a value that a variable holds: null where it may be missing.
+
+    No optional: what Kyverno keeps of one in a variable is empty.
+    """
+    value = value._replace(text=held, level=TIGHT, test=None)
+    if not value.optional:
+        return value
+    return value._replace(optional=f"optional.ofNonZeroValue({held})", has=f"{held} != null")

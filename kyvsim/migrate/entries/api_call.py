@@ -1,0 +1,70 @@
+"""`apiCall`: objects of the cluster, read by the path of a request."""
+
+import re
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.discovery import kind_of_plural
+from kyvsim.kube.objects import Json
+from kyvsim.migrate.entries.config_map import LOOK_UP
+from kyvsim.migrate.known_types import list_of, types_of
+from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.queries.scope import Scope, no_twin
+from kyvsim.migrate.queries.texts import text_value
+from kyvsim.migrate.queries.trees import tree_of
+from kyvsim.migrate.values import Value
+
+_VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
+
+
+def api_call(entry: Json, scope: Scope) -> Value:
+    """Return what the API server or a service answers, or what a query finds in it."""
+    if entry.get("service"):
+        raise no_twin("the call of a service", "write it with `http.Get` or `http.Post`")
+    if entry.get("method", "GET") != "GET":
+        raise no_twin("a call that sends data", "write it with `resource.Post`")
+    scope.desk.note(LOOK_UP)
+    value = _answer(entry["urlPath"], scope)
+    query = entry.get("jmesPath")
+    if not query:
+        return value
+    if "{{" in query:
+        raise no_twin("a query with variables", "filter in the condition instead")
+    return read(tree_of(query), scope.within(value))
+
+
+def _answer(path: str, scope: Scope) -> Value:
+    parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
+    if "?" in path:
+        raise no_twin("a call with a query", "filter the list of objects instead")
+    if parts[:1] == ["api"]:
+        version, rest = parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) > 3:
+        version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    else:
+        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+    namespace = "''"
+    if len(rest) > 2 and rest[0] == "namespaces":
+        namespace, rest = text_value(rest[1], scope).text, rest[2:]
+    if len(rest) not in {1, 2} or "{{" in version or "{{" in rest[0]:
+        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+    group = version.rpartition("/")[0]
+    types = types_of([(version, kind_of_plural(group, rest[0]))])
+    if len(rest) == 2:
+        name = text_value(rest[1], scope).text
+        return Value(
+            f"dyn(resource.Get('{version}', '{rest[0]}', {namespace}, {name}))",
+            types,
+            is_looked_up=True,
+        )
+    text = f"dyn(resource.List('{version}', '{rest[0]}', {namespace}))"
+    items = Value(f"{text}.items", list_of(types), noun=rest[0])
+    return Value(text, noun=rest[0], fields=MappingProxyType({"items": items}))
+
+
+def _hidden(path: str) -> str:
+    return _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path)
+
+
+def _restored(part: str, _: str) -> str:
+    return part.replace("\0", "/")

@@ -1,0 +1,25 @@
+"""`imageRegistry`: what a registry says of an image."""
+
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.objects import Json
+from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.queries.texts import text_value
+from kyvsim.migrate.queries.trees import tree_of
+from kyvsim.migrate.values import Value
+from kyvsim.model.migration import Condition
+
+_METADATA: Final = Condition("image metadata", "the registry answers both in the same way")
+
+
+def image_registry(entry: Json, scope: Scope) -> Value:
+    """Return the metadata of an image, or what a query finds in them."""
+    scope.desk.note(_METADATA)
+    reference = text_value(entry["reference"], scope)
+    text = f"image.GetMetadata({reference.text})"
+    config = Value(f"{text}.config", optional=f"{text}.?config", noun="config")
+    value = Value(text, fields=MappingProxyType({"configData": config}))
+    query = entry.get("jmesPath")
+    return read(tree_of(query), scope.within(value)) if query else value

@@ -1,0 +1,211 @@
+"""Tests in CEL as small trees, so that they can be turned round, joined and laid out.
+
+Values stay text: only what joins tests matters to how an expression is read.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+
+CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
+"""How tightly a text binds, loosest first."""
+
+_RELATIONS: Final = MappingProxyType(
+    {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+)
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
+
+
+class Plain(NamedTuple):
+    """A test that is one text."""
+
+    text: str
+    level: int = TIGHT
+
+
+class Relation(NamedTuple):
+    """Two values and what is said of them."""
+
+    left: str
+    sign: str
+    right: str
+
+
+class Not(NamedTuple):
+    """The opposite of a test."""
+
+    test: "Test"
+
+
+class All(NamedTuple):
+    """Tests that have to hold together."""
+
+    parts: "tuple[Test, ...]"
+
+
+class Some(NamedTuple):
+    """Tests of which one has to hold."""
+
+    parts: "tuple[Test, ...]"
+
+
+class Each(NamedTuple):
+    """What holds of every element of a list, or of one of them."""
+
+    source: str
+    name: str
+    body: "Test"
+    macro: str = "all"
+    keyed: str = ""
+    """The first name where the loop has two: the place or the key of an element."""
+
+
+class Choice(NamedTuple):
+    """One test or another, decided by a third."""
+
+    question: "Test"
+    yes: "Test"
+    no: "Test"
+
+
+Test: TypeAlias = Plain | Relation | Not | All | Some | Each | Choice
+
+TRUE, FALSE = Plain("true"), Plain("false")
+
+
+def quoted(text: str) -> str:
+    """Return a text as a CEL literal."""
+    if "'" in text or not text.isprintable() or "\\" in text:
+        return json.dumps(text, ensure_ascii=not text.isprintable())
+    return f"'{text}'"
+
+
+def literal(value: Json) -> str:
+    """Return plain data as CEL; parts of different types are hidden from the type checker."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[{_listed(value)}]"
+    if isinstance(value, dict):
+        mixed = len({type(one) for one in value.values()}) > 1
+        entries = (
+            f"{quoted(key)}: {_hidden(one) if mixed else literal(one)}"
+            for key, one in value.items()
+        )
+        return f"{{{', '.join(entries)}}}"
+    return repr(value)
+
+
+def _listed(values: list[Json]) -> str:
+    mixed = len({type(one) for one in values}) > 1
+    return ", ".join(_hidden(one) if mixed else literal(one) for one in values)
+
+
+def _hidden(value: Json) -> str:
+    return f"dyn({literal(value)})"
+
+
+def is_name(key: str) -> bool:
+    """Return whether a key can be written behind a dot."""
+    return _IDENTIFIER.fullmatch(key) is not None and key not in _KEYWORDS
+
+
+def every(parts: Iterable[Test]) -> Test:
+    """Return the test that all of some hold."""
+    return _joined(parts, All, idle=TRUE, decides=FALSE)
+
+
+def some(parts: Iterable[Test]) -> Test:
+    """Return the test that one of some holds."""
+    return _joined(parts, Some, idle=FALSE, decides=TRUE)
+
+
+def _joined(
+    parts: Iterable[Test], kind: type[All] | type[Some], idle: Plain, decides: Plain
+) -> Test:
+    """Return one test of many: `idle` ones change nothing, one that `decides` is the answer."""
+    flat: list[Test] = []
+    for one in parts:
+        flat += one.parts if isinstance(one, kind) else (one,)
+    if decides in flat:
+        return decides
+    kept = tuple(dict.fromkeys(one for one in flat if one != idle))
+    return idle if not kept else kept[0] if len(kept) == 1 else kind(kept)
+
+
+def opposite(test: Test) -> Test:
+    """Return the opposite of a test, pushed inward as far as it reads better."""
+    if test in {TRUE, FALSE}:
+        return FALSE if test == TRUE else TRUE
+    if isinstance(test, Not):
+        return test.test
+    if isinstance(test, Relation) and test.sign in _RELATIONS:
+        return test._replace(sign=_RELATIONS[test.sign])
+    if isinstance(test, Some):
+        return every(opposite(one) for one in test.parts)
+    if isinstance(test, All):
+        return some(opposite(one) for one in test.parts)
+    if isinstance(test, Each) and _turns(test.body):
+        macro = "all" if test.macro == "exists" else "exists"
+        return test._replace(macro=macro, body=opposite(test.body))
+    if isinstance(test, Choice):
+        return test._replace(yes=opposite(test.yes), no=opposite(test.no))
+    return Not(test)
+
+
+def _turns(test: Test) -> bool:
+    """Return whether a body reads no worse when it is turned round."""
+    if isinstance(test, All | Some):
+        return all(map(_turns, test.parts))
+    if isinstance(test, Each):
+        return _turns(test.body)
+    return isinstance(test, Not | Relation) and getattr(test, "sign", "!=") != "in"
+
+
+def level_of(test: Test) -> int:
+    """Return how tightly a test binds as text."""
+    levels = {Relation: RELATION, Not: UNARY, All: AND, Some: OR, Each: TIGHT, Choice: CHOICE}
+    return test.level if isinstance(test, Plain) else levels[type(test)]
+
+
+def one_line(test: Test) -> str:
+    """Return a test as text without line breaks."""
+    if isinstance(test, Plain):
+        return test.text
+    if isinstance(test, Relation):
+        return f"{test.left} {test.sign} {test.right}"
+    if isinstance(test, Not):
+        return f"!{enclosed(test.test, UNARY)}"
+    if isinstance(test, All):
+        return " && ".join(enclosed(one, AND) for one in test.parts)
+    if isinstance(test, Some):
+        return " || ".join(enclosed(one, AND) for one in test.parts)
+    if isinstance(test, Each):
+        return f"{head_of(test)}, {one_line(test.body)})"
+    question, yes = enclosed(test.question, OR), enclosed(test.yes, OR)
+    return f"{question} ? {yes} : {enclosed(test.no, CHOICE)}"
+
+
+def head_of(test: Each) -> str:
+    """Return a loop as far as its names."""
+    names = f"{test.keyed}, {test.name}" if test.keyed else test.name
+    return f"{test.source}.{test.macro}({names}"
+
+
+def enclosed(test: Test, least: int) -> str:
+    """Return a test on one line, in parentheses where it binds less tightly than `least`."""
+    text = one_line(test)
+    return text if level_of(test) >= least else f"({text})"
+
+
+def wrapped(text: str, level: int, least: int) -> str:
+    """Return a value's text, in parentheses where it binds less tightly than `least`."""
+    return text if level >= least else f"({text})"

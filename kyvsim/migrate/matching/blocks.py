@@ -1,0 +1,184 @@
+"""Whole match and exclude blocks → constraints and match conditions of a policy."""
+
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
+from kyvsim.migrate.known_types import Types
+from kyvsim.migrate.matching.filters import filter_tests
+from kyvsim.migrate.matching.kinds import (
+    Named,
+    guessed_kinds,
+    known_types,
+    named_kinds,
+    resource_rules,
+)
+from kyvsim.migrate.matching.operations import Operations
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.wildcards import like_one
+
+_CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
+"""What constraints say of a filter that is the only one. An objectSelector would also take updates
+of objects that had the labels before."""
+_BY_KIND: Final = frozenset({"kinds", "operations"})
+
+
+Steps: TypeAlias = tuple[str | int, ...]
+
+
+class Block(NamedTuple):
+    """What the filters of a block share."""
+
+    field: str
+    desk: Desk
+    deleting: bool
+
+
+class Matching(NamedTuple):
+    """What a policy is about."""
+
+    constraints: dict[str, Json]
+    conditions: tuple[tuple[str, Test], ...]
+    """Names and tests."""
+    types: Types
+    """What is known of the objects."""
+    kinds: tuple[str, ...]
+    operations: tuple[str, ...]
+
+    @property
+    def deletes(self) -> bool:
+        """Whether objects that are deleted are asked, too."""
+        return "DELETE" in self.operations
+
+
+def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
+    """Return what a rule is about.
+
+    Raises NotConvertible with the path from the rule.
+    """
+    match = rule.get("match") or {}
+    filters = list(_filters(match))
+    chosen = operations.chosen(_operations(filters))
+    deleting = "DELETE" in chosen
+    named = _named(match, filters, desk.at("match"))
+    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, list(chosen))}
+    block = Block("match", desk, deleting)
+    if len(filters) == 1:
+        selectors, matched = _only(block, *filters[0])
+        constraints |= selectors
+    else:
+        matched = _several(match, filters, block)
+    guessed = guessed_kinds(named)
+    conditions = {
+        "kind": some(like_one("request.kind.kind", guessed)) if guessed else TRUE,
+        "matched": matched,
+        "not-excluded": TRUE,
+    }
+    if rule.get("exclude"):
+        conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, deleting)))
+    kinds = tuple(dict.fromkeys(one.kind for one in named))
+    asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
+    return Matching(constraints, asked, known_types(named), kinds, tuple(chosen))
+
+
+def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
+    """Return the selectors and the test of a filter that is the only one of a match block."""
+    resources = one.get("resources") or {}
+    selectors: dict[str, Json] = {}
+    left_out = _CONSTRAINED
+    if resources.get("namespaceSelector") is not None:
+        selectors["namespaceSelector"] = resources["namespaceSelector"]
+    if block.deleting and resources.get("selector") is not None:
+        if _is_wild(resources["selector"]):
+            raise _wild_labels(steps)
+        selectors["objectSelector"] = resources["selector"]
+        left_out = _CONSTRAINED | {"selector"}
+    return selectors, every(_tests(block, steps, one, left_out))
+
+
+def _filters(block: Json) -> list[tuple[Steps, Json]]:
+    """Return the filters of a block with the ways to them."""
+    for quantifier in ("any", "all"):
+        if block.get(quantifier):
+            return [((quantifier, n), one) for n, one in enumerate(block[quantifier])]
+    return [((), block)]
+
+
+def _operations(filters: list[tuple[Steps, Json]]) -> list[str]:
+    """Return the operations that every filter names, () where one names none."""
+    named = [(one.get("resources") or {}).get("operations") for _, one in filters]
+    found = (operation for one in named for operation in one or ())
+    return list(dict.fromkeys(found)) if all(named) else []
+
+
+def _named(match: Json, filters: list[tuple[Steps, Json]], desk: Desk) -> list[Named]:
+    lists = []
+    for steps, one in filters:
+        kinds = (one.get("resources") or {}).get("kinds")
+        if kinds:
+            lists.append(named_kinds(kinds, desk.at(*steps)))
+        elif not match.get("all"):
+            raise NotConvertible(
+                "a filter without kinds cannot be said as constraints",
+                "name the kinds that are meant",
+                ("match", *steps),
+            )
+    if match.get("all") and lists:
+        return [one for one in lists[0] if all(one in other for other in lists)]
+    return list(dict.fromkeys(one for listed in lists for one in listed))
+
+
+def _wild_labels(steps: Steps) -> NotConvertible:
+    return NotConvertible(
+        "labels with wildcards of objects that are deleted have no twin in CEL",
+        "name the operations CREATE and UPDATE",
+        ("match", *steps, "resources", "selector"),
+    )
+
+
+def _is_wild(selector: Json) -> bool:
+    return any(sign in str(selector) for sign in "*?") if selector else False
+
+
+def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
+    steps = (block.field, *steps)
+    desk = block.desk.at(*steps)
+    try:
+        return filter_tests(one, desk, left_out=left_out, deleting=block.deleting)
+    except NotConvertible as refusal:
+        raise refusal.below(*steps) from None
+
+
+def _several(match: Json, filters: list[tuple[Steps, Json]], block: Block) -> Test:
+    if match.get("all"):
+        found = [_tests(block, steps, one, _BY_KIND) for steps, one in filters]
+        return every(test for tests in found for test in tests)
+    if not any(_asks_more(one) for _, one in filters):
+        return TRUE
+    found = [_tests(block, steps, one, frozenset()) for steps, one in filters]
+    return some(every(tests) for tests in found)
+
+
+def _asks_more(one: Json) -> bool:
+    """Return whether a filter looks at more than kinds."""
+    resources = one.get("resources") or {}
+    asked = {field for field, value in resources.items() if value is not None}
+    return not asked <= {"kinds"} or bool(set(one) - {"resources"})
+
+
+def _excluded(rule: Json, block: Block) -> Test:
+    exclude = rule["exclude"]
+    matched = {
+        kind
+        for _, one in _filters(rule.get("match") or {})
+        for kind in (one.get("resources") or {}).get("kinds") or ()
+    }
+    tests = []
+    for steps, one in _filters(exclude):
+        kinds = set((one.get("resources") or {}).get("kinds") or ())
+        left_out = frozenset({"kinds"}) if matched <= kinds else frozenset()
+        found = _tests(block, steps, one, left_out)
+        tests.append(every(found))
+    return every(tests) if exclude.get("all") else some(tests)

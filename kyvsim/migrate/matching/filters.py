@@ -1,0 +1,142 @@
+"""Criteria of one filter of a match or exclude block → tests."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
+from kyvsim.migrate.queries.scope import USER_KNOWN
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.wildcards import like, like_one
+
+_NAME: Final = "object.metadata.?name.orValue('')"
+
+
+def _kinds(selectors: Json, _: bool) -> Test:
+    kinds = [parse_kind_selector(one).kind for one in selectors]
+    return some(like_one("request.kind.kind", kinds))
+
+
+def _names(patterns: Json, deleting: bool) -> Test:
+    return some(like_one("request.name" if deleting else _NAME, list(patterns)))
+
+
+def _name(pattern: Json, deleting: bool) -> Test:
+    return _names([pattern], deleting)
+
+
+def _namespaces(patterns: Json, _: bool) -> Test:
+    return some(like_one("request.?namespace.orValue('')", list(patterns)))
+
+
+def _operations(operations: Json, _: bool) -> Test:
+    return some(like_one("request.operation", list(operations)))
+
+
+def _annotations(wanted: Json, _: bool) -> Test:
+    return every(_entry("annotations", key, str(value)) for key, value in wanted.items())
+
+
+def _selector(selector: Json, _: bool) -> Test:
+    tests = [_entry("labels", k, str(v)) for k, v in (selector.get("matchLabels") or {}).items()]
+    tests += [_expression(one) for one in selector.get("matchExpressions") or ()]
+    return every(tests)
+
+
+def _entry(field: str, key: str, value: str) -> Test:
+    start = f"object.metadata.?{field}"
+    if has_wildcard(key):
+        entries = f"{start}.orValue({{}})"
+        body = every([like("key", key), like(f"object.metadata.{field}[key]", value)])
+        return Each(entries, "key", body, "exists")
+    held = f"{start}[?{quoted(key)}]"
+    if value and not value.strip("*"):
+        return Plain(f"{held}.hasValue()")
+    return like(f"{held}.orValue('')", value)
+
+
+def _expression(one: Json) -> Test:
+    held = f"object.metadata.?labels[?{quoted(one['key'])}]"
+    values = ", ".join(map(quoted, one.get("values") or ()))
+    listed = Relation(f"{held}.orValue('')", "in", f"[{values}]")
+    there = Plain(f"{held}.hasValue()")
+    tests: Mapping[str, Test] = {
+        "In": listed,
+        "NotIn": Not(listed),
+        "Exists": there,
+        "DoesNotExist": Not(there),
+    }
+    return tests[one["operator"]]
+
+
+def _no_namespace_labels(_selector: Json, _: bool) -> Test:
+    raise NotConvertible(
+        "a namespaceSelector in one of several filters has no twin in CEL",
+        "split the rule: one for the filter with the selector",
+    )
+
+
+_RESOURCES: Final[Mapping[str, Callable[[Json, bool], Test]]] = MappingProxyType(
+    {
+        "kinds": _kinds,
+        "name": _name,
+        "names": _names,
+        "namespaces": _namespaces,
+        "operations": _operations,
+        "annotations": _annotations,
+        "selector": _selector,
+        "namespaceSelector": _no_namespace_labels,
+    }
+)
+_HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
+
+
+def filter_tests(
+    one: Json, desk: Desk, *, left_out: frozenset[str] = frozenset(), deleting: bool = False
+) -> list[Test]:
+    """Return the tests of a filter, all of which have to hold; fields of `left_out` are not asked.
+
+    Raises NotConvertible with the path from the filter.
+    """
+    tests = []
+    resources = one.get("resources") or {}
+    for field, convert in _RESOURCES.items():
+        given = resources.get(field) or (
+            field in _HAS_SELECTOR and resources.get(field) is not None
+        )
+        if given and field not in left_out:
+            try:
+                tests.append(convert(resources[field], deleting))
+            except NotConvertible as refusal:
+                raise refusal.below("resources", field) from None
+    return tests + _user_tests(one, desk)
+
+
+def _user_tests(one: Json, desk: Desk) -> list[Test]:
+    for field in ("roles", "clusterRoles"):
+        if one.get(field):
+            raise NotConvertible(
+                f"`{field}` has no twin in CEL: requests tell groups, not the roles bound to them",
+                "name users or groups as `subjects`",
+                (field,),
+            )
+    if not one.get("subjects"):
+        return []
+    desk.note(USER_KNOWN)
+    return [some(_subject(subject) for subject in one["subjects"])]
+
+
+def _subject(subject: Json) -> Test:
+    kind, name = subject.get("kind"), str(subject.get("name", ""))
+    if kind == "Group":
+        held = "request.?userInfo.?groups.orValue([])"
+        if has_wildcard(name):
+            return Each(held, "group", like("group", name), "exists")
+        return Relation(quoted(name), "in", held)
+    if kind == "ServiceAccount":
+        name = f"system:serviceaccount:{subject.get('namespace', '')}:{name}"
+    return like("request.?userInfo.?username.orValue('')", name)

@@ -1,0 +1,298 @@
+"""Patterns of objects → tests, with the anchors of their keys.
+
+A condition anchor guards what stands around it up to the next element of a list, or the whole
+rule: where it does not hold, nothing is asked.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.desk import Desk, name_for_element
+from kyvsim.migrate.expressions import (
+    TRUE,
+    Each,
+    Test,
+    every,
+    opposite,
+    some,
+)
+from kyvsim.migrate.known_types import element_of, values_of
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.scalars import fits_null, scalar_test
+from kyvsim.migrate.values import Value
+from kyvsim.migrate.wildcards import like
+from kyvsim.model.migration import Condition
+from kyvsim.pattern.anchors import (
+    CONDITION,
+    EQUALITY,
+    EXISTENCE,
+    GLOBAL,
+    NEGATION,
+    parse_anchor,
+)
+
+_KEYS: Final = Condition(
+    "wildcard keys",
+    "of the keys that fit a wildcard every one counts; the ClusterPolicy looks at the first only",
+)
+
+TextTest: TypeAlias = Callable[[str, Value, bool], Test | None]
+"""Makes the test of a text with variables; None where it holds none."""
+
+
+class Asked(NamedTuple):
+    """What a part of a pattern asks of an object."""
+
+    tests: tuple[Test, ...] = ()
+    guards: tuple[Test, ...] = ()
+    """What has to hold for anything to be asked."""
+    insists: bool = False
+    """Whether the tests do not hold where the value is missing."""
+
+
+class Surroundings(NamedTuple):
+    """What the parts of a pattern share."""
+
+    desk: Desk
+    text_test: TextTest
+    taken: frozenset[str] = frozenset()
+    """Names of the elements around."""
+
+    def below(self, *steps: str | int) -> "Surroundings":
+        """Return them for a part further down."""
+        return self._replace(desk=self.desk.at(*steps))
+
+
+def pattern_tests(pattern: Json, value: Value, around: Surroundings) -> tuple[Test, Test]:
+    """Return what guards a pattern and what it asks of a value.
+
+    Raises NotConvertible for what has no twin.
+    """
+    asked = _asked(pattern, value, around)
+    return every(asked.guards), every(_joined(asked.tests, around))
+
+
+def guarded(guard: Test, body: Test) -> Test:
+    """Return what holds where a guard does not, and where the body does."""
+    return body if guard == TRUE else some([opposite(guard), body])
+
+
+def _asked(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    if isinstance(pattern, dict):
+        return _of_map(pattern, value, around)
+    if isinstance(pattern, list):
+        return _of_list(pattern, value, around, if_missing=False)
+    return _of_scalar(pattern, value, around)
+
+
+def _of_scalar(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    special = _special(pattern, value, around, if_missing=False)
+    if special is not None:
+        return Asked((special,), insists=True)
+    fits = fits_null(pattern)
+    return Asked((scalar_test(pattern, value, if_missing=fits),), insists=not fits)
+
+
+def _special(pattern: Json, value: Value, around: Surroundings, *, if_missing: bool) -> Test | None:
+    return around.text_test(pattern, value, if_missing) if isinstance(pattern, str) else None
+
+
+# ---------------------------------------------------------------------------- maps
+
+
+def _of_map(pattern: Mapping[str, Json], value: Value, around: Surroundings) -> Asked:
+    asked = [_of_member(key, below, value, around.below(key)) for key, below in pattern.items()]
+    tests = [test for one in asked for test in one.tests]
+    guards = [guard for one in asked for guard in one.guards]
+    insists = any(one.insists for one in asked)
+    if value.may_miss and not insists:
+        tests.insert(0, value.is_there())
+    if value.may_miss and guards:
+        guards = [some([value.is_missing(), every(guards)])]
+    return Asked(tuple(tests), tuple(guards), insists or value.may_miss)
+
+
+def _of_member(text: str, pattern: Json, value: Value, around: Surroundings) -> Asked:
+    try:
+        return _asked_of_member(text, pattern, value, around)
+    except NotConvertible as refusal:
+        raise refusal.below(text) from None
+
+
+def _asked_of_member(text: str, pattern: Json, value: Value, around: Surroundings) -> Asked:
+    anchor = parse_anchor(text)
+    sign, key = (None, text) if anchor is None else anchor
+    if "{{" in key:
+        raise _no_twin("a key with a variable", "name the key, or ask with deny conditions")
+    if has_wildcard(key):
+        return _of_wildcard_key((sign, key), pattern, value, around)
+    child = value.child(key)
+    if sign is None:
+        return _asked(pattern, child, around)
+    emit = _ANCHORS.get(sign)
+    if emit is None:
+        raise _no_twin(f"the anchor `{text}`", "leave it out: it adds fields in mutate rules only")
+    return emit(pattern, child, around)
+
+
+def _equality(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    """Return what `=(key)` asks: the pattern, where there is such a key."""
+    if isinstance(pattern, list):
+        return _of_list(pattern, value, around, if_missing=True)
+    if not isinstance(pattern, dict):
+        special = _special(pattern, value, around, if_missing=True)
+        return Asked((special or scalar_test(pattern, value, if_missing=True),))
+    if value.may_miss and _asks_nothing_of_nothing(pattern):
+        within = _of_map(pattern, value._replace(optional=""), around)
+        optional = [
+            _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
+        ]
+        if not within.guards:
+            return Asked(tuple(test for one in optional for test in one.tests))
+    within = _of_map(pattern, value.given(), around)
+    missing = value.is_missing()
+    test = some([missing, every(_joined(within.tests, around))])
+    guards = tuple(some([missing, one]) for one in within.guards)
+    return Asked((test,), guards)
+
+
+def _asks_nothing_of_nothing(pattern: Mapping[str, Json]) -> bool:
+    """Return whether a map's pattern holds of a map without any key, at any depth."""
+    for key, below in pattern.items():
+        anchor = parse_anchor(key)
+        if anchor is None or anchor.sign not in {EQUALITY, NEGATION} or has_wildcard(key):
+            return False
+        is_optional_map = anchor.sign == EQUALITY and isinstance(below, dict)
+        if is_optional_map and not _asks_nothing_of_nothing(below):
+            return False
+    return True
+
+
+def _negation(_pattern: Json, value: Value, _around: Surroundings) -> Asked:
+    """Return what `X(key)` asks: that there is no such key."""
+    return Asked((value.is_missing(),))
+
+
+def _guard(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    """Return what `(key)` and `<(key)` ask: nothing, but all else only where they hold."""
+    within = _asked(pattern, value, around)
+    if within.guards:
+        raise _no_twin("a condition inside of a condition", "split the rule in two")
+    test = every(_joined(within.tests, around))
+    there = TRUE if within.insists else value.is_there()
+    return Asked(guards=(every([there, test]),))
+
+
+def _existence(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    """Return what `^(key)` asks: for each pattern an element that fits it."""
+    if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
+        raise _no_twin("`^()` over what is no list of maps", "write a list of maps below it")
+    tests = []
+    for index, one in enumerate(pattern):
+        name = name_for_element(value.noun, around.taken)
+        element = Value(name, element_of(value.types), noun=value.noun)
+        inside = around.below(index)._replace(taken=around.taken | {name})
+        guard, body = pattern_tests(one, element, inside)
+        tests.append(Each(value.text, name, every([guard, body]), "exists"))
+    return Asked((some([value.is_missing(), every(tests)]),))
+
+
+_ANCHORS: Final[Mapping[str, Callable[[Json, Value, Surroundings], Asked]]] = MappingProxyType(
+    {
+        CONDITION: _guard,
+        GLOBAL: _guard,
+        EQUALITY: _equality,
+        NEGATION: _negation,
+        EXISTENCE: _existence,
+    }
+)
+"""What asks for a member under an anchor, by its sign; `+()` is none of validation."""
+
+
+def _of_wildcard_key(
+    anchored: tuple[str | None, str], pattern: Json, value: Value, around: Surroundings
+) -> Asked:
+    sign, key = anchored
+    if sign not in {None, EQUALITY, NEGATION} or isinstance(pattern, dict | list):
+        raise _no_twin(f"a wildcard in the key `{key}`", "name the key")
+    around.desk.note(_KEYS)
+    fits = like("key", key)
+    if sign == NEGATION:
+        return Asked((Each(value.or_else({}), "key", opposite(fits)),))
+    entry = Value(f"{value.text}[key]", values_of(value.types), noun=value.noun)
+    test = scalar_test(pattern, entry, if_missing=False)
+    if sign == EQUALITY:
+        loop = Each(value.text, "key", guarded(fits, test))
+        return Asked((some([value.is_missing(), loop]),))
+    loop = Each(value.text, "key", every([fits, test]), "exists")
+    return Asked((every([value.is_there(), loop]),), insists=True)
+
+
+# ---------------------------------------------------------------------------- lists
+
+
+def _of_list(pattern: list[Json], value: Value, around: Surroundings, *, if_missing: bool) -> Asked:
+    if not pattern:
+        raise _no_twin("an empty list", "ask for its size with a deny condition")
+    first = pattern[0]
+    if isinstance(first, list):
+        raise _no_twin("a list of lists", "ask with deny conditions")
+    name = name_for_element(value.noun, around.taken)
+    if isinstance(first, dict):
+        guard, body = _of_element(first, value, name, around.below(0))
+        test = guarded(guard, body)
+    else:
+        element = Value(name, element_of(value.types), noun=value.noun)
+        within = _of_scalar(first, element, around.below(0))
+        test = every(within.tests)
+    loop = Each(value.or_else([]) if if_missing else value.text, name, test)
+    if if_missing:
+        return Asked(() if test == TRUE else (loop,))
+    if test == TRUE:
+        return Asked((value.is_there(),), insists=True)
+    there = () if value.rewritten else (value.is_there(),)
+    return Asked((*there, loop), insists=True)
+
+
+def _of_element(
+    pattern: Mapping[str, Json], value: Value, name: str, around: Surroundings
+) -> tuple[Test, Test]:
+    element = Value(name, element_of(value.types), noun=value.noun)
+    inside = around._replace(taken=around.taken | {name})
+    try:
+        return pattern_tests(pattern, element, inside)
+    except NotConvertible as refusal:
+        raise refusal.below(0) from None
+
+
+def _joined(tests: Iterable[Test], around: Surroundings) -> list[Test]:
+    """Return tests with those that ask the same of several lists of containers made one."""
+    listed = list(tests)
+    loops = [one for one in listed if isinstance(one, Each) and one.name == "container"]
+    same: dict[Test, list[Each]] = {}
+    for one in loops:
+        same.setdefault(one.body, []).append(one)
+    return [
+        _over_all(same[one.body], around) if isinstance(one, Each) and one in loops else one
+        for one in listed
+        if not (isinstance(one, Each) and one in loops) or one is same[one.body][0]
+    ]
+
+
+def _over_all(loops: list[Each], around: Surroundings) -> Test:
+    first = loops[0]
+    if len(loops) == 1:
+        return first
+    sources = sorted((one.source for one in loops), key=lambda text: ".orValue" in text)
+    if around.taken:
+        return first._replace(source=f"({' + '.join(sources)})")
+    name = "allContainers" if len(loops) > 2 else "containers"
+    return first._replace(source=around.desk.variable(name, " + ".join(sources)))
+
+
+def _no_twin(what: str, advice: str) -> NotConvertible:
+    return NotConvertible(f"{what} has no twin in CEL", advice)

@@ -1,0 +1,240 @@
+"""JMESPath functions → CEL, one converter for each."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.migrate.expressions import Each, Plain, Relation, Test, quoted
+from kyvsim.migrate.known_types import (
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Types,
+    element_of,
+    is_list,
+    is_map,
+    is_text,
+    list_of,
+    values_of,
+)
+from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
+from kyvsim.migrate.queries.truths import as_value
+from kyvsim.migrate.values import Value
+
+_Converter: TypeAlias = Callable[[list[Value], Scope], Value]
+
+
+def call(tree: Tree, scope: Scope) -> Value:
+    """Return the value of a call."""
+    name = tree["value"]
+    convert = FUNCTIONS.get(name)
+    if convert is None:
+        raise no_twin(f"the function `{name}`")
+    if any(one["type"] == "expref" for one in tree["children"]):
+        raise no_twin(f"`{name}` with an expression as argument")
+    return convert([scope.read(one, scope) for one in tree["children"]], scope)
+
+
+def _needs(given: list[Value]) -> tuple[Test, ...]:
+    return tuple(need for one in given for need in one.needed())
+
+
+def _length(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    return Value(f"size({value.text})", NUMBER, needs=value.needed())
+
+
+def _contains(given: list[Value], _: Scope) -> Value:
+    whole, part = given
+    text = whole.tight()
+    if is_text(whole.types):
+        found = as_value(Plain(f"{text}.contains({part.text})"))
+    elif is_list(whole.types):
+        found = as_value(Relation(part.text, "in", text))
+    elif part.constant and isinstance(part.constant[0], str) and not whole.noun.endswith("s"):
+        found = as_value(Plain(f"{text}.contains({part.text})"))
+    else:
+        listed = f"type({whole.text}) == list ? {part.text} in {whole.text}"
+        found = as_value(Plain(f"({listed} : {text}.contains({part.text}))"))
+    return found._replace(needs=(*whole.needed(), *part.needed()))
+
+
+def _keys(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    text = f"{value.tight()}.map(key, key)"
+    return Value(text, list_of(TEXT), noun="keys", needs=value.needed())
+
+
+def _values(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    types = list_of(values_of(value.types) if is_map(value.types) else UNKNOWN)
+    text = f"{value.tight()}.map(key, {value.text}[key])"
+    return Value(text, types, noun="values", needs=value.needed())
+
+
+def _method(name: str, types: Types = TEXT) -> _Converter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        first, *rest = given
+        arguments = ", ".join(one.text for one in rest)
+        return Value(f"{first.tight()}.{name}({arguments})", types, needs=_needs(given))
+
+    return convert
+
+
+def _test_method(name: str) -> _Converter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        first, second = given
+        found = as_value(Plain(f"{first.tight()}.{name}({second.text})"))
+        return found._replace(needs=_needs(given))
+
+    return convert
+
+
+def _regex_match(given: list[Value], _: Scope) -> Value:
+    pattern, text = given
+    subject = text.tight() if is_text(text.types) else f"string({text.text})"
+    found = as_value(Plain(f"{subject}.matches({pattern.text})"))
+    return found._replace(needs=_needs(given))
+
+
+def _regex_replace_all(given: list[Value], _: Scope) -> Value:
+    pattern, text, replacement = given
+    if not replacement.constant:
+        raise no_twin("a replacement that is no fixed text")
+    sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
+    return Value(f"regex.replace({text.tight()}, {pattern.text}, {quoted(sign)})", TEXT)
+
+
+def _split(given: list[Value], _: Scope) -> Value:
+    text, sign = given
+    return Value(f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun)
+
+
+def _join(given: list[Value], _: Scope) -> Value:
+    sign, texts = given
+    return Value(f"{texts.tight()}.join({sign.text})", TEXT)
+
+
+def _replace_all(given: list[Value], _: Scope) -> Value:
+    text, old, new = given
+    return Value(f"{text.tight()}.replace({old.text}, {new.text})", TEXT)
+
+
+def _to_string(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    if is_text(value.types):
+        return value
+    if is_list(value.types) or is_map(value.types):
+        return Value(f"json.marshal({value.text})", TEXT, needs=value.needed())
+    return Value(f"string({value.text})", TEXT, needs=value.needed())
+
+
+def _to_number(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    return Value(f"double({value.text})", NUMBER, is_double=True, needs=value.needed())
+
+
+def _numbers(name: str) -> _Converter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        (value,) = given
+        return Value(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
+
+    return convert
+
+
+def _sort(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    return Value(f"{value.tight()}.sort()", value.types, noun=value.noun)
+
+
+def _reverse(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    if not is_list(value.types):
+        raise no_twin("`reverse` of a text")
+    return Value(f"{value.tight()}.reverse()", value.types, noun=value.noun)
+
+
+def _to_array(given: list[Value], _: Scope) -> Value:
+    (value,) = given
+    if is_list(value.types):
+        return value
+    return Value(f"[{value.text}]", list_of(value.types), noun=value.noun)
+
+
+def _label_match(given: list[Value], _: Scope) -> Value:
+    wanted, labels = given
+    found = f"{labels.optional or labels.tight()}[?key].orValue('')"
+    body = Relation(found, "==", f"{wanted.tight()}[key]")
+    return as_value(Each(wanted.or_else({}), "key", body))
+
+
+def _parse(function: str) -> _Converter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        return Value(f"{function}({given[0].text})", UNKNOWN)
+
+    return convert
+
+
+def _base64_decode(given: list[Value], _: Scope) -> Value:
+    return Value(f"string(base64.decode({given[0].text}))", TEXT)
+
+
+def _base64_encode(given: list[Value], _: Scope) -> Value:
+    return Value(f"base64.encode(bytes({given[0].text}))", TEXT)
+
+
+def _now(_given: list[Value], _: Scope) -> Value:
+    return Value("string(time.now())", TEXT)
+
+
+def _random(given: list[Value], _: Scope) -> Value:
+    return Value(f"random({given[0].text})", TEXT)
+
+
+def _arithmetic(sign: str, level: int) -> _Converter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        left, right = given
+        numbers = (f"double({one.text})" for one in (left, right))
+        return Value(f" {sign} ".join(numbers), NUMBER, level, is_double=True)
+
+    return convert
+
+
+FUNCTIONS: Final[Mapping[str, _Converter]] = MappingProxyType(
+    {
+        "length": _length,
+        "contains": _contains,
+        "keys": _keys,
+        "values": _values,
+        "starts_with": _test_method("startsWith"),
+        "ends_with": _test_method("endsWith"),
+        "regex_match": _regex_match,
+        "regex_replace_all": _regex_replace_all,
+        "split": _split,
+        "join": _join,
+        "replace_all": _replace_all,
+        "trim": _method("trim"),
+        "to_lower": _method("lowerAscii"),
+        "to_upper": _method("upperAscii"),
+        "to_string": _to_string,
+        "to_number": _to_number,
+        "to_array": _to_array,
+        "max": _numbers("max"),
+        "min": _numbers("min"),
+        "sum": _numbers("sum"),
+        "sort": _sort,
+        "reverse": _reverse,
+        "label_match": _label_match,
+        "parse_json": _parse("json.unmarshal"),
+        "parse_yaml": _parse("yaml.parse"),
+        "base64_decode": _base64_decode,
+        "base64_encode": _base64_encode,
+        "time_now": _now,
+        "time_now_utc": _now,
+        "random": _random,
+        "add": _arithmetic("+", 5),
+        "subtract": _arithmetic("-", 5),
+        "multiply": _arithmetic("*", 6),
+    }
+)

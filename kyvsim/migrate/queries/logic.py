@@ -1,0 +1,116 @@
+"""`==`, `<`, `&&`, `||`, `!` and what counts as true."""
+
+from types import MappingProxyType
+
+from kyvsim.migrate.expressions import (
+    RELATION,
+    Relation,
+    Test,
+    every,
+    literal,
+    opposite,
+    some,
+)
+from kyvsim.migrate.known_types import is_list, is_text
+from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
+from kyvsim.migrate.queries.truths import as_value, truth_of
+from kyvsim.migrate.values import Value
+
+_SIGNS = MappingProxyType({"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="})
+
+
+def comparator(tree: Tree, scope: Scope) -> Value:
+    """Return whether two values are equal, or one is the larger number."""
+    left, right = (scope.read(one, scope) for one in tree["children"])
+    sign = _SIGNS[tree["value"]]
+    if left.constant and not right.constant:
+        left, right = right, left
+        sign = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
+    return as_value(_compared(left, sign, right))
+
+
+def _compared(left: Value, sign: str, right: Value) -> Test:
+    if right.constant and right.constant[0] is None:
+        return left.is_missing() if sign == "==" else left.is_there()
+    if right.constant and isinstance(right.constant[0], bool) and left.test is not None:
+        wanted = right.constant[0] is (sign == "==")
+        return left.test if wanted else opposite(left.test)
+    if not left.may_miss and not right.may_miss:
+        return Relation(left.tight(RELATION + 1), sign, right.tight(RELATION + 1))
+    if sign in {"==", "!="} and right.constant:
+        default = _other_than(right.constant[0])
+        return Relation(left.or_else(default), sign, right.text)
+    if sign in {"==", "!="}:
+        sides = (one.or_else(None) for one in (left, right))
+        return Relation(next(sides), sign, next(sides))
+    there = [one.is_there() for one in (left, right)]
+    return every([*there, Relation(left.text, sign, right.text)])
+
+
+def _other_than(constant: object) -> str | int | bool:
+    if isinstance(constant, bool):
+        return not constant
+    if isinstance(constant, int | float):
+        return constant - 1 if isinstance(constant, int) and constant <= 0 else 0
+    return "" if constant != "" else "-"
+
+
+def either(tree: Tree, scope: Scope) -> Value:
+    """Return the first value if it counts as true, else the second."""
+    first, second = (scope.read(one, scope) for one in tree["children"])
+    if first.test is not None and second.test is not None:
+        return as_value(some([first.test, second.test]))
+    if first.test is not None and second.constant and second.constant[0] is False:
+        return as_value(every([*first.needs, first.test]))
+    if second.constant:
+        return _or_constant(first, second)
+    if not first.may_miss:
+        if is_text(first.types):
+            raise no_twin("`||` between two texts")
+        return first
+    if second.may_miss:
+        optional = f"{first.optional}.or({second.optional})"
+        return Value(f"{optional}.value()", first.types, optional=optional, noun=first.noun)
+    text = f"{first.optional}.orValue({second.text})"
+    return Value(text, first.types or second.types, noun=first.noun or second.noun)
+
+
+def _or_constant(first: Value, second: Value) -> Value:
+    default = second.constant[0]
+    if is_list(first.types) and not default:
+        soft = first.or_else([])
+        return first._replace(
+            text=soft, soft="", optional="", has="", needs=(), fallback=(default,)
+        )
+    if not first.may_miss:
+        # `request.operation || 'BACKGROUND'`: what is always there and never empty.
+        if default and is_text(first.types) and not first.text.startswith("request."):
+            return _unless_empty(first, first.text, second)
+        return first
+    if isinstance(default, str) and default and is_text(first.types):
+        return _unless_empty(first, first.or_else(""), second)
+    text = f"{first.optional}.orValue({literal(default)})"
+    return first._replace(
+        text=text,
+        optional="",
+        has="",
+        types=first.types or (second.types if default else ()),
+        fallback=(default,),
+        asked=first.optional,
+    )
+
+
+def _unless_empty(first: Value, text: str, second: Value) -> Value:
+    chosen = f"({text} != '' ? {first.text} : {second.text})"
+    return Value(chosen, first.types, noun=first.noun)
+
+
+def both(tree: Tree, scope: Scope) -> Value:
+    """Return whether two values count as true."""
+    tests = [truth_of(scope.read(one, scope)) for one in tree["children"]]
+    return as_value(every(tests))
+
+
+def negation(tree: Tree, scope: Scope) -> Value:
+    """Return whether a value does not count as true."""
+    return as_value(opposite(truth_of(scope.read(tree["children"][0], scope))))

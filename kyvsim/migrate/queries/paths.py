@@ -1,0 +1,133 @@
+"""Names and fields: `request.object.spec.replicas`, `element.name`, `labels."a/b"`."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.migrate.expressions import every, is_name
+from kyvsim.migrate.known_types import TEXT, UNKNOWN, element_of, is_list, list_of
+from kyvsim.migrate.queries.scope import USER_KNOWN, Scope, Tree, no_twin
+from kyvsim.migrate.queries.truths import as_value
+from kyvsim.migrate.values import Value
+
+_REQUEST: Final = "request"
+_PLAIN: Final = frozenset({"operation", "namespace", "name"})
+_TYPED: Final = frozenset({"kind", "resource", "requestKind", "requestResource"})
+_USER: Final[Mapping[str, Value]] = MappingProxyType(
+    {
+        "username": Value("request.userInfo.username", TEXT, noun="username"),
+        "groups": Value("request.userInfo.groups", list_of(TEXT), noun="groups"),
+        "uid": Value("request.userInfo.uid", TEXT, noun="uid"),
+    }
+)
+
+
+def field(tree: Tree, scope: Scope) -> Value:
+    """Return a field of what is looked at, or what a name stands for."""
+    key = tree["value"]
+    current = scope.current
+    if current is None:
+        return _named(key, scope)
+    if current.text == _REQUEST:
+        return _of_request(key, scope)
+    if current.text == "request.userInfo":
+        scope.desk.note(USER_KNOWN)
+        if key not in _USER:
+            return current.child(key)
+        return _USER[key]
+    if current.text == "request" or (
+        current.noun in _TYPED and current.text.startswith("request.")
+    ):
+        return Value(f"{current.text}.{key}", TEXT, noun=key)
+    return current.child(key)
+
+
+def _named(key: str, scope: Scope) -> Value:
+    if key == _REQUEST:
+        return Value(_REQUEST)
+    if key in scope.names:
+        return scope.names[key]
+    if key == "serviceAccountName":
+        scope.desk.note(USER_KNOWN)
+        return Value("parseServiceAccount(request.userInfo.username).Name", TEXT)
+    if key == "serviceAccountNamespace":
+        scope.desk.note(USER_KNOWN)
+        return Value("parseServiceAccount(request.userInfo.username).Namespace", TEXT)
+    if key == "images":
+        raise no_twin(
+            "`images`", "read `image(...)` of each container, or write an ImageValidatingPolicy"
+        )
+    raise no_twin(f"the name `{key}`")
+
+
+def _of_request(key: str, scope: Scope) -> Value:
+    if key == "object":
+        return scope.object
+    if key == "oldObject":
+        return scope.old
+    if key in _PLAIN:
+        return Value(f"request.{key}", TEXT, noun=key)
+    if key in _TYPED or key == "userInfo":
+        return Value(f"request.{key}", UNKNOWN, noun=key)
+    if key == "dryRun":
+        return Value("request.dryRun")
+    raise no_twin(f"`request.{key}`", "ask for groups or names of users instead")
+
+
+def subexpression(tree: Tree, scope: Scope) -> Value:
+    """Return what a chain of steps leads to."""
+    value = scope.current
+    for step in tree["children"]:
+        if value is not None and value.may_miss and step["type"] == "function_expression":
+            value = _called(step, value, scope)
+        else:
+            value = scope.read(step, scope if value is None else scope.within(value))
+    if value is None:  # pragma: no cover — the parser makes no chain without a step
+        raise no_twin("an empty expression")
+    return value
+
+
+def _called(step: Tree, value: Value, scope: Scope) -> Value:
+    """Return `x.f(@)`, which is nothing where there is no `x`."""
+    found = scope.read(step, scope.within(value.given()))
+    if found.test is not None:
+        return as_value(every([value.is_there(), found.test]))
+    if not is_list(found.types):
+        return found._replace(needs=(*found.needs, value.is_there()))
+    text = value.or_else(value.empty)
+    softly = scope.read(step, scope.within(value.given()._replace(text=text, level=8)))
+    return found._replace(soft=softly.text)
+
+
+def identity(_: Tree, scope: Scope) -> Value:
+    """Return what is looked at."""
+    if scope.current is None:
+        raise no_twin("`@` outside of a list")
+    return scope.current
+
+
+def index(tree: Tree, scope: Scope) -> Value:
+    """Return one element of a list."""
+    current = identity(tree, scope)
+    place = tree["value"]
+    before = current.tight()
+    if place == -1:
+        text, after = f"{before}.last().value()", ".last()"
+        optional = f"{before}.last()"
+        if current.optional:
+            optional = f"{current.optional}.orValue([]).last()"
+        return Value(text, element_of(current.types), optional=optional, noun=current.noun)
+    if place < 0:
+        raise no_twin("an index from the end")
+    text, after = f"{before}[{place}]", f"[?{place}]"
+    optional = f"{current.optional or before}{after}"
+    return Value(text, element_of(current.types), optional=optional, noun=current.noun)
+
+
+def variable_name(name: str) -> str:
+    """Return a name of a context entry as one that CEL takes."""
+    words = [one for one in name.replace(".", "-").replace("_", "-").split("-") if one]
+    if is_name(name) and "_" not in name:
+        return name
+    first, *rest = words or ["entry"]
+    return "".join((first, *(one[:1].upper() + one[1:] for one in rest)))

@@ -1,0 +1,25 @@
+"""`mutate.patchStrategicMerge`: the object is patched."""
+
+from collections.abc import Mapping
+
+from kyvsim.kube.objects import Json
+from kyvsim.migrate.patches import Around, Atomic, Patched, added_values, merged_object
+from kyvsim.migrate.rules.draft import Given, Mutation
+
+
+def strategic_merge(given: Given) -> list[Mutation]:
+    """Return the mutation of a strategic merge."""
+    return [merge(given.body, given, Around(given.scope))]
+
+
+def merge(patch: Mapping[str, Json], given: Given, around: Around) -> Mutation:
+    """Return a patch as what is applied, or as JSON patches where types do not merge so."""
+    root = given.scope.object
+    try:
+        return _mutation("ApplyConfiguration", merged_object(patch, root, around))
+    except Atomic:
+        return _mutation("JSONPatch", added_values(patch, root, around))
+
+
+def _mutation(form: str, patched: Patched) -> Mutation:
+    return Mutation(form, patched.text, patched.guards)

@@ -1,0 +1,193 @@
+"""Scalars of patterns → tests: texts with operators, ranges and wildcards, numbers, null."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from kyvsim.kube.duration import parse_duration
+from kyvsim.kube.objects import Json
+from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.text_pattern import range_ends, split_operator
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.migrate.expressions import (
+    FALSE,
+    TRUE,
+    Each,
+    Relation,
+    Test,
+    every,
+    literal,
+    opposite,
+    quoted,
+    some,
+)
+from kyvsim.migrate.known_types import (
+    Types,
+    element_of,
+    is_bool,
+    is_list,
+    is_number,
+    is_text,
+)
+from kyvsim.migrate.values import Value
+from kyvsim.migrate.wildcards import like
+from kyvsim.pattern.scalars import compile_scalar
+
+_TRUTHS: Final = ("true", "false")
+
+
+def fits_null(pattern: Json) -> bool:
+    """Return whether nothing fits a scalar of a pattern."""
+    return compile_scalar(pattern)(None)
+
+
+def scalar_test(pattern: Json, value: Value, *, if_missing: bool) -> Test:
+    """Return the test that a value fits a scalar, with what a missing one means."""
+    if pattern == "*":
+        return TRUE if if_missing else value.is_there()
+    if is_list(value.types):
+        return _each_fits(pattern, value, if_missing=if_missing)
+    if not value.may_miss:
+        return _test(pattern, value.tight(), value.types)
+    fits = compile_scalar(pattern)
+    for default in _defaults(value.types, pattern):
+        if fits(default) is if_missing:
+            return _test(pattern, value.or_else(default), value.types)
+    test = _test(pattern, value.text, value.types)
+    if if_missing:
+        return some([value.is_missing(), test])
+    return every([value.is_there(), test])
+
+
+def _each_fits(pattern: Json, value: Value, *, if_missing: bool) -> Test:
+    # A list under a scalar: every element has to fit.
+    body = _test(pattern, "item", element_of(value.types))
+    source = value.or_else([]) if if_missing else value.text
+    return every([TRUE if if_missing else value.is_there(), Each(source, "item", body)])
+
+
+def _defaults(types: Types, pattern: Json) -> Iterator[Json]:
+    """Yield what could stand for a missing value, the likeliest first."""
+    if is_text(types):
+        yield ""
+        if isinstance(pattern, str) and all(map(_is_plain, _alternatives(pattern))):
+            yield _alternatives(pattern)[0]
+    elif is_number(types):
+        yield from (0, 1)
+    elif is_bool(types) or isinstance(pattern, bool) or pattern in _TRUTHS:
+        yield from (False, True)
+    elif isinstance(pattern, int | float):
+        yield 0
+    elif isinstance(pattern, str) and _measures(pattern):
+        yield "0"
+    else:
+        yield ""
+
+
+def _measures(pattern: str) -> bool:
+    """Return whether a text compares amounts."""
+    first = _alternatives(pattern)[0].partition("&")[0]
+    name, operand = split_operator(first.strip())
+    return range_ends(pattern) is not None or (
+        name in {">", "<", ">=", "<="} and parse_quantity(operand) is not None
+    )
+
+
+def _test(pattern: Json, text: str, types: Types) -> Test:
+    if pattern is None:
+        return Relation(text, "in", "[null, '', 0, false]")
+    if isinstance(pattern, bool):
+        return Relation(text, "==", literal(pattern))
+    if isinstance(pattern, int | float):
+        wanted = quoted(str(pattern)) if is_text(types) else repr(pattern)
+        return Relation(text, "==", wanted)
+    return _text_test(pattern, text, types)
+
+
+def _text_test(pattern: str, text: str, types: Types) -> Test:
+    parts = _alternatives(pattern)
+    if len(parts) > 1 and all(map(_is_plain, parts)):
+        return Relation(_in_type(text, types, parts), "in", _listed(parts, types))
+    return some(
+        every(_atom(atom.strip(" "), text, types) for atom in part.split("&")) for part in parts
+    )
+
+
+def _alternatives(pattern: str) -> list[str]:
+    return [one.strip(" ") for one in pattern.split("|")]
+
+
+def _is_plain(part: str) -> bool:
+    name, operand = split_operator(part)
+    return not name and "&" not in part and not has_wildcard(operand) and range_ends(part) is None
+
+
+def _listed(parts: list[str], types: Types) -> str:
+    wanted = (one if is_number(types) or is_bool(types) else quoted(one) for one in parts)
+    return f"[{', '.join(wanted)}]"
+
+
+def _in_type(text: str, types: Types, parts: list[str]) -> str:
+    """Return a value as what its texts are compared with."""
+    if types and (is_text(types) or is_number(types) or is_bool(types)):
+        return text
+    odd = any(one in _TRUTHS or parse_quantity(one) is not None for one in parts)
+    return f"string({text})" if odd else text
+
+
+def _atom(atom: str, text: str, types: Types) -> Test:
+    ends = range_ends(atom)
+    if ends is not None:
+        least, most, inside = ends
+        within = [_amount(text, types, ">=", least), _amount(text, types, "<=", most)]
+        return every(within) if inside else some(map(opposite, within))
+    name, operand = split_operator(atom)
+    if name in {">", "<", ">=", "<="}:
+        return _amount(text, types, name, operand)
+    test = _equal(operand, text, types)
+    return opposite(test) if name == "!" else test
+
+
+def _equal(operand: str, text: str, types: Types) -> Test:
+    if is_number(types) and parse_quantity(operand) is not None and operand.isdecimal():
+        return Relation(text, "==", operand)
+    if is_bool(types) and operand in _TRUTHS:
+        return Relation(text, "==", operand)
+    if is_number(types) or is_bool(types):
+        return like(f"string({text})", operand)
+    if parse_quantity(operand) is not None and not operand.isdecimal() and operand:
+        return _amount(text, types, "==", operand)
+    return like(_in_type(text, types, [operand]), operand)
+
+
+def _amount(text: str, types: Types, sign: str, operand: str) -> Test:
+    """Return the comparison of amounts: numbers, durations, quantities."""
+    if is_number(types) and is_number_text(operand):
+        return Relation(text, sign, operand)
+    as_text = text if is_text(types) else f"string({text})"
+    if operand != "0" and parse_duration(operand) is not None:
+        return Relation(f"duration({as_text})", sign, f"duration({quoted(operand)})")
+    if parse_quantity(operand) is None:
+        return FALSE
+    compared = f"quantity({as_text}).compareTo(quantity({quoted(operand)}))"
+    return Relation(compared, sign, "0")
+
+
+def is_number_text(text: str) -> bool:
+    """Return whether a text is a plain number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_amount(text: str) -> bool:
+    """Return whether a text is a duration or a quantity with a unit, and no plain number."""
+    if not text or is_number_text(text):
+        return False
+    return parse_duration(text) is not None or parse_quantity(text) is not None
+
+
+def amount_test(value: Value, sign: str, operand: str) -> Test:
+    """Return the comparison of a value with an amount."""
+    return _amount(value.text, value.types, sign, operand)

@@ -1,0 +1,88 @@
+"""What a policy says beside its rules → the same of the new one."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.discovery import plural
+from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.model.migration import Condition
+
+_EXISTING: Final = Condition(
+    "existing violations",
+    "objects that break the rule already can no longer be changed without mending them",
+)
+_REPLICATION: Final = Condition(
+    "ReplicationControllers", "none are used: no policy in CEL is derived for them"
+)
+_ONE_RULE: Final = Condition(
+    "applyRules: One", "the rules do not depend on each other: each of them is asked"
+)
+_OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
+"""Annotations that say nothing of the new policy."""
+_DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet")
+_GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job": "batch"})
+
+
+def actions_of(rule: Json, spec: Json, desk: Desk) -> list[str]:
+    """Return what the new policy does where a rule fails."""
+    body = rule.get("validate") or {}
+    if body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides"):
+        raise NotConvertible(
+            "an action for some namespaces only has no twin in one policy",
+            "write one policy for each action, and name the namespaces in its match block",
+            () if body.get("failureActionOverrides") is None else ("validate",),
+        )
+    action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
+    if action.lower() == "enforce":
+        if body.get("allowExistingViolations", True):
+            desk.note(_EXISTING)
+        return ["Deny"]
+    warns = body.get("emitWarning", spec.get("emitWarning", False))
+    return ["Audit", "Warn"] if warns else ["Audit"]
+
+
+def settings_of(spec: Json, desk: Desk) -> Iterator[tuple[str, Json]]:
+    """Yield the fields of a policy as a whole."""
+    if spec.get("failurePolicy") == "Ignore":
+        yield "failurePolicy", "Ignore"
+    webhook = spec.get("webhookConfiguration") or {}
+    timeout = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
+    if timeout:
+        yield "webhookConfiguration", {"timeoutSeconds": timeout}
+    evaluation = {
+        name: {"enabled": False} for name in ("admission", "background") if spec.get(name) is False
+    }
+    if evaluation:
+        yield "evaluation", evaluation
+    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
+        desk.note(_ONE_RULE)
+
+
+def controllers_of(computed: ComputedRules, desk: Desk) -> Json | None:
+    """Return the controllers that a policy on Pods is derived for; None for all that there are."""
+    wanted = computed.controllers
+    if "ReplicationController" in wanted:
+        desk.note(_REPLICATION)
+    known = [one for one in _DERIVABLE if one in wanted]
+    if len(known) == len(_DERIVABLE):
+        return None
+    return [plural(_GROUPS.get(one, "apps"), one) for one in known]
+
+
+def metadata_of(metadata: Json, name: str) -> dict[str, Json]:
+    """Return the metadata of a new policy: those of the old one that mean the same."""
+    annotations = {
+        key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _OWN
+    }
+    found: dict[str, Json] = {"name": name}
+    if metadata.get("namespace"):
+        found["namespace"] = metadata["namespace"]
+    if metadata.get("labels"):
+        found["labels"] = metadata["labels"]
+    if annotations:
+        found["annotations"] = annotations
+    return found

@@ -1,0 +1,83 @@
+"""What a rule looks at: the object, or the one that is deleted, with what may be missing in it."""
+
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kube.objects import Json
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.known_types import field_of
+from kyvsim.migrate.matching import Matching
+from kyvsim.migrate.values import Value
+
+_DELETED: Final = "request.operation == 'DELETE'"
+_ROLES: Final = frozenset({"Role", "ClusterRole"})
+
+
+def subject_of(matching: Matching, desk: Desk, *, derived: bool) -> Value:
+    """Return the object that a rule looks at; `derived` tells whether it may be a Pod template.
+
+    What it needs stands as variables on the desk, also what nobody will read.
+    """
+    whole = Value("object", matching.types, rewritten=True)
+    if derived:
+        return whole._replace(fields=MappingProxyType(_of_pods(matching, desk)))
+    if matching.deletes:
+        target = desk.offer("target", f"{_DELETED} ? oldObject : object")
+        whole = Value(target, matching.types)
+        whole = whole._replace(fields=MappingProxyType(_given_fields(whole)))
+    if set(matching.kinds) <= _ROLES:
+        text = f"{whole.text}.?rules.orValue(null) == null ? [] : {whole.text}.rules"
+        rules = Value(desk.offer("rules", text), field_of(matching.types, "rules"), noun="rules")
+        return whole._replace(fields=MappingProxyType({**whole.fields, "rules": rules}))
+    return whole
+
+
+def _of_pods(matching: Matching, desk: Desk) -> dict[str, Value]:
+    """Return the fields of a Pod, whose metadata its template may lack."""
+    found = {}
+    if matching.deletes:
+        spec = desk.offer("spec", f"{_DELETED} ? oldObject.spec : object.spec")
+        found["spec"] = Value(spec, field_of(matching.types, "spec"), noun="spec")
+    where = _metadata("object")
+    if matching.deletes:
+        where = f"{_DELETED} ? ({_metadata('oldObject')}) : ({where})"
+    held = desk.offer("metadata", where)
+    found["metadata"] = Value(
+        held if matching.deletes else "object.metadata",
+        field_of(matching.types, "metadata"),
+        optional=held,
+        has=f"{held} != {{}}" if matching.deletes else "has(object.metadata)",
+        noun="metadata",
+    )
+    return found
+
+
+def _metadata(whole: str) -> str:
+    # No optional: what Kyverno keeps of one in a variable is empty.
+    return f"has({whole}.metadata) ? {whole}.metadata : {{}}"
+
+
+def _given_fields(whole: Value) -> dict[str, Value]:
+    given = ("spec", "metadata") if whole.types else ("metadata",)
+    return {
+        key: Value(f"{whole.text}.{key}", field_of(whole.types, key), noun=key) for key in given
+    }
+
+
+def without_unread(desk: Desk, texts: list[str]) -> dict[str, str]:
+    """Return variables without the offered ones that neither texts nor other variables read."""
+    kept: dict[str, Json] = {}
+    for name, text in reversed(desk.variables.items()):
+        if name not in desk.offered or any(_reads(name, one) for one in (*texts, *kept.values())):
+            kept[name] = text
+    return {name: text for name, text in desk.variables.items() if name in kept}
+
+
+def _reads(name: str, text: str) -> bool:
+    start = text.find(f"variables.{name}")
+    while start >= 0:
+        after = text[start + len(name) + 10 : start + len(name) + 11]
+        if not (after.isalnum() or after == "_"):
+            return True
+        start = text.find(f"variables.{name}", start + 1)
+    return False

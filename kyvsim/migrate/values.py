@@ -1,0 +1,131 @@
+"""Values that expressions read: their text, what they are, and whether they may be missing."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.expressions import TIGHT, Not, Plain, Test, is_name, literal, quoted, wrapped
+from kyvsim.migrate.known_types import (
+    UNKNOWN,
+    Types,
+    field_of,
+    is_always_given,
+    is_bool,
+    is_list,
+    is_map,
+    is_number,
+    is_text,
+)
+
+
+class Value(NamedTuple):
+    """One value."""
+
+    text: str
+    """The expression; it cannot be evaluated where the value is missing."""
+    types: Types = UNKNOWN
+    level: int = TIGHT
+    """How tightly the expression binds."""
+    optional: str = ""
+    """The expression that gives an optional; "" where the value is always there."""
+    has: str = ""
+    """The test that it is there, where that is shorter than asking the optional."""
+    noun: str = ""
+    """The field that it is the value of."""
+    rewritten: bool = False
+    """Whether derived policies rewrite it as text, so that it has to stand as it is."""
+    soft: str = ""
+    """The expression of a list that is empty where what it is made of is missing."""
+    needs: tuple[Test, ...] = ()
+    """What has to be there for the expression to be evaluated."""
+    parts: "tuple[Value, ...]" = ()
+    """The lists that a list of lists is made of."""
+    fields: "Mapping[str, Value]" = MappingProxyType({})
+    """What stands for some fields in place of what they would be otherwise."""
+    fallback: tuple[Json, ...] = ()
+    """What stands for the value where it is missing, in a tuple of one; `asked` may be missing."""
+    asked: str = ""
+    """The optional behind a value with a fallback."""
+    is_looked_up: bool = False
+    """Whether it is data of the cluster, which may hold wildcards on purpose."""
+    is_double: bool = False
+    """Whether the type checker knows it as a number with a fraction."""
+    test: Test | None = None
+    """What decides where it is true or false, if it is known."""
+    constant: tuple[Json, ...] = ()
+    """The value itself, in a tuple of one, where it is fixed."""
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether there may be nothing."""
+        return bool(self.optional)
+
+    def or_else(self, default: Json) -> str:
+        """Return the text of the value, or of a default where there is none."""
+        if self.soft:
+            return self.soft
+        return f"{self.optional}.orValue({literal(default)})" if self.optional else self.text
+
+    def tight(self, least: int = TIGHT) -> str:
+        """Return the text as it stands inside of others that bind as tightly as `least`."""
+        return wrapped(self.text, self.level, least)
+
+    def given(self) -> "Value":
+        """Return the value where it is known to be there."""
+        return self._replace(optional="", has="")
+
+    def child(self, key: str) -> "Value":
+        """Return what a map has under a key."""
+        if key in self.fields:
+            return self.fields[key]
+        before = self.tight()
+        found = self._field(key, before)
+        return found._replace(is_looked_up=True) if self.is_looked_up else found
+
+    def _field(self, key: str, before: str) -> "Value":
+        types = field_of(self.types, key)
+        named = is_name(key)
+        text = f"{before}.{key}" if named else f"{before}[{quoted(key)}]"
+        if self.rewritten and (key == "metadata" or (key == "spec" and self.types)):
+            return Value(text, types, noun=key)
+        if not self.optional and is_always_given(self.types, key):
+            return Value(text, types, noun=key)
+        start = self.optional or before
+        optional = f"{start}.?{key}" if named else f"{start}[?{quoted(key)}]"
+        has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
+        return Value(text, types, optional=optional, has=has, noun=key)
+
+    def is_there(self) -> Test:
+        """Return the test that there is a value."""
+        if not self.optional:
+            return Plain("true")
+        if self.has:
+            return Plain(self.has, TIGHT if self.has.startswith("has(") else 4)
+        return Plain(f"{self.optional}.hasValue()")
+
+    def needed(self) -> "tuple[Test, ...]":
+        """Return what has to be there for the plain expression to be evaluated."""
+        return (*self.needs, self.is_there()) if self.optional else self.needs
+
+    def is_missing(self) -> Test:
+        """Return the test that there is no value."""
+        return Not(self.is_there()) if self.optional else Plain("false")
+
+    @property
+    def empty(self) -> Json:
+        """What stands for nothing among values of its type."""
+        if is_list(self.types):
+            return []
+        if is_map(self.types):
+            return {}
+        if is_number(self.types):
+            return 0
+        if is_bool(self.types):
+            return False
+        return ""
+
+    @property
+    def as_text(self) -> str:
+        """The expression of the value as a text."""
+        return self.text if is_text(self.types) else f"string({self.text})"

@@ -1,0 +1,100 @@
+"""What became of policies that were converted to CEL."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from itertools import zip_longest
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.evidence import Evidence
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Location, Path
+
+
+class Outcome(StrEnum):
+    """What became of a rule."""
+
+    CONVERTED = "converted"
+    CONDITIONAL = "converted with conditions"
+    REFUSED = "not converted"
+
+
+class Condition(NamedTuple):
+    """What has to hold for a converted rule to mean the same."""
+
+    name: str
+    """A short stable name."""
+    text: str
+    """What holds, or what differs."""
+
+
+class Note(NamedTuple):
+    """A condition, and the way to what it is about."""
+
+    condition: Condition
+    path: Path
+
+
+class RuleOutcome(NamedTuple):
+    """What became of one rule."""
+
+    rule: str
+    outcome: Outcome
+    location: Location
+    """Where the rule stands, or what in it cannot be converted."""
+    path: str
+    """The way to that in the policy."""
+    reason: str = ""
+    """Why it cannot be converted."""
+    advice: str = ""
+    """What to do about it."""
+    notes: tuple[Note, ...] = ()
+
+
+class Made(NamedTuple):
+    """A policy that was made of rules of another one."""
+
+    data: Mapping[str, Json]
+    rules: tuple[int, ...]
+    """The places of the rules in the policy that is converted."""
+    origins: tuple[int, ...] = ()
+    """For each of its validations the place of the rule that it is made of."""
+
+
+class Conversion(NamedTuple):
+    """What became of a policy."""
+
+    policy: Policy
+    rules: tuple[RuleOutcome, ...]
+    made: tuple[Made, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The least of what became of its rules."""
+        found = {one.outcome for one in self.rules}
+        order = (Outcome.REFUSED, Outcome.CONDITIONAL)
+        return next((one for one in order if one in found), Outcome.CONVERTED)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every rule was converted."""
+        return self.outcome is not Outcome.REFUSED
+
+
+class Migration(NamedTuple):
+    """What became of all policies that were given."""
+
+    conversions: tuple[Conversion, ...]
+    texts: tuple[str, ...]
+    """For each of them the policies that take its place, as YAML."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    left_out: tuple[Diagnostic, ...] = ()
+    """What in folders was left out."""
+    evidence: tuple[Evidence | None, ...] = ()
+    """For each policy what comparing both showed, if that was asked for."""
+
+    @property
+    def pairs(self) -> tuple[tuple[Conversion, Evidence | None], ...]:
+        """What became of each policy, with the evidence on it."""
+        return tuple(zip_longest(self.conversions, self.evidence))

@@ -1,0 +1,40 @@
+"""What became of policies, for people: a line for each rule, and what it hangs on."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.evidence import Answer
+from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
+from kyvsim.report.equal_text import render as render_evidence
+from kyvsim.report.equality import Equality
+from kyvsim.report.style import safe_line
+
+
+def render(migration: Migration) -> Iterator[str]:
+    """Yield the lines of each policy."""
+    for conversion, evidence in migration.pairs:
+        yield from _policy(conversion)
+        if evidence is not None:
+            told = list(render_evidence(Equality(evidence, ())))
+            shown = told[:1] if evidence.answer is Answer.EQUAL else told
+            yield from (f"  {line}".rstrip(" ") for line in shown)
+        yield "\n"
+
+
+def _policy(conversion: Conversion) -> Iterator[str]:
+    policy = conversion.policy
+    yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
+    for one in conversion.rules:
+        yield from _rule(one)
+    for made in conversion.made:
+        data = made.data
+        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'])}\n"
+
+
+def _rule(one: RuleOutcome) -> Iterator[str]:
+    yield f"  {safe_line(one.rule)}: {one.outcome.value}\n"
+    if one.outcome is Outcome.REFUSED:
+        yield f"    {safe_line(f'{one.location}: {one.path}')}\n"
+        yield f"    {safe_line(one.reason)}\n"
+        yield f"    {safe_line(one.advice)}\n"
+    for note in one.notes:
+        yield f"    {safe_line(f'{note.condition.name}: {note.condition.text}')}\n"

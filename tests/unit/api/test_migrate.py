@@ -1,0 +1,88 @@
+"""`migrate` as a library: what is read, what is printed, and the evidence on it."""
+
+from kyvsim.api.migrate import migrate
+from kyvsim.api.migrate_evidence import with_evidence
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.evidence import Answer
+from kyvsim.model.migration import Outcome
+
+POLICY = """\
+# Above all.
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: owned
+spec:
+  rules:
+    # Everybody has a team.
+    - name: team
+      match:
+        any:
+          - resources:
+              kinds: [ConfigMap]
+      validate:
+        message: A team is needed.
+        pattern:
+          metadata:
+            labels:
+              team: "?*"
+"""
+
+
+def test_comments_stay_with_what_they_stand_at():
+    (text,) = migrate(["-"], POLICY.encode()).texts
+    lines = text.splitlines()
+    assert lines[0] == "# Above all."
+    place = lines.index("  # Everybody has a team.")
+    assert lines[place - 1] == "  validations:"
+
+
+def test_what_looks_like_a_comment_in_a_text_is_none():
+    policy = POLICY.replace("message: A team is needed.", "message: |\n          # no comment")
+    (text,) = migrate(["-"], policy.encode()).texts
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["# Above all."]
+
+
+def test_a_policy_that_cannot_be_used_is_an_error_and_others_go_on():
+    broken = POLICY.replace("owned", "broken").replace("pattern:", "patern:")
+    found = migrate(["-"], f"{broken}---\n{POLICY}".encode())
+    assert [one.policy.name for one in found.conversions] == ["owned"]
+    assert any(one.severity is Severity.ERROR for one in found.diagnostics)
+
+
+def test_an_expression_that_does_not_compile_is_not_printed():
+    rule = "\"{{ max([to_number('1'), 'x']) }}\""
+    policy = POLICY.replace(
+        """        pattern:
+          metadata:
+            labels:
+              team: "?*"
+""",
+        f"""        deny:
+          conditions:
+            all:
+              - key: {rule}
+                operator: Equals
+                value: 2
+""",
+    )
+    found = migrate(["-"], policy.encode())
+    (told,) = found.conversions[0].rules
+    assert told.outcome is Outcome.REFUSED
+    assert "does not compile" in told.reason
+    assert found.texts == ("",)
+
+
+def test_evidence():
+    found = with_evidence(migrate(["-"], POLICY.encode()), (), 5)
+    (evidence,) = found.evidence
+    assert evidence.answer is Answer.EQUAL
+    assert 0 < evidence.denied < evidence.cases
+
+
+def test_what_is_not_converted_as_a_whole_is_not_compared():
+    policy = POLICY.replace(
+        '              team: "?*"', "              team: '{{ request.namespace }}*'"
+    )
+    found = with_evidence(migrate(["-"], policy.encode()), (), 5)
+    assert found.evidence == (None,)

@@ -1,0 +1,85 @@
+"""`kyvsim migrate -o`: all files or none, and nothing overwritten without a word."""
+
+import pytest
+
+from kyvsim.cli.main import main
+
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: {name}
+spec:
+  rules:
+    - name: team
+      match:
+        any:
+          - resources:
+              kinds: [ConfigMap]
+      validate:
+        message: A team is needed.
+        pattern:
+          metadata:
+            labels:
+              team: {pattern}
+"""
+
+
+@pytest.fixture
+def migrate(tmp_path, monkeypatch, capsys):
+    """Return what runs the command in a folder of its own: its status and what it says."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["migrate", *arguments])
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run
+
+
+def policies(folder, *names, pattern='"?*"'):
+    texts = (POLICY.format(name=name, pattern=pattern) for name in names)
+    (folder / "policies.yaml").write_text("---\n".join(texts))
+
+
+def test_a_file_for_each_policy(migrate, tmp_path):
+    policies(tmp_path, "one", "two")
+    status, _, _ = migrate("policies.yaml", "-o", "made")
+    assert status == 0
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["one.yaml", "two.yaml"]
+
+
+def test_nothing_is_written_where_a_file_is_there(migrate, tmp_path):
+    policies(tmp_path, "one", "two")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/two.yaml").write_text("mine")
+    status, _, said = migrate("policies.yaml", "-o", "made")
+    assert status == 2
+    assert "made/two.yaml: there already; --force overwrites" in said
+    assert [path.read_text() for path in (tmp_path / "made").iterdir()] == ["mine"]
+    assert migrate("policies.yaml", "-o", "made", "--force")[0] == 0
+    assert (tmp_path / "made/two.yaml").read_text() != "mine"
+
+
+def test_two_policies_of_one_name_are_not_written_over_each_other(migrate, tmp_path):
+    policies(tmp_path, "one", "one")
+    status, _, said = migrate("policies.yaml", "-o", "made")
+    assert status == 2
+    assert "two policies would both be written to made/one.yaml" in said
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_is_not_converted_is_not_written(migrate, tmp_path):
+    policies(tmp_path, "one", pattern="'{{ request.namespace }}*'")
+    status, out, said = migrate("policies.yaml")
+    assert (status, out) == (1, "")
+    assert "policies.yaml:17:15: spec.rules[0].validate.pattern.metadata.labels.team" in said
+
+
+def test_manifests_are_for_evidence(migrate, tmp_path):
+    policies(tmp_path, "one")
+    status, _, said = migrate("policies.yaml", "-r", "policies.yaml")
+    assert status == 2
+    assert "--resource goes with --check" in said

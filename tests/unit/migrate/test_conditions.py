@@ -1,0 +1,133 @@
+"""Conditions become expressions that deny the same objects, and that people would write."""
+
+import pytest
+
+from kyvsim.migrate.conditions.block import OPERATORS
+
+
+def deny(*conditions, quantifier="all", **more):
+    return {
+        "validate": {"message": "m", "deny": {"conditions": {quantifier: list(conditions)}}},
+        "preconditions": {
+            "all": [{"key": "{{request.operation}}", "operator": "NotEquals", "value": "DELETE"}]
+        },
+        **more,
+    }
+
+
+def condition(key, operator, value):
+    return {"key": f"{{{{ request.object.{key} }}}}", "operator": operator, "value": value}
+
+
+EXPRESSIONS = [
+    (condition("spec.hostNetwork", "Equals", True), "object.spec.hostNetwork != true"),
+    (
+        condition("spec.hostNetwork || `false`", "Equals", True),
+        "object.spec.?hostNetwork.orValue(false) != true",
+    ),
+    (
+        condition("spec.dnsPolicy || ''", "AnyIn", ["None", "Default"]),
+        "!(object.spec.?dnsPolicy.orValue('') in ['None', 'Default'])",
+    ),
+    (
+        condition("spec.containers[].image", "AnyIn", ["bad/*"]),
+        (
+            "!object.spec.containers.map(container, container.image).exists(item,\n"
+            "  item.startsWith('bad/')\n)"
+        ),
+    ),
+    (condition("spec.volumes[] | length(@)", "GreaterThan", 3), "size(object.spec.volumes) <= 3"),
+    (
+        condition("spec.containers[?name == 'a'].image", "AnyNotIn", ["x:1"]),
+        (
+            "object.spec.containers.filter(container, container.name == 'a')"
+            ".map(container, container.image).all(item,\n  item == 'x:1'\n)"
+        ),
+    ),
+    (
+        {"key": "{{ contains(request.object.spec.nodeName, 'gpu') }}", "operator": "Equals"}
+        | {"value": True},
+        "!object.spec.nodeName.contains('gpu')",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "wanted"), EXPRESSIONS, ids=str)
+def test_expressions(one, wanted, expression):
+    assert expression(deny(one)) == wanted
+
+
+NUMBERS = ("GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals")
+LONGER = tuple(f"Duration{one}" for one in NUMBERS)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("quantifier", ["any", "all"])
+def test_every_operator(operator, quantifier, denials, pod):
+    field, value = "nodeName", ["a", "b*"]
+    values = ["a", "bc", "c"]
+    if operator in NUMBERS:
+        field, value, values = "priority", 5, [4, 5, 6]
+    elif operator in LONGER:
+        field, value, values = "nodeName", "1h", ["30m", "1h", "2h"]
+    elif operator.endswith(("Equal", "Equals")):
+        value = "b*"
+    pods = [pod(f"p{n}", containers=[], **{field: one}) for n, one in enumerate(values)]
+    found = denials(deny(condition(f"spec.{field}", operator, value), quantifier=quantifier), pods)
+    assert 0 < len(found) < len(pods)
+
+
+@pytest.mark.parametrize("operator", ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn"])
+def test_lists(operator, denials, pod):
+    def containers(*names):
+        return [{"name": name, "image": f"{name}:1"} for name in names]
+
+    pods = [
+        pod("none", containers=containers("x")),
+        pod("some", containers=containers("a", "x")),
+        pod("all", containers=containers("a", "b")),
+    ]
+    found = denials(deny(condition("spec.containers[].name", operator, ["a", "b"])), pods)
+    assert 0 < len(found) < len(pods)
+
+
+def test_a_missing_key_denies_as_before(denials, pod):
+    pods = [pod("without", containers=[]), pod("with", containers=[], nodeName="n")]
+    assert denials(deny(condition("spec.nodeName", "Equals", "x")), pods) == ["without"]
+
+
+def test_what_stands_for_an_empty_list(denials, pod):
+    pods = [
+        pod("none", containers=[]),
+        pod("good", containers=[], imagePullSecrets=[{"name": "a"}]),
+    ]
+    one = condition("spec.imagePullSecrets[].name || ''", "AnyNotIn", ["a"])
+    assert denials(deny(one), pods) == ["none"]
+
+
+def test_preconditions_on_the_operation_become_operations(converted):
+    _, (made,) = converted(deny(condition("spec.nodeName || ''", "Equals", "x")))
+    (rule,) = made["spec"]["matchConstraints"]["resourceRules"]
+    assert rule["operations"] == ["CREATE", "UPDATE"]
+    assert "matchConditions" not in made["spec"]
+
+
+def test_deleted_objects_are_asked_as_before(converted):
+    rule = deny(condition("spec.nodeName || ''", "Equals", "x"), preconditions=None)
+    _, (made,) = converted({key: one for key, one in rule.items() if one})
+    (spec,) = made["spec"]["variables"]
+    assert spec == {
+        "name": "spec",
+        "expression": "request.operation == 'DELETE' ? oldObject.spec : object.spec",
+    }
+    assert made["spec"]["validations"][0]["expression"] == (
+        "variables.spec.?nodeName.orValue('') != 'x'"
+    )
+
+
+def test_a_function_without_a_twin_is_told_with_its_place(converted):
+    one = {"key": "{{ path_canonicalize(request.object.spec.nodeName) }}", "operator": "Equals"}
+    told, made = converted(deny(one | {"value": "x"}))
+    assert told.reason == "the function `path_canonicalize` has no twin in CEL"
+    assert told.path == "spec.rules[0].validate.deny.conditions.all[0]"
+    assert made == []

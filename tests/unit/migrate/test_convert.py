@@ -1,0 +1,224 @@
+"""Whole rules: loops, context, messages, match blocks, settings."""
+
+import pytest
+
+from kyvsim.model.migration import Outcome
+
+NO_DELETE = {"all": [{"key": "{{request.operation}}", "operator": "NotEquals", "value": "DELETE"}]}
+
+
+def loop(**fields):
+    block = {"list": "request.object.spec.containers", **fields}
+    return {"validate": {"message": "m", "foreach": [block]}, "preconditions": NO_DELETE}
+
+
+def container(name, **fields):
+    return {"name": name, "image": "i:1", **fields}
+
+
+def test_loops(denials, pod):
+    condition = {"key": "{{ element.image }}", "operator": "Equals", "value": "bad/*"}
+    skipped = {"key": "{{ element.name }}", "operator": "NotEquals", "value": "proxy"}
+    rule = loop(preconditions={"all": [skipped]}, deny={"conditions": {"all": [condition]}})
+    pods = [
+        pod("good", containers=[container("a")]),
+        pod("bad", containers=[container("a"), container("b", image="bad/x")]),
+        pod("proxy", containers=[container("proxy", image="bad/x")]),
+    ]
+    assert denials(rule, pods) == ["bad"]
+
+
+def test_an_element_without_what_a_precondition_reads_is_passed_over(denials, pod):
+    command = {"key": "{{ length(element.command) }}", "operator": "GreaterThan", "value": 1}
+    image = {"key": "{{ element.image }}", "operator": "Equals", "value": "i:1"}
+    rule = loop(preconditions={"all": [command]}, deny={"conditions": {"all": [image]}})
+    pods = [
+        pod("without", containers=[container("a")]),
+        pod("short", containers=[container("a", command=["x"])]),
+        pod("long", containers=[container("a", command=["x", "y"])]),
+    ]
+    assert denials(rule, pods) == ["long"]
+
+
+def test_patterns_of_loops(denials, pod):
+    rule = loop(pattern={"=(securityContext)": {"=(privileged)": False}})
+    pods = [
+        pod("open", containers=[container("a", securityContext={"privileged": True})]),
+        pod("shut", containers=[container("a", securityContext={"privileged": False})]),
+    ]
+    assert denials(rule, pods) == ["open"]
+
+
+def test_context_variables_become_variables(converted):
+    condition = {"key": "{{ names }}", "operator": "AnyIn", "value": ["a"]}
+    rule = {
+        "context": [
+            {"name": "names", "variable": {"jmesPath": "request.object.spec.containers[].name"}}
+        ],
+        "preconditions": NO_DELETE,
+        "validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}},
+    }
+    _, (made,) = converted(rule)
+    assert made["spec"]["variables"] == [
+        {"name": "names", "expression": "object.spec.containers.map(container, container.name)"}
+    ]
+
+
+def test_look_ups_are_conditions(converted):
+    value = "{{ allowed.data.images }}"
+    condition = {
+        "key": "{{ request.object.spec.nodeName }}",
+        "operator": "NotEquals",
+        "value": value,
+    }
+    rule = {
+        "context": [{"name": "allowed", "configMap": {"name": "allowed", "namespace": "ns"}}],
+        "preconditions": NO_DELETE,
+        "validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}},
+    }
+    told, (made,) = converted(rule)
+    assert told.outcome is Outcome.CONDITIONAL
+    assert "cluster look-up" in [note.condition.name for note in told.notes]
+    assert made["spec"]["variables"][0]["expression"] == (
+        "dyn(resource.Get('v1', 'configmaps', 'ns', 'allowed'))"
+    )
+
+
+def labelled(**match):
+    return {
+        "match": {"any": [{"resources": {"kinds": ["ConfigMap"], **match}}]},
+        "validate": {"message": "m", "pattern": {"metadata": {"labels": {"team": "?*"}}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("match", "condition"),
+    [
+        ({"names": ["a-*"]}, "object.metadata.?name.orValue('').startsWith('a-')"),
+        ({"namespaces": ["one", "two"]}, "request.?namespace.orValue('') in ['one', 'two']"),
+        (
+            {"annotations": {"kept": "yes"}},
+            "object.metadata.?annotations[?'kept'].orValue('') == 'yes'",
+        ),
+    ],
+    ids=str,
+)
+def test_filters_become_conditions(match, condition, converted):
+    _, (made,) = converted(labelled(**match))
+    assert [one["expression"] for one in made["spec"]["matchConditions"]] == [condition]
+
+
+def test_what_filters_leave_alone(denials, thing):
+    found = [thing("ConfigMap", name) for name in ("a-1", "b-1")]
+    assert denials(labelled(names=["a-*"]), found) == ["a-1"]
+
+
+def test_labels_are_those_of_the_new_object(converted):
+    _, (made,) = converted(labelled(selector={"matchLabels": {"app": "web"}}))
+    assert "objectSelector" not in made["spec"]["matchConstraints"]
+    (condition,) = made["spec"]["matchConditions"]
+    assert condition["expression"] == "object.metadata.?labels[?'app'].orValue('') == 'web'"
+
+
+def test_custom_resources_are_asked_by_their_kind(converted):
+    rule = labelled()
+    rule["match"] = {"any": [{"resources": {"kinds": ["Widget"]}}]}
+    told, (made,) = converted(rule)
+    (resources,) = made["spec"]["matchConstraints"]["resourceRules"]
+    assert (resources["apiGroups"], resources["resources"]) == (["*"], ["widgets"])
+    (condition,) = made["spec"]["matchConditions"]
+    assert condition == {"name": "kind", "expression": "request.kind.kind == 'Widget'"}
+    assert "guessed resource names" in [note.condition.name for note in told.notes]
+
+
+def test_what_is_made_of_nothing_is_in_no_list(denials, pod):
+    values = "{{ request.object.spec.volumes[].name }}"
+    condition = {"key": "a", "operator": "AnyNotIn", "value": values}
+    rule = {
+        "preconditions": NO_DELETE,
+        "validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}},
+    }
+    pods = [pod("none", containers=[]), pod("other", containers=[], volumes=[{"name": "b"}])]
+    assert denials(rule, pods) == ["other"]
+
+
+def test_settings(converted):
+    told, (made,) = converted(
+        labelled(), background=False, validationFailureAction="Enforce", failurePolicy="Ignore"
+    )
+    spec = made["spec"]
+    assert spec["validationActions"] == ["Deny"]
+    assert spec["evaluation"] == {"background": {"enabled": False}}
+    assert spec["failurePolicy"] == "Ignore"
+    assert [note.condition.name for note in told.notes] == ["existing violations"]
+
+
+def test_controllers_that_the_annotation_names(converted):
+    annotation = {"pod-policies.kyverno.io/autogen-controllers": "Deployment,CronJob"}
+    rule = {"validate": {"message": "m", "pattern": {"spec": {"hostNetwork": False}}}}
+    _, (made,) = converted(rule, annotations=annotation)
+    controllers = made["spec"]["autogen"]["podControllers"]["controllers"]
+    assert controllers == ["cronjobs", "deployments"]
+    assert "annotations" not in made["metadata"]
+
+
+def test_a_message_with_variables_is_an_expression(converted):
+    rule = labelled()
+    rule["validate"]["message"] = "{{ request.object.metadata.name }} needs a team"
+    _, (made,) = converted(rule)
+    (validation,) = made["spec"]["validations"]
+    assert validation["messageExpression"] == "object.metadata.name + ' needs a team'"
+
+
+def test_a_message_that_names_an_element_keeps_its_name(converted):
+    rule = loop(deny={"conditions": {"all": [{"key": "{{ element.name }}", "operator": "Equals"}]}})
+    rule["validate"]["foreach"][0]["deny"]["conditions"]["all"][0]["value"] = "a"
+    rule["validate"]["message"] = "not {{ element.name }}"
+    told, (made,) = converted(rule)
+    assert made["spec"]["validations"][0]["message"] == "not <element.name>"
+    assert "message" in [note.condition.name for note in told.notes]
+
+
+def test_cel_stays_as_it_is(converted):
+    expressions = [{"expression": "object.spec.hostNetwork == false", "message": "no"}]
+    variables = [{"name": "x", "expression": "object.spec.containers"}]
+    _, (made,) = converted(
+        {"validate": {"cel": {"expressions": expressions, "variables": variables}}}
+    )
+    assert made["spec"]["validations"] == expressions
+    assert made["spec"]["variables"] == variables
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ({"mutate": {"patchesJson6902": "- op: remove\n  path: /spec/a"}}, ".mutate"),
+        ({"exclude": {"any": [{"clusterRoles": ["x"]}]}}, ".exclude.any[0].clusterRoles"),
+    ],
+    ids=str,
+)
+def test_nothing_is_dropped_without_a_word(rule, path, converted):
+    body = rule if "mutate" in rule else {**labelled(), **rule}
+    told, made = converted(body, background=False)
+    assert told.outcome is Outcome.REFUSED
+    assert told.path == f"spec.rules[0]{path}"
+    assert told.advice
+    assert made == []
+
+
+def test_no_variable_holds_an_optional(converted):
+    condition = {"key": "{{ team || 'none' }}", "operator": "Equals", "value": "none"}
+    rule = {
+        "context": [
+            {"name": "team", "variable": {"jmesPath": "request.object.metadata.labels.team"}}
+        ],
+        "preconditions": NO_DELETE,
+        "validate": {
+            "message": "m",
+            "deny": {"conditions": {"all": [condition]}},
+        },
+    }
+    _, (made,) = converted(rule)
+    texts = [one["expression"] for one in made["spec"]["variables"]]
+    assert not [text for text in texts if "optional.of(" in text or text.endswith(".?team")]
+    assert texts[0] == "has(object.metadata) ? object.metadata : {}"
