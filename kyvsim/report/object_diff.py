@@ -5,12 +5,16 @@ comes before the first one of an item does not make the whole item look changed.
 """
 
 from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Final
 
+from kyvsim.kube.known_parts import is_whole_form, shown_parts
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.diff import Marked, marked_lines
-from kyvsim.report.object_yaml import scalar, yaml_lines
+from kyvsim.report.object_yaml import leaf, scalar, yaml_lines
 
+_ABSENT: Final[Json] = object()
 _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
 
@@ -22,10 +26,6 @@ class _Spot(NamedTuple):
     indent: int
     depth: int
 
-    @property
-    def after_key(self) -> bool:
-        return self.lead.endswith(":")
-
 
 def marked_yaml(before: Json, after: Json) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
@@ -35,8 +35,8 @@ def marked_yaml(before: Json, after: Json) -> list[Marked]:
 
 
 def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json) -> None:
-    if before is after:
-        _put(lines, " ", spot, after)
+    if before is after or is_whole_form(before, after):
+        lines += _unchanged(spot.lead, spot.indent, after)
         return
     kind, other = after.__class__, before.__class__
     if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
@@ -47,68 +47,87 @@ def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json) -> Non
             _compare_lists(lines, spot, before, after)
             return
     if before == after and (kind is bool) == (other is bool):
-        _put(lines, " ", spot, after)
+        lines += _unchanged(spot.lead, spot.indent, after)
         return
     lines += marked_lines(_lines(spot, before), _lines(spot, after))
+
+
+def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
+    """Return the lines of what is in both; of a part that many objects share they are known."""
+    if not value or (value.__class__ is not dict and value.__class__ is not list):
+        text = f"{lead} {leaf(value, indent)}" if lead.endswith(":") else lead + leaf(value, indent)
+        return [(" ", line) for line in text.split("\n")] if "\n" in text else [(" ", text)]
+    shown, about = shown_parts(), (id(value), lead, indent)
+    found = shown.get(about)
+    if found is None:
+        # The part is held beside its lines, so that no other one gets its id.
+        found = value, [(" ", line) for line in yaml_lines(value, lead, indent)]
+        shown[about] = found
+    return found[1]
 
 
 def _compare_mappings(
     lines: list[Marked], spot: _Spot, before: dict[str, Json], after: dict[str, Json]
 ) -> None:
-    pad = " " * spot.indent
-    after_key = spot.after_key
-    if after_key:
-        lines.append((" ", spot.lead))
-    first = pad if after_key else spot.lead
+    lead, indent, depth = spot
+    first = pad = " " * indent
+    if lead.endswith(":"):
+        lines.append((" ", lead))
+    else:
+        first = lead
     first_old, first_new = min(before), min(after)
-    indent, depth = spot.indent + 2, spot.depth + 1
     for key in sorted(before.keys() | after.keys()):
         start = first if key == (first_new if key in after else first_old) else pad
-        inner = _Spot(f"{start}{scalar(key)}:", indent, depth)
-        if key not in after:
-            _put(lines, "-", inner, before[key])
-        elif key not in before:
-            _put(lines, "+", inner, after[key])
+        inner = f"{start}{scalar(key)}:"
+        old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
+        if old is new:
+            lines += _unchanged(inner, indent + 2, new)
+        elif new is _ABSENT:
+            lines += [("-", line) for line in yaml_lines(old, inner, indent + 2)]
+        elif old is _ABSENT:
+            lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
-            _compare(lines, inner, before[key], after[key])
+            _compare(lines, _Spot(inner, indent + 2, depth + 1), old, new)
 
 
 def _compare_lists(lines: list[Marked], spot: _Spot, before: list[Json], after: list[Json]) -> None:
-    column = spot.indent - 2 if spot.after_key else spot.indent
-    pad = " " * column
-    if spot.after_key:
-        lines.append((" ", spot.lead))
-    first = pad if spot.after_key else spot.lead
+    lead, indent, depth = spot
+    column = indent - 2 if lead.endswith(":") else indent
+    first = pad = " " * column
+    if lead.endswith(":"):
+        lines.append((" ", lead))
+    else:
+        first = lead
     for old, new in _pairs(before, after):
         start = first if (old if new is None else new) == 0 else pad
-        inner = _Spot(f"{start}- ", column + 2, spot.depth + 1)
+        inner = _Spot(f"{start}- ", column + 2, depth + 1)
         if new is None:
-            _put(lines, "-", inner, before[old or 0])
+            lines += [("-", line) for line in _lines(inner, before[old or 0])]
         elif old is None:
-            _put(lines, "+", inner, after[new])
+            lines += [("+", line) for line in _lines(inner, after[new])]
         else:
             _compare(lines, inner, before[old], after[new])
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:
     """Yield which items belong together, by index; None stands for an item without a partner."""
+    olds, news = [_item_key(item) for item in before], [_item_key(item) for item in after]
+    if olds == news[: len(olds)]:
+        yield from zip_longest(range(len(olds)), range(len(news)))
+        return
     from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for changes only
 
-    matcher = SequenceMatcher(
-        a=[_item_key(item) for item in before],
-        b=[_item_key(item) for item in after],
-        autojunk=False,
-    )
+    matcher = SequenceMatcher(a=olds, b=news, autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-        olds, news = range(old_from, old_to), range(new_from, new_to)
+        old_places, new_places = range(old_from, old_to), range(new_from, new_to)
         unnamed = not any(
             _name(item) for item in (*before[old_from:old_to], *after[new_from:new_to])
         )
-        if tag == "equal" or (unnamed and len(olds) == len(news)):
-            yield from zip(olds, news, strict=True)
+        if tag == "equal" or (unnamed and len(old_places) == len(new_places)):
+            yield from zip(old_places, new_places, strict=True)
         else:
-            yield from ((old, None) for old in olds)
-            yield from ((None, new) for new in news)
+            yield from ((old, None) for old in old_places)
+            yield from ((None, new) for new in new_places)
 
 
 def _item_key(item: Json) -> str:
@@ -118,10 +137,6 @@ def _item_key(item: Json) -> str:
 def _name(item: Json) -> str:
     name = item.get("name") if item.__class__ is dict else None
     return f"name {name}" if name.__class__ is str else ""
-
-
-def _put(lines: list[Marked], mark: str, spot: _Spot, value: Json) -> None:
-    lines += [(mark, line) for line in _lines(spot, value)]
 
 
 def _lines(spot: _Spot, value: Json) -> list[str]:

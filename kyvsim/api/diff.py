@@ -1,0 +1,44 @@
+"""`diff`: two runs of `apply` over the same resources, compared one resource after the other."""
+
+from collections.abc import Iterator
+
+from kyvsim.api.apply import open_application
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.system import own_system
+from kyvsim.model.difference import ResourceDifference
+from kyvsim.report.comparison import Comparison
+from kyvsim.report.differences import Seen, compile_differences
+from kyvsim.report.run import Run
+
+
+def open_comparison(
+    old: ApplyInputs, new: ApplyInputs, stdin: bytes | None = None, *, words: bool = False
+) -> Comparison:
+    """Return what two sets of policies say otherwise of the same resources, lazily.
+
+    The inputs differ in their policies, or in what is supposed of requests. Both see the same time.
+    With `words` other messages of the same verdict are a difference, too.
+    """
+    now = old.now or own_system().clock.now()
+    before, after = (open_application(one._replace(now=now), stdin) for one in (old, new))
+    seen = Seen()
+    return Comparison(
+        names=(_name(old), _name(new) + (", as supposed" if old.what_if != new.what_if else "")),
+        old=before,
+        new=after,
+        resources=_compared(before, after, seen, words=words),
+        seen=seen,
+    )
+
+
+def _name(inputs: ApplyInputs) -> str:
+    return ", ".join(str(getattr(one, "name", one)) for one in inputs.policies)
+
+
+def _compared(old: Run, new: Run, seen: Seen, *, words: bool) -> Iterator[ResourceDifference]:
+    """Yield what differs of each resource; nothing where one of the sets could not be applied."""
+    if not (old.applied and new.applied):
+        return
+    difference = compile_differences((old.policies, new.policies), seen, words=words)
+    for one, other in zip(old.responses, new.responses, strict=True):
+        yield difference(one, other)

@@ -1,0 +1,103 @@
+"""`kyvsim diff`: what two sets of policies say otherwise of the same resources."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kyvsim.api.diff import open_comparison
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.what_if import AS_GIVEN
+from kyvsim.cli import declared
+from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
+from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
+from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.streams import is_terminal, shows_colours, write_out
+from kyvsim.cli.walking import say_left_out
+from kyvsim.report.comparison import Comparison, comparison_ending
+from kyvsim.report.diff_formats import FORMATS
+from kyvsim.report.ending import ending_line
+from kyvsim.report.progress import waiting
+from kyvsim.report.run import Look
+
+_HELP = """Show what two sets of policies say otherwise of the same resources.
+
+OLD and NEW are files or folders of policies, several with commas between them. With one set alone,
+NEW is the same with what is supposed (--as, --operation and their like), OLD is without.
+
+\b
+    kyvsim diff policies/ ../main/policies/ --resource manifests/
+    kyvsim diff policies/ -r manifests/ --as jane
+    kyvsim diff policies/ -r manifests/ -e exceptions/ --without-exception '*'
+"""
+
+
+@declared.command(
+    spelled_as_in_go=True,
+    help=_HELP,
+    epilog="Exit status: 0 nothing differs, 1 something does, 2 some input could not be used.",
+)
+@input_options_of("OLD NEW")
+@formats_option(FORMATS)
+@declared.option(
+    "--messages", is_flag=True, help="Count other words of the same verdict as a difference, too."
+)
+@declared.option(
+    "--detailed-results", is_flag=True, help="Show verdicts without a fault one by one, too."
+)
+@strict_option
+@colour_option
+@refused_options
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim diff` and return its exit status."""
+    check_inputs(call, options)
+    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    old, new = _sets(call, options)
+    stdin = stdin_for(options, call)
+    with ReportFiles(path for _, path in chosen.files) as files:
+        with waiting("reading files", shown=is_terminal(sys.stderr)):
+            found = open_comparison(old, new, stdin, words=options["messages"])
+        if options["strict"]:
+            found = found.strictly()
+        say_remarks(found.remarks())
+        say_left_out((*found.old.left_out, *found.new.left_out), options)
+        if chosen.files:
+            found = found._replace(resources=tuple(found.resources))
+        write_out(_written(chosen.shown, found, options, is_shown=True))
+        files.fill(_written(name, found, options) for name, _ in chosen.files)
+    say_remarks(found.last_remarks())
+    ending = comparison_ending(found)
+    close(ending, on_stdout=FORMATS[chosen.shown].for_people)
+    return ending.status
+
+
+def _written(
+    name: str, found: Comparison, options: Mapping[str, Any], *, is_shown: bool = False
+) -> Iterator[str]:
+    format_ = FORMATS[name]
+    colours = is_shown and format_.for_people and shows_colours(unwanted=options["remove_color"])
+    look = Look(colours=colours, detailed=options["detailed_results"])
+    yield from format_.write(found, look)
+    if format_.for_people and not is_shown:
+        yield f"{ending_line(comparison_ending(found))}\n"
+
+
+def _sets(call: declared.Call, options: Mapping[str, Any]) -> tuple[ApplyInputs, ApplyInputs]:
+    """Return the inputs of both sets; raise UsageError where there are not two."""
+    sets = options["policies"]
+    if len(sets) > 2:
+        text = f"{len(sets)} sets of policies: give OLD and NEW, several paths of one as PATH,PATH"
+        raise declared.UsageError(text, call)
+    inputs = inputs_of(options, call)
+    old, new = (inputs._replace(policies=_paths(one)) for one in (sets[0], sets[-1]))
+    if len(sets) == 1:
+        old = old._replace(what_if=AS_GIVEN)
+        if inputs.what_if == AS_GIVEN:
+            text = "one set of policies, and nothing is supposed: give OLD and NEW, or a what-if"
+            raise declared.UsageError(f"{text} such as --as USER", call)
+    return old, new
+
+
+def _paths(words: str) -> tuple[str, ...]:
+    return tuple(filter(None, split_at_commas(words)))

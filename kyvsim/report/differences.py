@@ -1,0 +1,215 @@
+"""What two responses to the same resource have otherwise: verdicts, and objects."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import TypeAlias
+
+from kyvsim.kube.equality import deep_equal
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.difference import (
+    Author,
+    Effect,
+    Missing,
+    ObjectDifference,
+    Outcome,
+    ResourceDifference,
+    Said,
+    VerdictDifference,
+)
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleStatus
+from kyvsim.model.source import Path
+from kyvsim.report.changes import Change, generated, mutations, patched_targets
+from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.places import failed_place, resource_place, rule_place
+from kyvsim.report.summary import Row, compile_rows
+
+_RowKey: TypeAlias = tuple[str, str, str]
+"""Policy, rule and phase: by these two sets are put beside each other."""
+
+
+_Rule: TypeAlias = tuple[str, Path]
+"""The key of a policy, and where in it a rule stands: derived rules stand where theirs does."""
+
+
+class Seen:
+    """What is counted while differences stream by."""
+
+    __slots__ = ("by_rule", "looked_at", "objects", "reworded", "same", "unmatched", "verdicts")
+
+    def __init__(self) -> None:
+        self.same = 0
+        """Results that are the same in both sets."""
+        self.reworded = 0
+        """Those of them whose words or paths are others."""
+        self.verdicts: dict[str, int] = {}
+        """Verdicts that differ, by their direction."""
+        self.by_rule: dict[tuple[str, str, str, str], int] = {}
+        """The same by policy, rule, old and new status."""
+        self.objects: dict[Effect, int] = dict.fromkeys(Effect, 0)
+        """Objects that differ."""
+        self.looked_at: tuple[set[_Rule], set[_Rule]] = (set(), set())
+        """Rules of the old and the new set that had something to say."""
+        self.unmatched: list[ObjectKey] = []
+        """Resources of which neither set said anything."""
+
+    @property
+    def total(self) -> int:
+        """How many differences there are."""
+        return sum(self.verdicts.values()) + sum(self.objects.values())
+
+
+def compile_differences(
+    policies: tuple[Iterable[Policy], Iterable[Policy]], seen: Seen, *, words: bool
+) -> Callable[[EngineResponse, EngineResponse], ResourceDifference]:
+    """Return a function that compares responses of two sets of policies, and counts what it sees.
+
+    With `words` other messages and paths of the same verdict are a difference, too.
+    """
+    rows_of = compile_rows(audit_warn=False)
+    by_key = tuple({one.key: one for one in some} for some in policies)
+
+    def rows(response: EngineResponse, looked_at: set[_Rule]) -> dict[_RowKey, list[Row]]:
+        found: dict[_RowKey, list[Row]] = {}
+        for row in rows_of(response):
+            looked_at.add((row.policy.key, row.result.rule.path))
+            key = row.policy.key, row.result.rule.name, row.result.phase.value
+            found.setdefault(key, []).append(row)
+        return found
+
+    def difference(old: EngineResponse, new: EngineResponse) -> ResourceDifference:
+        before, after = (
+            rows(one, looked_at) for one, looked_at in zip((old, new), seen.looked_at, strict=True)
+        )
+        if not (before or after):
+            seen.unmatched.append(object_key(new.trigger))
+        verdicts = []
+        for key in dict.fromkeys((*before, *after)):
+            for pair in zip_longest(before.get(key, ()), after.get(key, ())):
+                found = _verdict(key, pair, (old, new), by_key)
+                if _differs(found, seen, words=words):
+                    verdicts.append(found)
+        objects = tuple(_objects(old, new))
+        for one in objects:
+            seen.objects[one.effect] += 1
+        return ResourceDifference(new.trigger, resource_place(new), tuple(verdicts), objects)
+
+    return difference
+
+
+def _differs(found: VerdictDifference, seen: Seen, *, words: bool) -> bool:
+    """Return whether two verdicts differ, and count them."""
+    if found.results[0] == found.results[1]:
+        seen.same += 1
+        reworded = _words(found.old) != _words(found.new)
+        seen.reworded += reworded
+        if not (words and reworded):
+            return False
+        seen.same -= 1
+        seen.reworded -= 1
+    seen.verdicts[found.direction] = seen.verdicts.get(found.direction, 0) + 1
+    place = found.policy, found.rule, *found.results
+    seen.by_rule[place] = seen.by_rule.get(place, 0) + 1
+    return True
+
+
+def _words(said: Said | None) -> tuple[str, ...]:
+    return (said.message, said.note, said.path) if said else ()
+
+
+def _verdict(
+    key: _RowKey,
+    pair: tuple[Row | None, Row | None],
+    responses: tuple[EngineResponse, ...],
+    by_key: tuple[Mapping[str, Policy], ...],
+) -> VerdictDifference:
+    policy, rule, phase = key
+    old, new = (_said(row, one) for row, one in zip(pair, responses, strict=True))
+    found = VerdictDifference(policy, rule, phase, old, new)
+    before, after = pair
+    if before and not after:
+        return found._replace(missing=_missing(before, by_key[1]))
+    return found._replace(missing=_missing(after, by_key[0])) if after and not before else found
+
+
+def _missing(row: Row, others: Mapping[str, Policy]) -> Missing:
+    """Return why the other set says nothing by the rule of a row; derived ones are as written."""
+    other = others.get(row.policy.key)
+    if other is None:
+        return Missing.POLICY
+    own = next((one.name for one in row.policy.rules if one.path == row.result.rule.path), None)
+    return Missing.MATCH if any(one.name == own for one in other.rules) else Missing.RULE
+
+
+def _said(row: Row | None, response: EngineResponse) -> Said | None:
+    if row is None:
+        return None
+    found = row.result
+    return Said(
+        result=row.status,
+        message=found.message,
+        note=found.note,
+        path=found.path,
+        rule_place=rule_place(row),
+        failed_place=failed_place(response.document, found.path) if found.path else None,
+    )
+
+
+def _objects(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDifference]:
+    """Yield the objects that two sets leave otherwise: the resource, and what was made for it."""
+    before, after = mutations(old), mutations(new)
+    if (before or after) and not _is_same(old.object, new.object):
+        key = object_key(new.trigger)
+        yield ObjectDifference(Effect.MUTATED, key, _mutated(old, before), _mutated(new, after))
+    yield from _made(Effect.GENERATED, generated(old), generated(new))
+    yield from _made(Effect.PATCHED, patched_targets(old), patched_targets(new))
+
+
+def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> Outcome:
+    return Outcome(response.object, tuple(_authors(answers)), {})
+
+
+def _authors(answers: Iterable[PolicyResponse]) -> Iterator[Author]:
+    """Yield the rules that passed of policies that changed a resource."""
+    for answer in answers:
+        for one in answer.results:
+            if one.status is RuleStatus.PASS:
+                place = answer.policy.document.locate(one.rule.path)
+                yield Author(answer.policy.key, one.rule.name, place)
+
+
+def _made(
+    effect: Effect, old: Iterable[Change], new: Iterable[Change]
+) -> Iterator[ObjectDifference]:
+    """Yield the objects that rules created or changed besides, and that differ."""
+    before, after = _by_key(old), _by_key(new)
+    for key in dict.fromkeys((*before, *after)):
+        for one, other in zip_longest(before.get(key, ()), after.get(key, ())):
+            if not (one and other and _is_kept(one, other)):
+                yield ObjectDifference(effect, key, _outcome(one), _outcome(other))
+
+
+def _is_kept(one: Change, other: Change) -> bool:
+    return _is_same(one.object, other.object) and dict(one.settings) == dict(other.settings)
+
+
+def _by_key(changes: Iterable[Change]) -> dict[ObjectKey, list[Change]]:
+    found: dict[ObjectKey, list[Change]] = {}
+    for one in changes:
+        found.setdefault(object_key(one.object), []).append(one)
+    return found
+
+
+def _outcome(change: Change | None) -> Outcome | None:
+    if change is None:
+        return None
+    rules = (one for one in change.policy.rules if one.name == change.rule)
+    rule = next(rules, None)
+    place = change.policy.document.locate(rule.path if rule else ())
+    author = Author(change.policy.key, change.rule, place)
+    return Outcome(change.object, (author,), change.settings)
+
+
+def _is_same(one: Json, other: Json) -> bool:
+    """Return whether two objects are the same as Kubernetes has them: 1 is 1.0, and not true."""
+    return one is other or deep_equal(whole_numbers(one), whole_numbers(other))

@@ -1,0 +1,127 @@
+"""Failures that are known from a baseline, told apart while the responses of a run stream by."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.model.baseline import Baseline, Failure
+from kyvsim.model.report_entry import report_message
+from kyvsim.model.result import (
+    BaselineState,
+    EngineResponse,
+    Passes,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
+from kyvsim.report.summary import only_warns
+
+_FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
+_NOTE: Final = "known: the baseline has it"
+
+
+class Met:
+    """Which failures, and objects, of a baseline a run has met."""
+
+    __slots__ = ("failures", "objects", "spread")
+
+    def __init__(self) -> None:
+        self.failures: dict[Failure, int] = {}
+        """How often each was met."""
+        self.objects: set[ObjectKey] = set()
+        self.spread: set[Failure] = set()
+        """Those that several parts of the run have met."""
+
+    def add(self, other: "Met") -> None:
+        """Take in what a part of the run has met."""
+        self.spread |= other.spread
+        for failure, number in other.failures.items():
+            if failure in self.failures:
+                self.spread.add(failure)
+            self.failures[failure] = self.failures.get(failure, 0) + number
+        self.objects |= other.objects
+
+    def is_certain(self, baseline: Baseline | None) -> bool:
+        """Return whether parts that each told failures apart told them as the whole does.
+
+        Where there are more than are known, the first of them are known ones; what parts before it
+        have met, a part does not know.
+        """
+        if baseline is None:
+            return True
+        return all(self.failures[one] <= baseline.entries[one].number for one in self.spread)
+
+
+def telling_apart(
+    responses: Iterable[EngineResponse], baseline: Baseline | None, met: Met, *, audit_warn: bool
+) -> Iterator[EngineResponse]:
+    """Yield the responses with failures marked as new or unchanged, and note what is met.
+
+    Without a baseline all failures are to become one: they are known, and all are noted.
+    """
+    marks = _Marks(baseline, met, audit_warn=audit_warn)
+    objects = frozenset(one.object for one in baseline.entries) if baseline else frozenset()
+    for response in responses:
+        key = object_key(response.trigger)
+        if key in objects:
+            met.objects.add(key)
+        marked = tuple(marks.marked(one, response, key) for one in response.responses)
+        if all(new is old for new, old in zip(marked, response.responses, strict=True)):
+            yield response
+        else:
+            yield response._replace(responses=marked)
+
+
+class _Marks:
+    """Marks failures of responses, one after the other."""
+
+    def __init__(self, baseline: Baseline | None, met: Met, *, audit_warn: bool) -> None:
+        self._baseline = baseline
+        self._met = met
+        self._audit_warn = audit_warn
+
+    def marked(
+        self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
+    ) -> PolicyResponse:
+        """Return what a policy said with its failures marked; itself where there are none."""
+        if answer.results.__class__ is Passes:
+            return answer
+        if not any(one.status in _FAULTS for one in answer.results):
+            return answer
+        labels = response.namespace_labels or {}
+        warns = only_warns(answer, labels, audit_warn=self._audit_warn)
+        results = []
+        for one in answer.results:
+            if one.status in _FAULTS:
+                results.append(self._result(one, answer, key, warns=warns))
+            else:
+                results.append(one)
+        return answer._replace(results=tuple(results))
+
+    def _result(
+        self, result: RuleResult, answer: PolicyResponse, key: ObjectKey, *, warns: bool
+    ) -> RuleResult:
+        status = result.status.value
+        if warns and result.status is RuleStatus.FAIL:
+            status = RuleStatus.WARN.value
+        message = report_message(result, status) if result.properties else result.message
+        failure = Failure(
+            policy=answer.policy.key,
+            rule=result.rule.name,
+            object=key,
+            result=status,
+            path=result.path,
+            message="" if result.path else message,
+        )
+        if not self._is_known(failure):
+            return result._replace(baseline=BaselineState.NEW)
+        note = "; ".join(filter(None, (result.note, _NOTE)))
+        return result._replace(baseline=BaselineState.UNCHANGED, note=note)
+
+    def _is_known(self, failure: Failure) -> bool:
+        """Return whether a failure is known, and count it."""
+        known = self._baseline.entries.get(failure) if self._baseline else None
+        if self._baseline and known is None:
+            return False
+        number = self._met.failures[failure] = self._met.failures.get(failure, 0) + 1
+        return known is None or number <= known.number
