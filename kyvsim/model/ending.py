@@ -13,14 +13,25 @@ class Verdict(StrEnum):
     INCOMPLETE = "INCOMPLETE"
     """Some input could not be used, so what was found is not all there is to say."""
     FAILED = "FAILED"
+    DIFFERENT = "DIFFERENT"
+    """Two sets of policies say or do something else."""
     WARNED = "WARNED"
     """Nothing worse than warnings, for which the user asked an exit status."""
     NOTHING = "NOTHING CHECKED"
+    SAME = "SAME"
+    """Two sets of policies say and do the same."""
     PASSED = "PASSED"
 
 
 _STATUS: Mapping[Verdict, int] = MappingProxyType(
-    {Verdict.INCOMPLETE: 2, Verdict.FAILED: 1, Verdict.NOTHING: 0, Verdict.PASSED: 0}
+    {
+        Verdict.INCOMPLETE: 2,
+        Verdict.FAILED: 1,
+        Verdict.DIFFERENT: 1,
+        Verdict.NOTHING: 0,
+        Verdict.SAME: 0,
+        Verdict.PASSED: 0,
+    }
 )
 """The exit status that a verdict stands for; the user sets that of WARNED."""
 
@@ -35,6 +46,8 @@ class Fact(NamedTuple):
     """What the closing line says of it; "" where it says nothing."""
     verdict: Verdict = Verdict.PASSED
     """What it alone makes of the run."""
+    detail: str = ""
+    """The same at length, where a view for people has a line for it."""
 
 
 class Ending(NamedTuple):

@@ -1,10 +1,10 @@
 """How rules came to their verdicts: what was asked, what was found, and where both stand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
@@ -19,6 +19,8 @@ class StepKind(StrEnum):
 
     INDEX = "index"
     """The kinds that a rule can match at all."""
+    UNASKED = "not asked"
+    """Why a controller does not come to a rule that is for objects of the kind."""
     MATCH = "match"
     EXCLUDE = "exclude"
     FILTER = "filter"
@@ -98,6 +100,15 @@ class RuleRun(NamedTuple):
     policy: Policy
     rule: Rule
     stage: Stage
+    subject: ObjectKey | None = None
+    """The object that it is asked about, where it is asked by its match."""
+
+
+class FollowedRule(NamedTuple):
+    """One evaluation of a rule, and what it told."""
+
+    run: RuleRun
+    steps: tuple[Step, ...]
 
 
 class RuleExplanation(NamedTuple):
@@ -117,7 +128,13 @@ class RuleExplanation(NamedTuple):
     @property
     def applied(self) -> bool:
         """Whether the rule was found to be about the object."""
-        decisive = (StepKind.INDEX, StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONCERN)
+        decisive = (
+            StepKind.INDEX,
+            StepKind.UNASKED,
+            StepKind.MATCH,
+            StepKind.EXCLUDE,
+            StepKind.CONCERN,
+        )
         asked = [one for one in self.steps if one.kind in decisive]
         return bool(self.results) or all(
             one.answer is (one.kind is not StepKind.EXCLUDE) for one in asked
@@ -176,11 +193,29 @@ def _cause(step: Step) -> tuple[Step, ...]:
         for one in asked
         if _answer(one) == answer and _answer(one).__class__ is answer.__class__
     ]
-    if same:
-        return (same[-1], *_cause(same[-1]))
-    if isinstance(answer, RuleStatus) and asked and answer is not RuleStatus.PASS:
-        return (asked[-1], *_cause(asked[-1]))
-    return ()
+    if not same and isinstance(answer, RuleStatus) and answer is not RuleStatus.PASS:
+        same = [one for one in asked if _answer(one) == _answer(asked[-1])]
+    if not same:
+        return ()
+    chosen = nearest(alternatives(same)) or same[-1]
+    return (chosen, *_cause(chosen))
+
+
+def alternatives(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return those of the steps that are alternatives of an `anyPattern`."""
+    return tuple(
+        one for one in steps if one.kind is StepKind.PATTERN and one.name.startswith("anyPattern[")
+    )
+
+
+def nearest(steps: tuple[Step, ...]) -> Step | None:
+    """Return the alternative of which most parts fit, of equals the one that got furthest."""
+    return max(steps, key=_nearness, default=None)
+
+
+def _nearness(step: Step) -> tuple[int, int]:
+    fitting = sum(one.answer is True and not one.steps for one in _inside(step))
+    return fitting, len(_cause(step))
 
 
 def _answer(step: Step) -> Answer | None:

@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from kyvsim.model.explanation import Step
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -21,16 +22,18 @@ def following(
     run: Callable[_Given, _Found],
     asked: Step,
     tell: Callable[Concatenate[Step, _Found, _Given], Step],
+    *,
+    where: Callable[[], Location | None] | None = None,
 ) -> Callable[_Given, _Found]:
     """Return `run` as a closure that tells of itself; `run` itself if nobody follows.
 
     `tell` completes the step `asked` with what was found for what was given. Where `run` raises,
-    the step is an error, and the error goes on.
+    the step is an error, and the error goes on. It stands at the probe's place, or at `where`.
     """
     follower = probe.follower
     if follower is None:
         return run
-    locate = cache(probe.locate)
+    locate = cache(where or probe.locate)
 
     def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
         mark = follower.begin()

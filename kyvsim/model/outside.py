@@ -30,6 +30,8 @@ class Outside(NamedTuple):
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""
+    made: Sequence[Json] = ()
+    """What earlier rules of the policy generated for the request, which later ones may copy."""
     account: UserInfo | None = None
     """Who asks an API server, which grants what roles say; None where objects are just given."""
     writes: Callable[[str, Json], None] | None = None

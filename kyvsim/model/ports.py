@@ -6,6 +6,7 @@ from typing import Protocol
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 
 
 class Clock(Protocol):
@@ -14,6 +15,9 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Return the current time, aware of its zone."""
 
+    def __hash__(self) -> int:
+        """Return a hash: what is compiled for a clock is kept for it."""
+
 
 class Entropy(Protocol):
     """Source of chance."""
@@ -21,12 +25,16 @@ class Entropy(Protocol):
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`."""
 
+    def __hash__(self) -> int:
+        """Return a hash, as that of a clock."""
+
 
 class System(NamedTuple):
-    """Where `time_now()` and `random()` get their answers from."""
+    """Where `time_now()` and `random()` get their answers from, and what counts their steps."""
 
     clock: Clock
     entropy: Entropy
+    meter: Meter
 
 
 class ClusterView(Protocol):

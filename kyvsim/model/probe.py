@@ -42,6 +42,9 @@ class Follower(Protocol):
     def evaluate(self, run: "RuleRun") -> None:
         """Take notice of a rule that begins to be evaluated: what is told next belongs to it."""
 
+    def resume(self, run: "RuleRun") -> None:
+        """Take notice that what is told next belongs to a rule, though it may not have begun."""
+
     def begin(self) -> int:
         """Take notice of a step that begins; return what names it where it ends."""
 
@@ -86,6 +89,14 @@ class Probe(NamedTuple):
         """Return where it stands in its file."""
         place = self.place
         return place.document.locate((*place.root, *place.inside)) if place else None
+
+    def locate_in(self, text: str, offset: int) -> Location | None:
+        """Return where a character of the text that stands here is in its file."""
+        from kyvsim.model.text_place import place_in_text  # noqa: PLC0415 — where somebody asks
+
+        place = self.place
+        path = (*place.root, *place.inside) if place else ()
+        return place_in_text(place.document, path, text, offset) if place else None
 
     def point(self, kind: PointKind, *outcomes: str) -> Seen | None:
         """Tell of a point here; return what counts its outcomes, None where nobody does."""

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document
 
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
@@ -20,6 +21,14 @@ class RuleStatus(StrEnum):
     WARN = "warn"
     ERROR = "error"
     SKIP = "skip"
+
+
+class BaselineState(StrEnum):
+    """How a failure stands to the baseline of a run, in SARIF's words."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    """The baseline has it: it fails nothing."""
 
 
 class Phase(StrEnum):
@@ -93,6 +102,10 @@ class RuleResult(NamedTuple):
     of it."""
     hindered: bool = False
     """Whether something kept the rule from generating what it is for, or from doing it alone."""
+    baseline: BaselineState | None = None
+    """Of a failure, where the run has a baseline."""
+    own: str = ""
+    """What of the message the policy says itself; "" where nothing is known of that."""
 
 
 class Passes(tuple[RuleResult, ...]):
@@ -135,3 +148,5 @@ class EngineResponse(NamedTuple):
     repeated: tuple[PolicyResponse, ...] = ()
     """What changes the object again when all mutate rules run a second time, if that is asked, or
     ends in an error that the first time had not."""
+    request: AdmissionRequest | None = None
+    """What was asked; None for a payload that is no request."""

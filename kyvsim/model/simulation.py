@@ -5,6 +5,7 @@ from enum import StrEnum
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.source import Location
 
@@ -100,6 +101,8 @@ class Cut(NamedTuple):
     """What it reached: `10 events`, `30 days`."""
     steps: tuple[Location, ...] = ()
     """The steps that were not played to their end."""
+    by_events: bool = True
+    """Whether more events let it go on."""
 
 
 class Simulation(NamedTuple):
@@ -124,6 +127,12 @@ class Simulation(NamedTuple):
     """What other orders of its steps lead to, if that was asked."""
     cut: Cut | None = None
     """None where it came to its end."""
+    compared: "Simulation | None" = None
+    """Another run that it is shown beside."""
+    explained: str = ""
+    """The name of the object of which it is told why policies said what, "" for none."""
+    inquiries: tuple[Inquiry, ...] = ()
+    """When policies were to be asked about that object, in order."""
 
 
 class Ending(NamedTuple):

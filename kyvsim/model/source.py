@@ -41,6 +41,10 @@ class Stamp(NamedTuple):
     marks: tuple[Mark, ...]
 
 
+def _unknown(_: int) -> str:
+    return ""
+
+
 class Document(NamedTuple):
     """One document of an input stream: plain data, and a way to find any node's position."""
 
@@ -54,3 +58,5 @@ class Document(NamedTuple):
     """The folder, as it was given, in which its file was found; "" where the file was named."""
     has_no_null_maps: bool = False
     """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""
+    line: Callable[[int], str] = _unknown
+    """The line of its file with a number, as it is written; "" for one that is not of it."""

@@ -1,35 +1,79 @@
 """What a run tells as a whole: counted while its responses stream by, whatever shows them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse, Passes, PolicyResponse, RuleStatus
+from kyvsim.model.result import (
+    BaselineState,
+    EngineResponse,
+    Passes,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
+from kyvsim.model.source import Path
 from kyvsim.report.summary import Summary, only_warns
+
+if TYPE_CHECKING:
+    from kyvsim.report.known_failures import Met
+
+RuleKey: TypeAlias = tuple[str, str, str, Path]
+"""Kind and key of a policy, name and place of one of its rules: derived rules stand where the
+written one does."""
+
+_STATUSES: Mapping[str, int] = MappingProxyType(
+    {name: place for place, name in enumerate(Summary().as_dict())}
+)
+"""The place of each status among counts."""
+_MOST_KEPT: Final = 10_000
+"""So many results that are all passes are told apart before they are counted by rule."""
 
 
 class Course:
     """Counts of one run; a further count has its place here and its words in `run_ending`."""
 
-    __slots__ = ("_audit_warn", "_counts", "unchecked", "unmatched", "unstable")
+    __slots__ = (
+        "_audit_warn",
+        "_by_rule",
+        "_kept",
+        "_passes",
+        "known",
+        "met",
+        "unchecked",
+        "unmatched",
+        "unstable",
+    )
 
     def __init__(self, *, audit_warn: bool = False) -> None:
         self._audit_warn = audit_warn
-        self._counts = {"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
+        self._by_rule: dict[RuleKey, list[int]] = {}
+        # Many objects share results that are all passes: they are counted together. Who is kept
+        # here keeps its identity.
+        self._passes: dict[int, int] = {}
+        self._kept: list[PolicyResponse] = []
         self.unchecked = 0
         """How often a rule could not look at all of an object that it would have checked."""
         self.unmatched = 0
         """Resources that no rule matched."""
         self.unstable = 0
         """Policies that change an object again, or fail, when their rules run a second time."""
+        self.known = {"fail": 0, "warn": 0, "error": 0}
+        """How many results of these statuses the baseline has."""
+        self.met: Met | None = None
+        """What of the baseline was met; None where the run has none."""
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
         """Yield the responses, counting."""
+        passes = self._passes
         for response in responses:
             matched = False
             for answer in response.responses:
                 if answer.results.__class__ is Passes:
                     matched = True
-                    self._counts["pass"] += len(answer.results)
+                    key = id(answer.results)
+                    passes[key] = passes[key] + 1 if key in passes else self._first(answer)
                 elif answer.results or answer.silent:
                     matched = True
                     self._count(answer, response.namespace_labels or {})
@@ -45,22 +89,69 @@ class Course:
                 answer, labels, audit_warn=self._audit_warn
             ):
                 status = RuleStatus.WARN
-            self.count(status._value_)
+            self.count(_key(answer, result), status._value_)
+            if result.baseline is BaselineState.UNCHANGED:
+                self.known[status._value_] += 1
             if result.unchecked:
                 self.unchecked += 1
 
-    def count(self, status: str, number: int = 1) -> None:
-        """Count results of one status."""
-        self._counts[status] += number
+    def _first(self, answer: PolicyResponse) -> int:
+        """Keep an answer whose results are new; return how often they have come up."""
+        if len(self._kept) >= _MOST_KEPT:
+            self._count_passes()
+        self._kept.append(answer)
+        return 1
+
+    def _count_passes(self) -> None:
+        for answer in self._kept:
+            for result in answer.results:
+                self.count(_key(answer, result), "pass", self._passes[id(answer.results)])
+        self._passes.clear()
+        self._kept.clear()
+
+    def count(self, rule: RuleKey, status: str, number: int = 1) -> None:
+        """Count results of a rule that have one status."""
+        counts = self._by_rule.get(rule)
+        if counts is None:
+            counts = self._by_rule[rule] = [0] * len(_STATUSES)
+        counts[_STATUSES[status]] += number
+
+    def closed(self) -> "Course":
+        """Return the counts, which can be taken to another process now."""
+        self._count_passes()
+        return self
 
     def add(self, other: "Course") -> None:
         """Take in the counts of a part of the run."""
-        for status, number in other.summary().as_dict().items():
-            self._counts[status] += number
+        for rule, summary in other.by_rule().items():
+            for status, number in summary.as_dict().items():
+                self.count(rule, status, number)
         self.unchecked += other.unchecked
         self.unmatched += other.unmatched
         self.unstable += other.unstable
+        for status, number in other.known.items():
+            self.known[status] += number
+        if self.met is None:
+            self.met = other.met
+        elif other.met:
+            self.met.add(other.met)
+
+    @property
+    def covered(self) -> int:
+        """How many results the baseline has."""
+        return sum(self.known.values())
 
     def summary(self) -> Summary:
         """Return how many results so far have each status."""
-        return Summary(*self._counts.values())
+        numbers = self.by_rule().values()
+        return Summary(*map(sum, zip(*numbers, strict=True))) if numbers else Summary()
+
+    def by_rule(self) -> dict[RuleKey, Summary]:
+        """Return the same of each rule that has results, in the order in which they came up."""
+        self._count_passes()
+        return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
+
+
+def _key(answer: PolicyResponse, result: RuleResult) -> RuleKey:
+    policy, rule = answer.policy, result.rule
+    return policy.kind, policy.key, rule.name, rule.path

@@ -15,19 +15,21 @@ def render(coverage: Coverage) -> Iterator[str]:
     for file in coverage.files:
         yield f"{between}{to_json(_file_json(file))}"
         between = ",\n  "
-    yield f'],\n"summary": {to_json(_ratio_json(coverage.ratio))}}}\n'
+    yield f'],\n"summary": {to_json(ratio_json(coverage.ratio))}}}\n'
 
 
 def _file_json(file: FileCoverage) -> Json:
-    points = [_point_json(point) for point in file.points]
-    return {"file": file.file, **_ratio_json(file.ratio), "points": points}
+    points = [point_json(point) for point in file.points]
+    return {"file": file.file, **ratio_json(file.ratio), "points": points}
 
 
-def _ratio_json(ratio: Ratio) -> dict[str, Json]:
+def ratio_json(ratio: Ratio) -> dict[str, Json]:
+    """Return how much was reached."""
     return {"reached": ratio.reached, "total": ratio.total, "percent": ratio.percent}
 
 
-def _point_json(point: Point) -> Json:
+def point_json(point: Point) -> Json:
+    """Return a point with how often each outcome came up."""
     return {
         "kind": point.kind.value,
         "policy": point.policy,

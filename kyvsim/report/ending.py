@@ -34,8 +34,9 @@ def ending_json(ending: Ending) -> Json:
 def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
     """Return how many errors there are about inputs, and where the first one is."""
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]
-    text = f"{counted(len(errors), 'error')} in {_inputs(errors)} {_first(errors)}"
-    return weighing("inputErrors", len(errors), text, Verdict.INCOMPLETE)
+    number = f"{counted(len(errors), 'error')} in {_inputs(errors)}"
+    fact = weighing("inputErrors", len(errors), f"{number} {_first(errors)}", Verdict.INCOMPLETE)
+    return fact._replace(detail=f"{number}{_first_whole(errors)}") if errors else fact
 
 
 def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
@@ -71,6 +72,13 @@ def _first(remarks: list[Diagnostic]) -> str:
     one = remarks[0]
     named = f"{one.location} {one.code}" if one.location else one.code
     return safe_line(f"(first: {named})" if len(remarks) > 1 else f"({named})")
+
+
+def _first_whole(remarks: list[Diagnostic]) -> str:
+    """Return the first remark, shortened, behind what counts them."""
+    one = remarks[0]
+    place = f"{one.location} " if one.location else ""
+    return f"{', first' * (len(remarks) > 1)}: {place}{one.code} {one.message}"
 
 
 def errors_again(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:

@@ -26,7 +26,7 @@ def differences(usual: Simulation, other: Simulation) -> Iterator[Difference]:
     """Yield what is otherwise at the end of `other`: objects, expectations, hazards."""
     yield from _of_objects(usual, other)
     for expected, found in zip(usual.expectations, other.expectations, strict=False):
-        if expected.met != found.met:
+        if expected.text == found.text and expected.met != found.met:
             yield Difference("met" if found.met else "not met", found.text)
     before = dict.fromkeys(one.code for one in usual.hazards)
     after = dict.fromkeys(one.code for one in other.hazards)

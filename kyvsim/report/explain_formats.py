@@ -1,16 +1,14 @@
-"""The formats of `kyvsim explain`; another one is one more line in FORMATS."""
+"""The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
-from kyvsim.model.explanation import ObjectExplanation
-from kyvsim.report import explain_html, explain_json, explain_text
-from kyvsim.report.explain_words import Page
-
-Format: TypeAlias = Callable[[Iterable[ObjectExplanation], Page], Iterator[str]]
-"""Writes explanations on a page, a piece at a time."""
+from kyvsim.report.format import Format
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
-    {"text": explain_text.render, "json": explain_json.render, "html": explain_html.render}
+    {
+        "text": Format("explain_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("explain_json", "application/json", ".json", "render"),
+        "html": Format("explain_html", "text/html", ".html", "render"),
+    }
 )

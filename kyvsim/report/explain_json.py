@@ -24,14 +24,15 @@ def render(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
         told = {
             **identity(found.response.trigger),
             "place": _place(document.locate(()) if document else None),
-            "rules": [_rule(one, found) for one in found.rules],
+            "rules": [rule_json(one, found) for one in found.rules],
         }
         yield f"{between}{json.dumps(told, default=str)}"
         between = ",\n  "
     yield "]}\n"
 
 
-def _rule(rule: RuleExplanation, found: ObjectExplanation) -> Json:
+def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
+    """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
     decided = decision(rule, found)
     return {
         "policy": rule.policy.key,

@@ -24,9 +24,17 @@ _PLACE = 8
 """The width of the columns with line and column in policy and manifest."""
 _WORD = 6
 _NARROWEST = 24
-_LOOKS: Mapping[str, str] = MappingProxyType(
-    {"yes": "pass", "no": "fail", "unconcerned": "dim", "silent": "dim"}
+LOOKS: Mapping[str, str] = MappingProxyType(
+    {
+        "yes": "pass",
+        "no": "fail",
+        "unconcerned": "dim",
+        "silent": "dim",
+        "met": "pass",
+        "not asked": "warn",
+    }
 )
+"""Looks of words for verdicts and answers that are not their own."""
 
 
 class _Look(NamedTuple):
@@ -72,13 +80,13 @@ def _rule(
     yield from _heading(rule, word, paint, width)
     for result in rule.results:
         if result.message:
-            yield from _wrapped(result.message, " " * 9, width)
+            yield from wrapped(result.message, " " * 9, width)
         if result.note:
-            yield from _wrapped(result.note, " " * 9, width)
+            yield from wrapped(result.note, " " * 9, width)
     document = found.response.document
     look = _Look(paint, width, rule.place.file, document.file if document else "")
     decided = decision(rule, found)
-    yield from _wrapped(decided.text, " " * 9, width, "because  ")
+    yield from wrapped(decided.text, " " * 9, width, "because  ")
     for label, place in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
         if place is not None:
             yield f"{' ' * 9}{paint('dim', label)}{paint('place', safe_line(str(place)))}\n"
@@ -127,13 +135,13 @@ def _unconcerned(
     name = rule_name(rule)
     decided = decision(rule, found)
     place = paint("dim", safe_line(str(decided.place or rule.place)))
-    yield from _wrapped(name, " " * 4, width)
-    yield from _wrapped(decided.text, " " * 6, width)
+    yield from wrapped(name, " " * 4, width)
+    yield from wrapped(decided.text, " " * 6, width)
     yield f"      {place}\n"
 
 
 def _look(word: str) -> str:
-    return _LOOKS.get(word, word)
+    return LOOKS.get(word, word)
 
 
 def _position(place: Location | None, file: str) -> str:
@@ -143,7 +151,8 @@ def _position(place: Location | None, file: str) -> str:
     return f"{place.line}:{place.column}"
 
 
-def _wrapped(text: str, indent: str, width: int, label: str = "") -> Iterator[str]:
+def wrapped(text: str, indent: str, width: int, label: str = "") -> Iterator[str]:
+    """Yield the lines of a text, indented, with a label before the first."""
     for line in _lines(label + text, width - len(indent), rest=" " * len(label)):
         yield f"{indent}{line}\n"
 

@@ -24,6 +24,8 @@ class Format(NamedTuple):
     """Whether it has to see everything before it can write anything; else it streams."""
     parted: bool = False
     """Whether parts of a run can be told apart, by several processes."""
+    explains: bool = False
+    """Whether it shows how rules came to their verdicts, where that is known."""
 
     @property
     def write(self) -> Callable[..., Any]:

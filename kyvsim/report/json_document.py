@@ -71,8 +71,22 @@ def _tail(run: Run, books: _Books, lists: Lists) -> Iterator[str]:
         yield f',\n"{key}": ['
         yield from without_comma(f",\n  {entry}" for entry in entries)
         yield "]"
+    if run.baseline:
+        yield f',\n"baseline": {to_json(_baseline(run))}'
     yield f',\n"ending": {json.dumps(ending_json(run_ending(run)))}'
     yield f',\n"summary": {json.dumps(figures(run))}}}\n'
+
+
+def _baseline(run: Run) -> Json:
+    """Return what came of the run's baseline, in numbers of failures."""
+    rest = run.rest()
+    kept, stale, aside = rest or ({}, {}, {})
+    return {
+        "file": run.baseline.file if run.baseline else "",
+        "met": sum(kept.values()),
+        "stale": sum(stale.values()),
+        "notLookedAt": sum(aside.values()),
+    }
 
 
 def _compile_results(
@@ -141,7 +155,8 @@ def _compile_row_text() -> Callable[[Row, EngineResponse], str]:
             head = heads[key] = json.dumps(_about(row))[:-1] + ', "resource": '
         note = f', "note": {quote(result.note)}' if result.note else ""
         said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
-        return result, head, f', {said}, "path": {quote(result.path)}}}'
+        state = f', "baseline": "{result.baseline}"' if result.baseline else ""
+        return result, head, f', {said}, "path": {quote(result.path)}{state}}}'
 
     def text(row: Row, response: EngineResponse) -> str:
         place = id(row.policy), id(row.result)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from kyvsim.report.style import safe_text
+
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
@@ -15,5 +17,8 @@ def attributes(values: Mapping[str, str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as it stands in XML; characters that XML 1.0 does not have become U+FFFD."""
-    return _NOT_IN_XML.sub("\ufffd", text).translate(_MARKUP)
+    """Return text as it stands in XML, safe to show in a log.
+
+    Characters that XML 1.0 does not have are shown as escapes, or become U+FFFD.
+    """
+    return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)

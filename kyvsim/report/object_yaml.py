@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
+from kyvsim.report.style import COMMANDS, safe_text
 
 _LARGEST_WHOLE = 1e21
 # Negated, since a class of many characters takes milliseconds to compile at every start.
@@ -32,7 +33,7 @@ def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
     """
     if not obj or (obj.__class__ is not dict and obj.__class__ is not list):
         # Differences ask for many lines one by one.
-        text = f"{lead}{' ' if lead.endswith(':') else ''}{_leaf(obj, indent)}"
+        text = f"{lead}{' ' if lead.endswith(':') else ''}{leaf(obj, indent)}"
         return text.split("\n")
     lines: list[str] = []
     stack: list[tuple[str, Json, int]] = [(lead, obj, indent)]
@@ -55,7 +56,7 @@ def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
             stack += [(f"{pad}- ", item, indent + 2) for item in value[:0:-1]]
             stack.append((f"{pad if after_key else lead}- ", value[0], indent + 2))
         else:
-            text = f"{lead}{' ' if after_key else ''}{_leaf(value, indent)}"
+            text = f"{lead}{' ' if after_key else ''}{leaf(value, indent)}"
             lines += text.split("\n") if "\n" in text else (text,)
     return lines
 
@@ -80,7 +81,7 @@ def scalar(text: str) -> str:
     return f"'{text}'"
 
 
-def _leaf(value: Json, indent: int) -> str:
+def leaf(value: Json, indent: int) -> str:
     """Return a value without members as YAML; `indent` is where a text block's lines start."""
     if value.__class__ is str:
         return _block(value, indent) if "\n" in value else scalar(value)
@@ -98,6 +99,8 @@ def _leaf(value: Json, indent: int) -> str:
 
 def _block(text: str, indent: int) -> str:
     """Return a text of several lines as a literal block, or quoted where a block can't hold it."""
+    if any(map(text.__contains__, COMMANDS)) and text != safe_text(text):
+        return _double_quoted(text)
     if text[0] in " \n\t" or not text.replace("\n", "").replace("\t", "").isprintable():
         return _double_quoted(text)
     if text.endswith("\n"):
@@ -117,4 +120,5 @@ def _double_quoted(text: str) -> str:
 
 @cache
 def _unprintable() -> re.Pattern[str]:
-    return re.compile("[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]")
+    bidi = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    return re.compile(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{bidi}]")

@@ -1,13 +1,21 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.schedule import Schedule
 from kyvsim.report.course import Course
+from kyvsim.report.summary import Row
+
+if TYPE_CHECKING:
+    from kyvsim.model.baseline import Baseline
+    from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+    from kyvsim.report.baseline_rest import Rest
 
 
 class Terms(NamedTuple):
@@ -40,6 +48,17 @@ class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does."""
 
 
+def _unexplained(_response: EngineResponse, _row: Row) -> None:
+    return None
+
+
+Explain: TypeAlias = "Callable[[EngineResponse, Row], RuleExplanation | None]"
+"""Returns how a rule came to a result, with places; None where that can't be said.
+
+It is to be asked while the response is the last one that was read.
+"""
+
+
 class Run(NamedTuple):
     """One run of policies over resources: what was read, and the responses as they are asked for.
 
@@ -68,12 +87,35 @@ class Run(NamedTuple):
     """False where a file that every verdict depends on was refused, so that there is no verdict."""
     afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
     """What is to be said when all responses are read, of so many resources that a rule matched."""
+    explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
+    """Returns how policies came to what the response says that was read last, if that is known."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders, being neither policies nor manifests: where, and what it is."""
     is_part: bool = False
     """Whether it is a part of a run: no response of it may have to do with those of others."""
+    explain: Explain = _unexplained
+    """Explains a result: the rule is evaluated once more, on that object alone."""
     told: Told | None = None
     """What stands for `responses`, which are none then."""
+    baseline: "Baseline | None" = None
+    """The failures that are known from a file."""
+
+    def strictly(self) -> "Run":
+        """Return the run with every warning about input made an error."""
+        later = self.afterthoughts
+        return self._replace(
+            diagnostics=strictly(self.diagnostics),
+            afterthoughts=lambda matched: strictly(later(matched)),
+        )
+
+    def rest(self) -> "Rest | None":
+        """Return what is left of the baseline, once all responses are read; None without one."""
+        met = self.course.met
+        if self.baseline is None or met is None:
+            return None
+        from kyvsim.report.baseline_rest import rest_of  # noqa: PLC0415 — seldom asked for
+
+        return rest_of(self.baseline, met, self.policies)
 
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Return everything that is to be said of the inputs, once all responses are read."""
@@ -90,6 +132,17 @@ def _unsaid(_text: str) -> None:
     return None
 
 
+class Show(StrEnum):
+    """How much a view for people shows."""
+
+    CHANGES = "changes"
+    """Failures with their reasons, and what is new in objects; what is alike is told once."""
+    ALL = "all"
+    """The same of each object, however alike."""
+    OBJECTS = "objects"
+    """Failures in a line or two, and objects as a whole."""
+
+
 class Look(NamedTuple):
     """How a report looks, where a format leaves a choice."""
 
@@ -100,6 +153,9 @@ class Look(NamedTuple):
     """Show only the changed parts of mutated objects."""
     objects: bool = True
     """Show mutated and generated objects; False when they go to files."""
+    show: Show = Show.CHANGES
+    width: int = 80
+    """Columns of a line that is wrapped."""
     say: Callable[[str], None] = _unsaid
     """Takes what a document for programs has no place for."""
 

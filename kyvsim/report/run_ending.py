@@ -21,27 +21,31 @@ def run_ending(run: Run) -> Ending:
 def figures(run: Run) -> dict[str, int]:
     """Return the counts by name, with that of unstable mutations where they were looked for."""
     unstable = {"notIdempotent": run.course.unstable} if run.checks_idempotence else {}
-    return {**run.course.summary().as_dict(), **unstable}
+    known = {"inBaseline": run.course.covered} if run.course.met else {}
+    return {**run.course.summary().as_dict(), **unstable, **known}
 
 
 def counts_line(run: Run) -> str:
     """Return the counts as one line."""
     unstable = f", not idempotent: {run.course.unstable}" if run.checks_idempotence else ""
-    return f"{run.course.summary()}{unstable}"
+    known = f", in the baseline: {run.course.covered}" if run.course.met else ""
+    return f"{run.course.summary()}{unstable}{known}"
 
 
 def _facts(run: Run) -> Iterator[Fact]:
-    summary = run.course.summary()
+    known = run.course.known
+    summary = run.course.summary().less(known)
     remarks = run.remarks()
     yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
-    results = counted(sum(summary), "result")
+    results = counted(sum(run.course.summary()), "result")
     yield weighing("failed", summary.failed, f"{summary.failed} of {results} failed")
     yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
     unstable = run.course.unstable
     changed = f"{counted(unstable, 'mutation')} not idempotent"
     yield weighing("notIdempotent", unstable, changed)
     yield _warned(run, summary)
+    yield from _of_baseline(run)
     if run.applied:
         yield from _checked(run, summary)
     yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
@@ -50,6 +54,19 @@ def _facts(run: Run) -> Iterator[Fact]:
     yield informing("unchecked", run.course.unchecked, unchecked)
     yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
+
+
+def _of_baseline(run: Run) -> Iterator[Fact]:
+    """Yield what the baseline covers, and what of it the run did not look at."""
+    if run.course.met is None:
+        return
+    covered = run.course.covered
+    yield informing("inBaseline", covered, f"{counted(covered, 'failure')} covered by the baseline")
+    rest = run.rest()
+    if rest is not None:
+        aside = sum(rest.aside.values())
+        text = f"{counted(aside, 'failure')} of the baseline not looked at"
+        yield informing("baselineNotLookedAt", aside, text)
 
 
 def _warned(run: Run, summary: Summary) -> Fact:
@@ -66,7 +83,7 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
     yield Fact("passed", summary.passed, good)
     if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
         yield Fact("nonePassed", 1, "nothing passed", Verdict.WARNED)
-    if not (bad or summary.passed or summary.warned):
+    if not (bad or summary.passed or summary.warned or run.course.covered):
         skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
         text = skipped if summary.skipped else "no rule matched"
         yield Fact("nothingChecked", 1, text, Verdict.NOTHING)

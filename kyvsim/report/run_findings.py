@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.places import failed_place, resource_place, rule_place
 from kyvsim.report.run import Look, Run
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.subject import identity, title
 from kyvsim.report.summary import Row, Rows, compile_rows, silent_rows
+from kyvsim.report.text_blocks import untold
 
-_QUIET = frozenset({"pass", "skip"})
 _WEIGHTS = MappingProxyType(
     {"fail": Severity.ERROR, "error": Severity.ERROR, "warn": Severity.WARNING}
 )
@@ -29,8 +29,7 @@ def compile_findings(run: Run, look: Look) -> Rows:
 
     With `look.detailed` it yields all. Rules without a result come last.
     """
-    untold = frozenset[str]() if look.detailed else _QUIET
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold)
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
 
     def findings(response: EngineResponse) -> Iterator[Row]:
         yield from rows_of(response)
@@ -39,8 +38,18 @@ def compile_findings(run: Run, look: Look) -> Rows:
     return findings
 
 
+def is_known(row: Row) -> bool:
+    """Return whether a row is a failure that the baseline of the run has."""
+    return row.result.baseline is BaselineState.UNCHANGED
+
+
 def weight(row: Row) -> Severity:
-    """Return how much a row weighs: what finds no fault is a piece of information."""
+    """Return how much a row weighs: what finds no fault, or a known one, is information."""
+    return Severity.INFO if is_known(row) else weight_by_itself(row)
+
+
+def weight_by_itself(row: Row) -> Severity:
+    """Return how much a row would weigh without a baseline."""
     return _WEIGHTS.get(row.status, Severity.INFO)
 
 

@@ -7,7 +7,7 @@ from kyvsim.report.format import Format
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("text", "text/plain", ".txt", for_people=True, parted=True),
+        "text": Format("view", "text/plain", ".txt", for_people=True, parted=True),
         "table": Format("table", "text/plain", ".txt", for_people=True, whole=True, parted=True),
         "json": Format("json_document", "application/json", ".json", parted=True),
         "yaml": Format("yaml_document", "application/yaml", ".yaml", parted=True),
@@ -30,6 +30,6 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "gitlab": Format("run_gitlab", "application/json", ".json"),
         "markdown": Format("run_markdown", "text/markdown", ".md", parted=True),
         "csv": Format("run_csv", "text/csv", ".csv", parted=True),
-        "html": Format("run_html", "text/html", ".html", parted=True),
+        "html": Format("run_html", "text/html", ".html", whole=True, parted=True, explains=True),
     }
 )

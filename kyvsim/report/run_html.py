@@ -1,95 +1,218 @@
-"""What rules found as one page for a browser; it needs nothing beside it and asks nobody.
+"""What rules found and changed as one page for a browser: how it ended, by rule, by object.
 
-It has no script, and its policy forbids all but its own style.
+What weighs most comes first, and that is known last: objects wait as text until all are read.
 """
 
-import base64
-import hashlib
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import EngineResponse
-from kyvsim.report.ending import ending_line
-from kyvsim.report.html_text import html_text
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.explanation import ObjectExplanation
+from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.model.source import Location
+from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
+from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.page import ending_of, kept, page, part
+from kyvsim.report.page_table import Counted, Table, table_of
 from kyvsim.report.places import resource_place, rule_place
 from kyvsim.report.run import Look, Run
-from kyvsim.report.run_ending import counts_line, run_ending
+from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.run_findings import compile_findings, name_of, place_of, said_of
-from kyvsim.report.subject import severity_of, title
-from kyvsim.report.summary import Row
-from kyvsim.report.writing import Writing
+from kyvsim.report.subject import severity_of, short_title, title
+from kyvsim.report.summary import NO_RESULT, Row
+from kyvsim.report.text_blocks import header
+from kyvsim.report.text_objects import author_of
+from kyvsim.report.writing import Lists, Writing
 
-_CSS: Final = (
-    ":root{color-scheme:light dark;--line:#8884;--soft:#7a7a7a;--bad:#c62828;--warn:#b26a00;"
-    "--good:#2e7d32}"
-    "body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:70rem;padding:1rem}"
-    "h1{font-size:1.4rem}h2{font-size:1.05rem;margin:1.5rem 0 .3rem;overflow-wrap:anywhere}"
-    "ul{list-style:none;padding:0;margin:0}"
-    "li{border:1px solid var(--line);border-left-width:4px;border-radius:4px;margin:.4rem 0;"
-    "padding:.4rem .7rem;overflow-wrap:anywhere}"
-    "p{margin:.15rem 0;white-space:pre-wrap}"
-    ".fail,.error{border-left-color:var(--bad)}.warn,.none{border-left-color:var(--warn)}"
-    ".pass{border-left-color:var(--good)}"
-    "b{text-transform:uppercase;font-size:.8rem}.fail b,.error b{color:var(--bad)}"
-    ".warn b,.none b{color:var(--warn)}.pass b{color:var(--good)}"
-    ".place{font:13px/1.4 ui-monospace,monospace;color:var(--soft)}"
-    "footer{border-top:1px solid var(--line);margin-top:1.5rem;padding-top:.5rem}"
-    "@media print{li,h2{break-inside:avoid}body{max-width:none}}"
+LOOKS: Mapping[str, str] = MappingProxyType(
+    {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}
 )
+"""How statuses look; others have no colour."""
+_FIGURES: Mapping[str, str] = MappingProxyType(
+    {"notIdempotent": "not idempotent", "inBaseline": "in the baseline"}
+)
+"""Counts whose names are not the words for them."""
+_KNOWN: Final = "known"
+"""What stands for the status of a failure that a baseline has: it fails nothing."""
+_STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
+"""Those that weigh most first."""
+_FAULTS: Final = 5
+"""How many of them find fault."""
+_COUNTS: Final = "counts"
+_MOST_OBJECTS: Final = 20
+
+
+class _Finding(NamedTuple):
+    """A row."""
+
+    status: str
+    """One of _STATUSES."""
+    told: str
+    """The same in words."""
+    looks: str
+    policy: str
+    rule: str
+    severity: str
+    said: str
+    place: Location
+    rule_place: Location
+    why: ExplainedRule | None
+
+
+class _Change(NamedTuple):
+    """An object that rules changed or created."""
+
+    status: str
+    what: str
+    author: str
+    policy: str
+    lines: tuple[Marked, ...]
+    size: str
+
+
+class _Object(NamedTuple):
+    """All that is said of an object."""
+
+    title: str
+    kind: str
+    namespace: str
+    place: Location | None
+    findings: tuple[_Finding, ...]
+    changes: tuple[_Change, ...]
 
 
 def begin(run: Run, look: Look) -> Writing:
-    """Begin the page: findings by object, with `look.detailed` all rows; remarks, then the end."""
+    """Begin the page: findings and changes by object, with `look.detailed` all rows."""
     findings = compile_findings(run, look)
+    lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
 
     def row(response: EngineResponse) -> str:
-        items = [_item(one, response) for one in findings(response)]
-        if not items:
-            return ""
-        place = resource_place(response)
-        where = f' <span class="place">{html_text(str(place))}</span>' if place else ""
-        heading = f"<h2>{html_text(title(response.trigger))}{where}</h2>"
-        return f"<section>{heading}\n<ul>\n{''.join(items)}</ul></section>\n"
+        rows = sorted(findings(response), key=lambda one: _STATUSES.index(_status(one)))
+        changes = tuple(_changes(response, look))
+        if rows or changes:
+            found = _object(response, rows, changes, run.explained(response))
+            worst = _status(rows[0]) if rows else _STATUSES[-1]
+            lists[worst].append(json.dumps(part("object", found)))
+            lists[_COUNTS].extend(_counted(one, found.title) for one in rows)
+        return ""
 
-    return Writing(head=lambda: (_head(),), row=row, tail=lambda _: _tail(run))
-
-
-def _head() -> str:
-    digest = base64.b64encode(hashlib.sha256(_CSS.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f"<title>kyvsim apply</title>\n<style>{_CSS}</style></head>\n"
-        "<body>\n<header><h1>kyvsim apply</h1></header>\n<main>\n"
+    return Writing(
+        head=lambda: (), row=row, tail=lambda gathered: _page(run, look, gathered), lists=lists
     )
 
 
-def _item(row: Row, response: EngineResponse) -> str:
-    severity = severity_of(row.policy)
-    weight = f" · {severity}" if severity else ""
-    said = said_of(row)
-    return (
-        f'<li class="{row.status}"><p><b>{row.status}</b> {html_text(name_of(row))}{weight}</p>\n'
-        f"{f'<p>{html_text(said)}</p>' if said else ''}"
-        f'<p class="place">{html_text(str(place_of(row, response)))}</p>'
-        f'<p class="place">rule: {html_text(str(rule_place(row)))}</p></li>\n'
+def _page(run: Run, look: Look, lists: Lists) -> Iterator[str]:
+    # Without details a pass is told where there is a note on it: how many pass is not known.
+    statuses = _STATUSES if look.detailed else _STATUSES[:_FAULTS]
+    sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
+    return page(
+        "run.html",
+        header=header(run),
+        ending=ending_of(run_ending(run)),
+        figures=[
+            (_FIGURES.get(name, name), number, LOOKS.get(name, ""))
+            for name, number in figures(run).items()
+        ],
+        tables=[*_tables(lists.get(_COUNTS, ()), statuses)],
+        remarks=run.remarks(),
+        sections=sections,
     )
 
 
-def _tail(run: Run) -> Iterator[str]:
-    remarks = run.remarks()
-    if remarks:
-        yield "<section><h2>Input</h2>\n<ul>\n"
-        yield from map(_remark, remarks)
-        yield "</ul></section>\n"
-    yield f"</main>\n<footer><p>{counts_line(run)}</p>\n"
-    yield f"<p>{html_text(ending_line(run_ending(run)))}</p></footer>\n</body></html>\n"
+def _status(row: Row) -> str:
+    return _KNOWN if row.result.baseline is BaselineState.UNCHANGED else row.status
 
 
-def _remark(entry: Diagnostic) -> str:
-    looks = "error" if entry.severity == "error" else "warn"
-    return f'<li class="{looks}"><p>{html_text(str(entry))}</p></li>\n'
+def _told(row: Row) -> str:
+    if row.status == NO_RESULT:
+        return "no result"
+    return f"{row.status}, {_KNOWN}" if _status(row) == _KNOWN else row.status
+
+
+def _counted(row: Row, title_: str) -> str:
+    return json.dumps((name_of(row), severity_of(row.policy), title_, _status(row)))
+
+
+def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
+    """Yield what is told by rule and by object."""
+    rows = [json.loads(text) for text in counts]
+    rules = (Counted(name, status, severity) for name, severity, _, status in rows)
+    yield table_of("rule", rules, statuses)
+    objects = (Counted(name, status) for _, _, name, status in rows)
+    yield table_of("object", objects, statuses, _MOST_OBJECTS)
+
+
+def _object(
+    response: EngineResponse,
+    rows: Sequence[Row],
+    changes: tuple[_Change, ...],
+    explained: ObjectExplanation | None,
+) -> _Object:
+    trigger = response.trigger
+    meta = trigger.get("metadata") if trigger.__class__ is dict else None
+    return _Object(
+        title=title(trigger),
+        kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
+        namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
+        place=resource_place(response),
+        findings=tuple(_finding(one, response, explained) for one in rows),
+        changes=changes,
+    )
+
+
+def _finding(row: Row, response: EngineResponse, explained: ObjectExplanation | None) -> _Finding:
+    return _Finding(
+        status=_status(row),
+        told=_told(row),
+        looks=LOOKS.get(_status(row), ""),
+        policy=row.policy.key,
+        rule=name_of(row),
+        severity=severity_of(row.policy),
+        said=said_of(row),
+        place=place_of(row, response),
+        rule_place=rule_place(row),
+        why=_why(row, explained) if explained else None,
+    )
+
+
+def _why(row: Row, explained: ObjectExplanation) -> ExplainedRule | None:
+    """Return how the rule of a row came to what it says."""
+    for one in explained.rules:
+        own = any(result.rule is row.result.rule for result in one.results)
+        if own and one.policy is row.policy:
+            return explained_rule(one, explained)
+    return None
+
+
+def _changes(response: EngineResponse, look: Look) -> Iterator[_Change]:
+    before = response.trigger
+    for answer in mutations(response):
+        lines = _difference(before, answer.object, look)
+        yield _change("mutated", "", (author_of(answer), answer.policy.key), lines)
+        before = answer.object
+    for change in patched_targets(response):
+        old = change.object if change.before is None else change.before
+        lines = _difference(old, change.object, look)
+        author = change.author, change.policy.key
+        yield _change("patched", short_title(change.object), author, lines)
+    for change in generated(response):
+        lines = tuple(("+", line) for line in yaml_lines(change.object)) if look.objects else ()
+        author = change.author, change.policy.key
+        yield _change("generated", short_title(change.object), author, lines)
+
+
+def _difference(before: object, after: object, look: Look) -> tuple[Marked, ...]:
+    return tuple(hunks(marked_yaml(before, after))) if look.objects else ()
+
+
+def _change(status: str, what: str, author: tuple[str, str], lines: tuple[Marked, ...]) -> _Change:
+    told, policy = author
+    marks = Counter(mark for mark, _ in lines)
+    size = " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark])
+    return _Change(status=status, what=what, author=told, policy=policy, lines=lines, size=size)

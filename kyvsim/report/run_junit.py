@@ -8,7 +8,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.places import rule_place
 from kyvsim.report.run import Look, Run
-from kyvsim.report.run_findings import compile_findings, place_of, said_of
+from kyvsim.report.run_findings import compile_findings, is_known, place_of, said_of
 from kyvsim.report.style import safe_text
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row
@@ -24,7 +24,7 @@ def begin(run: Run, look: Look) -> Writing:
     rows_of = compile_findings(run, look._replace(detailed=True))
 
     def row(response: EngineResponse) -> str:
-        cases = [(one.status, _case(one, response)) for one in rows_of(response)]
+        cases = [(_outcome(one), _case(one, response)) for one in rows_of(response)]
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
@@ -47,6 +47,11 @@ def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
     yield "  </testsuite>\n"
 
 
+def _outcome(row: Row) -> str:
+    """Return the status that a case has: one that is known has passed, and says so."""
+    return "pass" if is_known(row) else row.status
+
+
 def _case(row: Row, response: EngineResponse) -> str:
     about = {"name": row.result.rule.name or row.policy.name, "classname": row.policy.key}
     head = f"    <testcase{attributes(_safe(about))}"
@@ -57,13 +62,14 @@ def _case(row: Row, response: EngineResponse) -> str:
 def _told(row: Row, response: EngineResponse) -> str:
     """Return the element that tells how a case ended; "" for one that only passed."""
     said = said_of(row)
-    if row.status in {"fail", "error"}:
-        element = "failure" if row.status == "fail" else "error"
+    outcome = _outcome(row)
+    if outcome in {"fail", "error"}:
+        element = "failure" if outcome == "fail" else "error"
         where = f"at {place_of(row, response)}\nrule: {rule_place(row)}"
         about = attributes({"message": said, "type": row.status})
         text = escaped(f"{said}\n{safe_text(where)}")
         return f"<{element}{about}>{text}</{element}>"
-    if row.status == "skip":
+    if outcome == "skip":
         return f"<skipped{attributes({'message': said})}/>"
     if row.status == "pass" and not row.result.note:
         return ""

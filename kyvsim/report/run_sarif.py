@@ -22,7 +22,7 @@ from kyvsim.report.run_findings import (
     name_of,
     place_of,
     told_of,
-    weight,
+    weight_by_itself,
 )
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, notification, physical_location
 from kyvsim.report.style import safe_line, safe_text
@@ -96,7 +96,7 @@ def _compile_result() -> Callable[[Row, EngineResponse], Json]:
     fingerprint = compile_fingerprints()
 
     def result(row: Row, response: EngineResponse) -> Json:
-        level = LEVELS[weight(row)]
+        level = LEVELS[weight_by_itself(row)]
         silent = level == "note"
         rule = {"physicalLocation": physical_location(rule_place(row))}
         name = safe_line(title(row.resource))
@@ -104,6 +104,7 @@ def _compile_result() -> Callable[[Row, EngineResponse], Json]:
             "ruleId": check_of(row),
             "kind": _KINDS.get(row.status, "review") if silent else "fail",
             "level": "none" if silent else level,
+            **_baseline_state(row),
             "message": {"text": told_of(row)},
             "locations": [
                 {
@@ -117,6 +118,12 @@ def _compile_result() -> Callable[[Row, EngineResponse], Json]:
         }
 
     return result
+
+
+def _baseline_state(row: Row) -> dict[str, Json]:
+    """Return how a failure stands to the baseline of the run, where it has one."""
+    state = row.result.baseline
+    return {"baselineState": state.value} if state else {}
 
 
 def _text(value: Json) -> str:

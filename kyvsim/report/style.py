@@ -1,27 +1,31 @@
 """Colours, and text that is safe to show on a terminal."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Gives a text the look of a name from `CODES`, or leaves it as it is."""
+"""Gives a text the look of a name from `LOOKS`, or leaves it as it is."""
 
-CODES: Mapping[str, str] = MappingProxyType(
+LOOKS: Mapping[str, str] = MappingProxyType(
     {
-        "title": "1",
-        "dim": "2",
-        "pass": "32",
-        "fail": "31",
-        "error": "31",
-        "warn": "33",
-        "skip": "36",
-        "none": "33",
-        "added": "32",
-        "removed": "31",
-        "place": "36",
+        "title": "bold",
+        "dim": "dim",
+        "pass": "green",
+        "fail": "red",
+        "error": "red",
+        "warn": "yellow",
+        "skip": "cyan",
+        "none": "yellow",
+        "added": "green",
+        "removed": "red",
+        "place": "cyan",
+        "edit": "green",
+        "new": "green",
     }
 )
+"""Names of looks, and what they are in rich's words."""
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
@@ -30,6 +34,9 @@ _VISIBLE: Mapping[int, str] = MappingProxyType(
     | {code: f"\\u{code:04x}" for code in _BIDI}
 )
 
+
+COMMANDS = ("::", "##[", "##vso[")
+"""With what a line begins that GitHub and Azure take for a command, behind any blanks."""
 
 MARK_LOOKS: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
 """The look of a line of a diff, by its mark; other lines have none."""
@@ -44,16 +51,46 @@ def painter(*, colours: bool) -> Paint:
     """Return a function that colours text, or one that does nothing."""
     if not colours:
         return lambda _name, text: text
-    return lambda name, text: f"\x1b[{CODES[name]}m{text}\x1b[0m"
+    return _painted
+
+
+def _painted(name: str, text: str) -> str:
+    return _styles()[name](text)
+
+
+@cache
+def _styles() -> Mapping[str, Callable[[str], str]]:
+    """Return what gives texts their looks, by the names of these."""
+    from rich.color import ColorSystem  # noqa: PLC0415 — slow, for colours only
+    from rich.style import Style  # noqa: PLC0415 — as above
+
+    def look(style: Style) -> Callable[[str], str]:
+        return lambda text: style.render(text, color_system=ColorSystem.STANDARD)
+
+    return MappingProxyType({name: look(Style.parse(text)) for name, text in LOOKS.items()})
 
 
 def safe_text(text: str) -> str:
     """Return `text` with control and direction-changing characters shown as escapes.
 
-    Text of a user's file must not move the cursor, recolour or reorder what a terminal shows.
-    Line ends and tabs stay.
+    Text of a user's file must not move the cursor, recolour or reorder what a terminal shows, nor
+    begin a line as a command to who reads a log does (`::error`). Line ends and tabs stay.
     """
-    return text if text.isprintable() else text.translate(_VISIBLE)
+    if text.isprintable() and not text.lstrip().startswith(COMMANDS):
+        return text
+    shown = text.translate(_VISIBLE)
+    return _without_commands(shown) if any(map(shown.__contains__, COMMANDS)) else shown
+
+
+def _without_commands(text: str) -> str:
+    """Return a text with the first character of every command shown as an escape."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        rest = line.lstrip()
+        if rest.startswith(COMMANDS):
+            blank = line[: len(line) - len(rest)]
+            lines[number] = f"{blank}\\x{ord(rest[0]):02x}{rest[1:]}"
+    return "\n".join(lines)
 
 
 def safe_line(text: str) -> str:

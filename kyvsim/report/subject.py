@@ -7,8 +7,12 @@ from kyvsim.model.policy import SEVERITIES, Policy
 def title(obj: Json) -> str:
     """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
     key = object_key(obj)
-    name = key.name or _generated_name(obj)
-    return "/".join(part for part in (key.namespace, key.kind or "?", name) if part)
+    return key_title(key if key.name else key._replace(name=_generated_name(obj)))
+
+
+def key_title(key: ObjectKey) -> str:
+    """Return the same of an object's key."""
+    return "/".join(part for part in (key.namespace, key.kind or "?", key.name) if part)
 
 
 def short_title(obj: Json) -> str:

@@ -18,5 +18,6 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "junit": Format("suite_junit", "application/xml", ".xml", "render"),
         "tap": Format("suite_tap", "text/x-tap", ".tap", "render"),
         "github": Format("suite_github", "text/plain", ".txt", "render"),
+        "html": Format("suite_html", "text/html", ".html", "render"),
     }
 )

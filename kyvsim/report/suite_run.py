@@ -18,6 +18,8 @@ class Sight(NamedTuple):
     fail_only: bool = False
     """Show failed rows only."""
     colours: bool = False
+    width: int = 80
+    """Columns of a line that is wrapped."""
 
 
 class SuiteTally(NamedTuple):

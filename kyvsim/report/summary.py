@@ -38,6 +38,10 @@ class Summary(NamedTuple):
         names = ("pass", "fail", "warn", "error", "skip")
         return dict(zip(names, self, strict=True))
 
+    def less(self, known: Mapping[str, int]) -> "Summary":
+        """Return the counts without some of each status."""
+        return Summary(*(count - known.get(name, 0) for name, count in self.as_dict().items()))
+
     def __str__(self) -> str:
         return ", ".join(f"{name}: {count}" for name, count in self.as_dict().items())
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.run import Look, Run
 from kyvsim.report.run_ending import counts_line
-from kyvsim.report.style import CODES, painter, safe_line
+from kyvsim.report.style import LOOKS, painter, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.writing import Lists, Writing
@@ -55,7 +55,7 @@ def _lines(rows: Iterable[str], look: Look) -> Iterator[str]:
             said = cells[_RESULT - 1]
             status = said.lower()
             result = f"{said:<{width}}" if look.detailed else said
-            result = paint(status, result) if status in CODES else result
+            result = paint(status, result) if status in LOOKS else result
             before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
             yield "  ".join((before, result, *after)).rstrip() + "\n"
         if note:

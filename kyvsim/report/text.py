@@ -1,34 +1,33 @@
-"""The view for people: what changed, what was generated, what failed and where; then the counts."""
+"""The view with whole objects: what changed, what was generated, what failed; then the counts."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.collisions import Collisions, collision_lines
-from kyvsim.report.ledger import Ledger, Need, needs_of
+from kyvsim.report.ledger import Ledger, needs_of
+from kyvsim.report.need_order import NeedOrder, Piece
 from kyvsim.report.run import Look, Run, Unparted
 from kyvsim.report.run_ending import counts_line
-from kyvsim.report.style import Paint, counted, painter
+from kyvsim.report.style import Paint, painter
 from kyvsim.report.summary import compile_rows
-from kyvsim.report.text_blocks import need_line, resource_block, untold, verdict_block
+from kyvsim.report.text_blocks import (
+    deletions_of,
+    header,
+    need_line,
+    resource_block,
+    untold,
+    verdict_block,
+)
 from kyvsim.report.text_objects import object_blocks
 from kyvsim.report.writing import Lists, Writing
 
-if TYPE_CHECKING:
-    from kyvsim.report.cleanup import Deletions
 
-_HOLD_LIMIT = 1 << 20
-"""How many characters wait for an object that may still come and meet an open reference."""
-
-_Piece: TypeAlias = str | Need
-
-
-def begin(run: Run, look: Look) -> Writing:
+def begin_whole(run: Run, look: Look) -> Writing:
     """Begin the view; the last line counts."""
     paint = painter(colours=look.colours)
-    ledger, collisions, deletions = Ledger(), Collisions(), _deletions(run)
+    ledger, collisions, deletions = Ledger(), Collisions(), deletions_of(run)
     pieces_of = _compile_pieces(run, look)
-    order = _Order(ledger, paint)
+    order = NeedOrder(ledger, lambda need, met: need_line(need, met, paint))
 
     def row(response: EngineResponse) -> str:
         ledger.add(response)
@@ -55,7 +54,7 @@ def begin(run: Run, look: Look) -> Writing:
 
 
 def _compile_alone(
-    pieces_of: Callable[[EngineResponse], Iterator[_Piece]],
+    pieces_of: Callable[[EngineResponse], Iterator[Piece]],
 ) -> Callable[[EngineResponse], str]:
     """Return what writes a response that has nothing to do with others; it raises Unparted."""
 
@@ -69,30 +68,13 @@ def _compile_alone(
     return row
 
 
-def _deletions(run: Run) -> "Deletions | None":
-    if not run.schedules:
-        return None
-    from kyvsim.report.cleanup import Deletions  # noqa: PLC0415 — for such policies only
-
-    return Deletions()
-
-
-def header(run: Run) -> str:
-    """Return the line that says how much is applied to how much."""
-    if not run.applied:
-        return "Nothing is applied: a file that every verdict depends on was refused"
-    exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
-    rules = counted(run.rule_count, "policy rule")
-    return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
-
-
-def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[_Piece]]:
+def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[Piece]]:
     """Return what yields the text of a response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
     block = verdict_block(paint, detailed=look.detailed)
 
-    def pieces(response: EngineResponse) -> Iterator[_Piece]:
+    def pieces(response: EngineResponse) -> Iterator[Piece]:
         verdicts = block(response, rows_of(response))
         changes = list(_changes(response, paint, look))
         if verdicts or changes:
@@ -103,7 +85,7 @@ def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator
     return pieces
 
 
-def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Piece]:
+def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[Piece]:
     mutated, others = object_blocks(response, paint, look)
     if mutated:
         yield mutated
@@ -114,45 +96,3 @@ def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[_Pi
         from kyvsim.report.idempotence import repeat_blocks  # noqa: PLC0415 — seldom asked for
 
         yield from repeat_blocks(response, paint)
-
-
-class _Order:
-    """Pieces as text in their order; from an open need on they wait until it is met, or to the end.
-
-    So that memory stays bounded, a wait that grows long ends early: what is still open then goes
-    to `late` and is told at the end.
-    """
-
-    __slots__ = ("_held", "_ledger", "_paint", "_size", "late")
-
-    def __init__(self, ledger: Ledger, paint: Paint) -> None:
-        self._ledger = ledger
-        self._paint = paint
-        self._held: list[_Piece] = []
-        self._size = 0
-        self.late: list[Need] = []
-
-    def add(self, piece: _Piece) -> Iterator[str]:
-        """Take in a piece; yield what need not wait."""
-        if not self._held and (isinstance(piece, str) or self._ledger.met_by(piece)):
-            yield self._text(piece)
-            return
-        self._held.append(piece)
-        self._size += len(piece) if isinstance(piece, str) else 0
-        if self._size > _HOLD_LIMIT:
-            needs = (one for one in self._held if isinstance(one, Need))
-            self.late += [one for one in needs if not self._ledger.met_by(one)]
-            yield from self.rest(open_end=True)
-
-    def rest(self, *, open_end: bool = False) -> Iterator[str]:
-        """Yield what has waited."""
-        for piece in self._held:
-            yield self._text(piece, open_end=open_end)
-        self._held.clear()
-        self._size = 0
-
-    def _text(self, piece: _Piece, *, open_end: bool = False) -> str:
-        if isinstance(piece, str):
-            return piece
-        met = self._ledger.met_by(piece)
-        return need_line(piece, met or ("see the end" if open_end else None), self._paint)

@@ -1,17 +1,33 @@
 """The parts of the text view that speak: a resource's heading, its verdicts, its references."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location, Path
 from kyvsim.report.ledger import Need
-from kyvsim.report.run import Look
-from kyvsim.report.style import Paint, indented, safe_line
+from kyvsim.report.run import Look, Run
+from kyvsim.report.style import Paint, counted, indented, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, silent_rows
 
 QUIET = frozenset({"pass", "skip"})
+if TYPE_CHECKING:
+    from kyvsim.report.cleanup import Deletions
+
+OPTIONAL = "nothing here creates it, but it is optional"
+UNMET = "warning: nothing here creates it"
+"""What is said of an injected reference that leads nowhere."""
 _INDENT = " " * 9
+
+
+def header(run: Run) -> str:
+    """Return the line that says how much is applied to how much."""
+    if not run.applied:
+        return "Nothing is applied: a file that every verdict depends on was refused"
+    exceptions = f" with {counted(run.exception_count, 'exception')}" if run.exception_count else ""
+    rules = counted(run.rule_count, "policy rule")
+    return f"Applying {rules} to {counted(run.resource_count, 'resource')}{exceptions}"
 
 
 def resource_block(response: EngineResponse, paint: Paint) -> str:
@@ -85,14 +101,25 @@ def verdict_lines(said: Iterable[str], at: Location | None, paint: Paint) -> str
 
 def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False) -> str:
     """Return the line about one injected reference: what meets it, or a warning."""
-    kind, namespace, name = need.reference.target
-    places = ", ".join(need.reference.places)
+    look, what = need_subject(need, met)
     of = f"{title(need.resource)}: " if owner else ""
-    what = safe_line(f"{of}{kind} {namespace}/{name} ({places})")
-    if met:
-        return f"  {paint('pass', 'needs')}  {what}: {safe_line(met)}\n"
-    if need.reference.optional:
-        return f"  {paint('dim', 'needs')}  {what}: nothing here creates it, but it is optional\n"
-    warning = paint("warn", "warning: nothing here creates it")
+    if look != "warn":
+        return f"  {paint(look, 'needs')}  {safe_line(f'{of}{what}: {met or OPTIONAL}')}\n"
     hint = f"\n         {safe_line(need.hint)}" if need.hint else ""
-    return f"  {paint('warn', 'needs')}  {what}: {warning}{hint}\n"
+    return f"  {paint(look, 'needs')}  {safe_line(f'{of}{what}')}: {paint(look, UNMET)}{hint}\n"
+
+
+def need_subject(need: Need, met: str | None) -> tuple[str, str]:
+    """Return the look of an injected reference, `warn` where it leads nowhere, and what it is."""
+    kind, namespace, name = need.reference.target
+    what = f"{kind} {namespace}/{name} ({', '.join(need.reference.places)})"
+    return "pass" if met else "dim" if need.reference.optional else "warn", what
+
+
+def deletions_of(run: Run) -> "Deletions | None":
+    """Return what gathers what policies would delete, if there are any that do."""
+    if not run.schedules:
+        return None
+    from kyvsim.report.cleanup import Deletions  # noqa: PLC0415 — for such policies only
+
+    return Deletions()

@@ -80,5 +80,5 @@ def _comparison(before: Json, after: Json, paint: Paint, look: Look) -> str:
 def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
     """Yield marked lines as text, each with its mark in the margin."""
     for mark, line in lines:
-        text = f"{_GUTTER[mark]}{safe_text(line)}"
-        yield f"{paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text}\n"
+        text = f"{_GUTTER[mark]}{line if line.isprintable() else safe_text(line)}"
+        yield f"{text if mark == ' ' else paint(MARK_LOOKS[mark], text)}\n"

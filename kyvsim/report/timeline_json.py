@@ -7,7 +7,10 @@ from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.simulation import Expectation, Hazard, Interleavings, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report.endings import differences
+from kyvsim.report.explain_json import rule_json
+from kyvsim.report.inquiry_words import ToldInquiry, ending_word, told_inquiries
 from kyvsim.report.json_text import to_json
+from kyvsim.report.timeline_pairs import pairs_of
 from kyvsim.report.timeline_rows import TimelineLook, summary_counts
 
 
@@ -23,9 +26,38 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield '], "expectations": ['
     yield from _joined(_expectation(one) for one in simulation.expectations)
     yield "]"
+    if simulation.explained:
+        yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
+        yield from _joined(_inquiry(one) for one in told_inquiries(simulation, every=True))
+        yield "]"
     if simulation.interleavings:
         yield f', "interleavings": {to_json(_orders(simulation.interleavings))}'
+    if simulation.compared:
+        yield f', "compared": {to_json(_compared(simulation, simulation.compared))}'
     yield f', "summary": {to_json(_summary(simulation))}}}\n'
+
+
+def _compared(simulation: Simulation, other: Simulation) -> Json:
+    """Return another run, how it ends otherwise, and which events of both are the same step."""
+    return {
+        "differences": _differences(simulation, other),
+        "pairs": [
+            {
+                "difference": pair.difference.value,
+                "event": pair.first.number if pair.first else None,
+                "other": pair.second.number if pair.second else None,
+            }
+            for pair in pairs_of(simulation, other, every=True)
+        ],
+        "events": [_event(event) for event in other.events],
+        "hazards": [_hazard(hazard) for hazard in other.hazards],
+        "expectations": [_expectation(each) for each in other.expectations],
+        "summary": _summary(other),
+    }
+
+
+def _differences(usual: Simulation, other: Simulation) -> Json:
+    return [{"what": one.word, "text": one.text} for one in differences(usual, other)]
 
 
 def _orders(found: Interleavings) -> Json:
@@ -35,10 +67,7 @@ def _orders(found: Interleavings) -> Json:
         {
             "orders": one.runs,
             "changes": one.changes,
-            "differences": [
-                {"what": difference.word, "text": difference.text}
-                for difference in differences(usual.simulation, one.simulation)
-            ],
+            "differences": _differences(usual.simulation, one.simulation),
             "events": [_event(event) for event in one.simulation.events],
             "hazards": [_hazard(hazard) for hazard in one.simulation.hazards],
             "expectations": [_expectation(each) for each in one.simulation.expectations],
@@ -67,6 +96,23 @@ def _event(event: TimelineEvent) -> Json:
         "obstacles": [_obstacle(one) for one in event.obstacles],
         "givenUp": event.given_up,
         "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
+    }
+
+
+def _inquiry(told: ToldInquiry) -> Json:
+    """Return one time that policies were to be asked about an object, with the trees of rules."""
+    one = told.inquiry
+    return {
+        "time": round(one.time, 6),
+        "actor": one.actor,
+        "occasion": one.occasion,
+        "event": one.event,
+        "unheard": one.unheard,
+        "waiting": list(one.waiting),
+        "rules": [
+            {**rule_json(rule, told.found), "verdict": ending_word(rule)}
+            for rule in (*told.applied, *told.others)
+        ],
     }
 
 

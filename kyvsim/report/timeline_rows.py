@@ -77,6 +77,13 @@ def title_of(key: ObjectKey) -> str:
     return f"{key.kind} {place}"
 
 
+def event_title(event: TimelineEvent) -> str:
+    """Return what views call the object of an event; a list is of all objects of a kind."""
+    if event.action != "list" or event.object.name:
+        return title_of(event.object)
+    return " in ".join(filter(None, (event.object.kind, event.object.namespace)))
+
+
 def errors_of(event: TimelineEvent) -> Iterator[str]:
     """Yield the rules that could not be evaluated, with the reason where no denial tells it."""
     denies = event.policies if event.outcome == "denied" else ()

@@ -12,18 +12,20 @@ from kyvsim.model.simulation import (
     Simulation,
     TimelineEvent,
 )
-from kyvsim.report.endings import differences, orders_text
+from kyvsim.report.endings import Difference, differences, orders_text
+from kyvsim.report.inquiry_text import inquiry_pieces
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.style import Paint, counted, painter, safe_line, safe_text
+from kyvsim.report.style import MARK_LOOKS, Paint, counted, painter, safe_line, safe_text
+from kyvsim.report.timeline_pairs import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import (
     TimelineLook,
     cause_of,
     errors_of,
+    event_title,
     hazard_subject,
     shown_events,
     summary_text,
     time_text,
-    title_of,
 )
 
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
@@ -57,8 +59,12 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
         yield from _hazard(hazard, look, paint)
+    if simulation.explained:
+        yield from inquiry_pieces(simulation, look)
     if simulation.interleavings:
         yield from _orders(simulation.interleavings, look)
+    if simulation.compared:
+        yield from _comparison(simulation, simulation.compared, look)
     yield f"\n{summary_text(simulation)}\n"
 
 
@@ -72,11 +78,43 @@ def _orders(found: Interleavings, look: TimelineLook) -> Iterator[str]:
         orders = counted(ending.runs, "order")
         yield f"\n{paint('title', f'otherwise in {orders}')}, the nearest with {changes} of order\n"
         for one in differences(usual.simulation, ending.simulation):
-            first, *more = _wrapped(f"{one.word:<9} {one.text}", look.width - len(_UNDER)) or [""]
-            yield f"  {first}\n"
-            yield from (f"{_UNDER}  {line}\n" for line in more)
+            yield from _difference(one, look)
         yield "\n"
         yield from _timeline(ending.simulation, look, paint)
+
+
+def _comparison(simulation: Simulation, other: Simulation, look: TimelineLook) -> Iterator[str]:
+    """Yield how another run ends otherwise, and which of its events are not those of this one."""
+    paint = painter(colours=look.colours)
+    yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
+    found = [*differences(simulation, other)]
+    for one in found or [Difference("alike", "both runs end alike")]:
+        yield from _difference(one, look)
+    rows = [*_changed_rows(simulation, other, look)]
+    widths = [max((len(row[1][column]) for row in rows), default=0) for column in range(4)]
+    yield "\n" if rows else ""
+    for mark, cells, outcome in rows:
+        aligned = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
+        line = "  ".join(filter(None, (*aligned, *cells[4:], outcome))).rstrip()
+        yield f"  {paint(MARK_LOOKS[mark], f'{mark} {line}')}\n"
+
+
+def _changed_rows(
+    simulation: Simulation, other: Simulation, look: TimelineLook
+) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield the events that are not the same in both runs: a mark, cells, an outcome."""
+    pairs = pairs_of(simulation, other, every=look.every)
+    changed = (one for one in pairs if one.difference is not PairDifference.ALIKE)
+    for mark, event in (one for pair in changed for one in zip("-+", pair, strict=True)):
+        if event:
+            outcome = "" if event.outcome == "done" else safe_line(event.outcome)
+            yield mark, _cells(event), outcome
+
+
+def _difference(one: Difference, look: TimelineLook) -> Iterator[str]:
+    first, *more = _wrapped(f"{one.word:<9} {one.text}", look.width - len(_UNDER)) or [""]
+    yield f"  {first}\n"
+    yield from (f"{_UNDER}  {line}\n" for line in more)
 
 
 def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Iterator[str]:
@@ -101,7 +139,7 @@ def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Itera
 
 def _cells(event: TimelineEvent) -> tuple[str, ...]:
     cells = (str(event.number), time_text(event.time), event.actor, event.action)
-    return tuple(map(safe_line, (*cells, title_of(event.object))))
+    return tuple(map(safe_line, (*cells, event_title(event))))
 
 
 def _reason(event: TimelineEvent, cause: int | None) -> str:

@@ -17,6 +17,10 @@ Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""
 
 
+def _as_they_are(pieces: Iterable[str]) -> Iterable[str]:
+    return pieces
+
+
 class Writing(NamedTuple):
     """One document: its head, the text of each response, its tail; asked for in that order."""
 
@@ -37,6 +41,8 @@ class Writing(NamedTuple):
     """What stands before the first text that is not empty."""
     skipped: int = 0
     """How many characters of that first text are left out: what stands between two of them."""
+    joined: Callable[[Iterable[str]], Iterable[str]] = _as_they_are
+    """Returns the text of all responses, of what parts of a run say of them, in order."""
 
 
 Begin: TypeAlias = Callable[[Run, Look], Writing]
@@ -49,7 +55,8 @@ def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
         for piece in one.head():
             yield index, piece
     begun = [False] * len(writings)
-    for index, text in _put_together(run.told) if run.told else _texts(run, writings):
+    texts = _put_together(run.told, writings) if run.told else _texts(run, writings)
+    for index, text in texts:
         if begun[index]:
             yield index, text
         elif text:
@@ -68,10 +75,10 @@ def _texts(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
             yield index, row(response)
 
 
-def _put_together(told: Told) -> Iterator[tuple[int, str]]:
+def _put_together(told: Told, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
     """Yield the same of responses that are told already."""
-    for index, pieces in enumerate(told.pieces):
-        for piece in pieces:
+    for index, (pieces, one) in enumerate(zip(told.pieces, writings, strict=True)):
+        for piece in one.joined(pieces):
             yield index, piece
 
 

@@ -74,4 +74,4 @@ def test_junit_counts_unsupported_tests_as_skipped(shown):
         ["failure"],
         ["skipped"],
     ]
-    assert suite[2][0].get("message") == "one: assert: a <b>\ufffd"
+    assert suite[2][0].get("message") == "one: assert: a <b>\\x1b"

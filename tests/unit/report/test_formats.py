@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
-from kyvsim.report.run import Look
+from kyvsim.report.run import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.summary import Summary
 from kyvsim.report.writing import render
@@ -184,7 +184,7 @@ def test_every_format_tells_what_was_not_checked(gaps):
     assert [one["result"] for one in told["unchecked"]] == ["pass", "none"]
     assert told["unchecked"][0]["reasons"] == ["element 0"]
     assert len(told["results"]) == 1
-    lines = shown("text", runs[3])
+    lines = shown("text", runs[3], show=Show.OBJECTS)
     assert lines.count("         not checked: element 0\n") == 2
     assert "  none   checks / image" in lines
     assert [(one.course.unchecked, one.course.summary().passed) for one in runs] == [(2, 1)] * 4

@@ -57,3 +57,11 @@ def test_nesting_costs_no_recursion():
     for _ in range(5000):
         tree = {"a": tree}
     assert to_yaml(tree).endswith("a: {}\n")
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "a\u2066\nb", "a\n::error::b\nc", "a\n  ##[x]"])
+def test_nothing_reorders_lines_or_speaks_to_who_reads_a_log(text):
+    written = to_yaml({"a": text})
+    assert load_one(written) == {"a": text}
+    assert not {"\u202e", "\u2066"} & set(written)
+    assert not [line for line in written.splitlines() if line.lstrip().startswith(("::", "##["))]

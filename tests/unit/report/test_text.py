@@ -1,11 +1,12 @@
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report import text
-from kyvsim.report.run import Look
+from kyvsim.report import need_order
+from kyvsim.report.run import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 
 
 def shown(run, name="text", **look):
+    look.setdefault("show", Show.OBJECTS)
     return "".join(render(FORMATS[name].write, run, Look(**look)))
 
 
@@ -102,7 +103,7 @@ def test_a_generate_rule_that_did_not_run_is_named(make):
 
 
 def test_a_long_wait_for_an_object_ends_with_a_word_at_the_end(make, monkeypatch):
-    monkeypatch.setattr(text, "_HOLD_LIMIT", 0)
+    monkeypatch.setattr(need_order, "_HOLD_LIMIT", 0)
     view = shown(make.run([needy(make), given(make)]))
     assert "needs  ConfigMap shop/late (volume `v`): see the end\n" in view
     assert "stood open above\n" in view

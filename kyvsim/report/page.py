@@ -1,0 +1,113 @@
+"""The one frame of all pages for a browser, and the templates that fill it.
+
+A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but our
+own style and script that stand in it, by their hashes, so that nothing acts in a page that came
+from a file of others. Jinja escapes whatever a template shows; characters that control a
+terminal or turn the direction of text are shown as visible escapes before that.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.ending import Ending, Verdict
+from kyvsim.report.ending import ending_line
+from kyvsim.report.style import counted, safe_text
+
+_PIECES: Final = 64
+"""How many pieces of a template are handed on together."""
+_PARTS: Final = "parts.html"
+
+
+def page(
+    template: str, /, *, style: Sequence[str] = (), script: Sequence[str] = (), **values: Any
+) -> Iterator[str]:
+    """Yield the page that a template makes of values, in pieces.
+
+    `style` and `script` are what the page has besides the frame's own: names of files among the
+    templates, or texts (which hold no text of users).
+    """
+    environment = _environment()
+    sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))
+    policy = (
+        f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(code)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    stream = environment.get_template(template).stream(
+        sheet=Markup(sheet),  # noqa: S704 — it is ours
+        code=Markup(code),  # noqa: S704 — it is ours
+        policy=policy,
+        **values,
+    )
+    stream.enable_buffering(_PIECES)
+    yield from stream
+
+
+def part(name: str, *values: Any) -> Markup:
+    """Return what a macro of `parts.html` makes of values, to stand in a page later."""
+    made: Markup = getattr(_environment().get_template(_PARTS).module, name)(*values)
+    return made
+
+
+def kept(text: str) -> Markup:
+    """Return what `part` made, of which somebody has kept the text."""
+    return Markup(text)  # noqa: S704 — a template made it
+
+
+class PageEnding(NamedTuple):
+    """How a run ended, as a page says it first."""
+
+    line: str
+    looks: str
+    """`good`, `warn` or `bad`."""
+
+
+def ending_of(ending: Ending) -> PageEnding:
+    """Return what a page says of the end of its run."""
+    weights = {Verdict.PASSED: "good", Verdict.WARNED: "warn", Verdict.NOTHING: "warn"}
+    return PageEnding(ending_line(ending), weights.get(ending.verdict, "bad"))
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return files of the package, and texts, one after the other."""
+    return "".join(_file(one) if one.endswith((".css", ".js")) else one for one in names)
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=_templates(),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_shown,
+    )
+    environment.filters["counted"] = counted
+    return environment
+
+
+@cache
+def _templates() -> PackageLoader:
+    return PackageLoader("kyvsim.report")
+
+
+def _file(name: str) -> str:
+    return _templates().get_source(_environment(), name)[0]
+
+
+def _shown(value: object) -> object:
+    """Return a value as a template puts it out: text that is safe to show."""
+    return value if isinstance(value, Markup) else safe_text(str(value))

@@ -1,0 +1,159 @@
+"""Why a rule failed, in a few words each with its place: what the view of `apply` shows.
+
+They are drawn from the steps of an explanation. What is decisive depends on what was asked: of
+alternatives the nearest one, of conditions all that held, of Pod security each control.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from kyvsim.kube.objects import Json, text_field
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.explanation import (
+    RuleExplanation,
+    Step,
+    StepKind,
+    alternatives,
+    deciding,
+    nearest,
+    places,
+)
+from kyvsim.model.result import RuleResult, RuleStatus
+from kyvsim.model.source import Location
+from kyvsim.report.explain_words import sentence, value_text
+from kyvsim.report.style import counted
+
+_LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
+
+
+class Reason(NamedTuple):
+    """One thing that made a rule fail."""
+
+    text: str
+    place: Location | None
+    """Where that which asked stands in the policy."""
+    seen_at: Location | None
+    """Where it looked in the manifest, or the nearest thing around that."""
+
+
+def reasons_of(rule: RuleExplanation, result: RuleResult) -> tuple[Reason, ...]:
+    """Return what made a rule end in a result of it, in the order in which it was asked.
+
+    Where a rule has several, only what is told of them one by one.
+    """
+    way = _way_to_image(rule.steps, result.message)
+    if not way and len(rule.results) == 1:
+        way = deciding(rule.steps)
+    for number, step in enumerate(way):
+        some = [*_several(step, way[:number])]
+        if some:
+            return tuple(_reason((*way[:number], *one), start) for one, start in some)
+    return (_reason(way, ""),) if way else ()
+
+
+def _way_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
+    """Return the way to the image that a message is about; a rule has a result for each of them."""
+    for step in steps:
+        if step.kind is StepKind.IMAGE and step.note == message:
+            return (step,)
+        below = _way_to_image(step.steps, message)
+        if below:
+            return (step, *below)
+    return ()
+
+
+def _several(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
+    """Yield the ways on from a step where more than one part of it is to be told, or another.
+
+    Each is given with what is to be said before it.
+    """
+    asked = [one for one in step.steps if one.answer is not None]
+    if step.kind is StepKind.CONTROL:
+        yield from (((step, one), "") for one in asked if one.answer is False)
+    elif step.kind is StepKind.CONDITIONS and _denies(around) and step.answer is True:
+        held = [one for one in asked if one.kind is StepKind.CONDITION and one.answer is True]
+        yield from (((step, one), "") for one in held)
+    elif step.kind is StepKind.BODY or step.kind is StepKind.ELEMENT:
+        every = alternatives(asked)
+        chosen = nearest(every)
+        if chosen is not None and len(every) > 1:
+            start = f"nearest of {counted(len(every), 'alternative')}, {chosen.name}: "
+            yield (step, *deciding((chosen,))), start
+
+
+def _denies(around: tuple[Step, ...]) -> bool:
+    return any(one.kind is StepKind.BODY for one in around)
+
+
+def _reason(way: tuple[Step, ...], start: str) -> Reason:
+    place, seen_at = places(way)
+    last = way[-1]
+    if last.kind is StepKind.CONTROL:
+        seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
+    return Reason(f"{_element(way)}{start}{_words(last)}", place, seen_at)
+
+
+def _element(way: Iterable[Step]) -> str:
+    """Return the elements of loops that something is about, as they stand before it."""
+    names = (f"element {one.name}{_called(one)}: " for one in way if one.kind is StepKind.ELEMENT)
+    return "".join(names)
+
+
+def _called(step: Step) -> str:
+    value: Json = step.found.data if step.found else None
+    if value.__class__ is str:
+        return f" {value_text(value)}"
+    name = text_field(value, "name") if value.__class__ is dict else ""
+    return f" `{name}`" if name else ""
+
+
+def _words(step: Step) -> str:
+    if step.answer is RuleStatus.ERROR:
+        return step.note
+    if step.kind is StepKind.PATTERN:
+        return _compared(step)
+    if step.kind is StepKind.CONDITION:
+        return _condition(step)
+    if step.kind is StepKind.CONTROL:
+        found = ", ".join(map(_finding, step.steps))
+        return f"{step.note or step.name}: {found}" if found else step.note or step.name
+    if step.kind is StepKind.EXPRESSION:
+        return "; ".join((f"`{step.text.strip()}` is {_answer(step)}", *_operands(step)))
+    if step.kind is StepKind.IMAGE:
+        return step.name
+    return "" if step.kind is StepKind.BODY else sentence(step)
+
+
+def _compared(step: Step) -> str:
+    """Return what a part of a pattern wanted and found."""
+    wanted = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
+    if step.found is None:
+        return f"no `{step.name}`; {wanted}" if wanted else f"no `{step.name}`"
+    return f"found {value_text(step.found.data)}; {wanted}"
+
+
+def _condition(step: Step) -> str:
+    key, value = (next((one for one in step.steps if one.name == name), None) for name in _SIDES)
+    return f"{step.name}: {_side(key)} {step.text} {_side(value)}"
+
+
+_SIDES = ("key", "value")
+
+
+def _side(step: Step | None) -> str:
+    return value_text(step.found.data) if step and step.found else "?"
+
+
+def _finding(step: Step) -> str:
+    found = f" is {value_text(step.found.data)}" if step.found else ""
+    return f"{step.name}{found}" if found else f"{step.name} ({step.note})"
+
+
+def _answer(step: Step) -> str:
+    return "true" if step.answer else "false"
+
+
+def _operands(step: Step) -> Iterator[str]:
+    """Yield what the operands of an expression came to."""
+    for one in step.steps:
+        if one.kind in _LOOKED_AT and one.answer is None and one.found is not None:
+            yield f"`{(one.text or one.name).strip()}` is {value_text(one.found.data)}"

@@ -1,0 +1,97 @@
+"""A line of a file with a mark below the part that is meant."""
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+from unicodedata import east_asian_width
+
+from kyvsim.report.style import safe_line
+
+_MEANT: Final = re.compile(
+    r"""
+    (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s:,\[\]{}"'][^\s,\[\]{}]*? ) (?=\s*:(?:\s|$))
+    | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'
+    | [^\s,\[\]{}]+
+    | \S
+    """,
+    re.VERBOSE,
+)
+"""The key of an entry, or else a value."""
+_SCALAR: Final = re.compile(
+    r"""
+    \s*:\s+
+    (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | (?![&!*|>\[{\#])[^,\[\]{}\#]*[^,\[\]{}\#\s] )
+    """,
+    re.VERBOSE,
+)
+"""What follows on a key where its value stands on the same line."""
+_CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
+_BEFORE: Final = 16
+_CUT: Final = "…"
+
+
+def excerpt_lines(source: str, place: tuple[int, int], width: int) -> Iterator[tuple[str, str]]:
+    """Yield the line and the one with the mark, each as a gutter and a text of such a width.
+
+    `place` is the number of the line and the column that is meant, from 1. A line that is too long
+    is shown in part. Yields nothing where the line has no such column.
+    """
+    number, column = place
+    start = column - 1
+    if not source[start:].strip():
+        return
+    gutter = f"{number} | "
+    room = max(width - len(gutter), _BEFORE * 2)
+    before, meant = source[:start], _meant(source, start)
+    after = source[start + len(meant) :]
+    texts = [_shown(before), _shown(meant), _shown(after.rstrip())]
+    if _cells("".join(texts)) > room:
+        texts = _cut(texts, room)
+    mark = "^" * max(_cells(texts[1].removesuffix(_CUT)), 1)
+    yield gutter, "".join(texts)
+    yield " " * (len(gutter) - 2) + "| ", " " * _cells(texts[0]) + mark
+
+
+def _meant(source: str, start: int) -> str:
+    """Return the entry or value that begins at a place."""
+    if source[start] in _CLOSING:
+        return _flow(source, start)
+    found = _MEANT.match(source, start)
+    end = found.end() if found else start + 1
+    scalar = _SCALAR.match(source, end)
+    return source[start : scalar.end() if scalar else end]
+
+
+def _flow(source: str, start: int) -> str:
+    """Return a map or list in braces as far as it stands on the line."""
+    depth = 0
+    for place, one in enumerate(source[start:], start):
+        depth += (one in _CLOSING) - (one in _CLOSING.values())
+        if depth == 0:
+            return source[start : place + 1]
+    return source[start:].rstrip()
+
+
+def _shown(text: str) -> str:
+    return safe_line(text.replace("\t", " "))
+
+
+def _cut(texts: list[str], room: int) -> list[str]:
+    """Return what is before, what is meant and what is after, with as much as there is room for."""
+    before, meant, after = texts
+    if _cells(before) > _BEFORE and before.strip():
+        before = _CUT + before[-_BEFORE:]
+    elif _cells(before) > room // 2:
+        before = before[: room // 2]
+    if _cells(before + meant) > room:
+        return [before, meant[: room - _cells(before) - 1] + _CUT, ""]
+    left = room - _cells(before + meant)
+    return [before, meant, after if _cells(after) <= left else after[: max(left - 1, 0)] + _CUT]
+
+
+def _cells(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)

@@ -1,0 +1,107 @@
+"use strict";
+// What all pages can do: search, filters, keys. A page without it shows everything.
+document.documentElement.classList.add("js");
+const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+const page = {
+  items: all(".item[data-item]"),
+  groups: all(".group"),
+  search: document.querySelector(".bar input[type=search]"),
+  selects: all(".bar select"),
+  output: document.querySelector(".bar output"),
+  rows: new Map(), // what is hidden with an item: itself, or its row with all items in it
+  absent: () => false, // whether an item is not shown, whatever the filters say
+  reveal: [],   // called with an element that is to be seen
+  changed: [],  // called when other items are shown
+};
+const rowOf = (item) => item.closest("[data-row]") || item;
+for (const item of page.items) page.rows.set(rowOf(item), [...(page.rows.get(rowOf(item)) || []), item]);
+const values = (item, key) => (item.dataset[key] || "").split("\n").filter(Boolean);
+
+// Fill the filters with what items have, and leave out those that leave no choice.
+function offer() {
+  const items = page.items.filter((one) => !page.absent(one));
+  for (const select of page.selects) {
+    const chosen = select.value;
+    const found = [...new Set(items.flatMap((one) => values(one, select.dataset.key)))].sort();
+    select.replaceChildren(select.options[0], ...found.map((one) => new Option(one, one)));
+    select.value = found.includes(chosen) ? chosen : "";
+    select.closest("label").hidden = found.length < 2;
+  }
+}
+
+const filtered = () => Boolean(page.search && (page.search.value.trim() || page.selects.some((one) => one.value)));
+
+function show() {
+  const words = page.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = page.selects.filter((one) => one.value).map((one) => [one.dataset.key, one.value]);
+  const fits = (item) => {
+    const group = item.closest(".group");
+    return wanted.every(([key, value]) => values(item, key).includes(value)) &&
+      (!words.length || words.every((word) =>
+        item.textContent.toLowerCase().includes(word) ||
+        (group && group.firstElementChild.textContent.toLowerCase().includes(word))));
+  };
+  const fitting = new Set(page.items.filter(fits));
+  for (const [row, items] of page.rows) row.hidden = !items.some((one) => fitting.has(one));
+  const shown = [...fitting].filter((one) => !page.absent(one)).length;
+  for (const group of page.groups) group.hidden = !all(".item[data-item]", group).some((one) => !one.hidden);
+  page.output.textContent = `${shown} of ${page.items.filter((one) => !page.absent(one)).length}`;
+  document.documentElement.classList.toggle("filtered", filtered());
+  for (const rest of all("details.rest")) rest.open = filtered();
+  for (const call of page.changed) call();
+}
+
+function seen(element) {
+  for (let one = element.parentElement; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  for (const call of page.reveal) call(element);
+  element.scrollIntoView({ block: "center" });
+  element.focus({ preventScroll: true });
+}
+
+// The next item that can be seen and fits, from where the reader is, round and round.
+function move(step, selector) {
+  const here = document.activeElement && document.activeElement.closest(".item[data-item]");
+  const able = page.items.filter((one) =>
+    one === here || (one.matches(selector) && !rowOf(one).hidden && !page.absent(one)));
+  const at = able.indexOf(here);
+  const start = at < 0 && step < 0 ? able.length : at;
+  const next = able[(start + step + able.length) % able.length];
+  if (next) seen(next);
+}
+
+const clear = () => {
+  page.search.value = "";
+  for (const one of page.selects) one.value = "";
+  show();
+};
+const keys = {
+  "/": () => page.search.focus(),
+  n: () => move(1, ".bad"), p: () => move(-1, ".bad"), N: () => move(-1, ".bad"),
+  d: () => move(1, "[data-difference]:not([data-difference=alike], [data-difference=''])"),
+  j: () => move(1, "*"), k: () => move(-1, "*"),
+};
+
+if (page.search) {
+  offer();
+  show();
+  page.search.addEventListener("input", show);
+  for (const one of page.selects) one.addEventListener("change", show);
+  for (const one of all("[data-go]")) one.addEventListener("click", () => keys[one.dataset.go]());
+  for (const one of all("[data-set]")) one.addEventListener("click", () => {
+    const select = page.selects.find((other) => other.dataset.key === one.dataset.set);
+    select.value = one.dataset.value;
+    show();
+    document.querySelector(".bar").scrollIntoView({ block: "start" });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && event.target.closest(".bar, body")) { clear(); document.activeElement.blur(); return; }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (Object.hasOwn(keys, event.key)) { event.preventDefault(); keys[event.key](); }
+  });
+  const target = () => {
+    const found = location.hash && document.getElementById(location.hash.slice(1));
+    if (found && found.matches(".item")) seen(found);
+  };
+  addEventListener("hashchange", target);
+  addEventListener("load", target);
+}

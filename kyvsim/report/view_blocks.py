@@ -1,0 +1,118 @@
+"""What the view of `apply` tells of each object: its results, its changes, what they refer to."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
+
+from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.ledger import Need, needs_of
+from kyvsim.report.run import Run, Show
+from kyvsim.report.subject import title
+from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
+from kyvsim.report.view_changes import Changed, changes_of, told_change
+from kyvsim.report.view_fold import Block, Item, Kind, Seen
+from kyvsim.report.view_rows import Said, compile_rows_told, compile_titles
+from kyvsim.report.wrapped import Sheet, wrapped
+
+
+class Blocks:
+    """What is to be told of each object, as it comes."""
+
+    __slots__ = ("_again", "_rows_of", "_seen", "_sheet", "_title", "_told")
+
+    def __init__(self, run: Run, sheet: Sheet) -> None:
+        self._sheet = sheet
+        self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(sheet.look))
+        self._told = compile_rows_told(run, sheet)
+        self._seen = Seen()
+        self._title = compile_titles()
+        self._again: dict[Kind, Item] = {}
+        """What is told of results that are like others; as many as there are wordings."""
+
+    def of(self, response: EngineResponse) -> tuple[Block, list[Need]]:
+        """Return what is to be told of an object, and the references that wait for others."""
+        rows = [*self._rows_of(response), *silent_rows(response)]
+        changes = [*changes_of(response)]
+        needs = needs_of(response) if changes else []
+        names = _names(response.trigger)
+        items = [self._row(row, response, names) for row in rows]
+        items += [self._change(one, alone=bool(needs)) for one in changes]
+        again = _repeated(response, self._sheet)
+        items += [Item(Kind(""), Said("", "", text=text)) for text in again]
+        if not items:
+            return _NOTHING, []
+        document = response.document
+        place = str(document.locate(())) if document else ""
+        created = sum(one.word == "new" for one in changes)
+        edited = len(changes) - created
+        return Block(title(response.trigger), place, items, edited, created), needs
+
+    def _row(self, row: Row, response: EngineResponse, names: tuple[str, ...]) -> Item:
+        look = self._sheet.look
+        if look.show is Show.ALL or (look.detailed and row.status in QUIET):
+            return Item(Kind(""), self._told(row, response, whole=True))
+        kind = self._kind(row, names)
+        again = self._again.get(kind)
+        if again is not None:
+            return again
+        whole = self._seen.is_new(kind)
+        if whole:
+            self._again[kind] = Item(kind, self._told(row, response, whole=False), is_whole=False)
+        return Item(kind, self._told(row, response, whole=whole), whole)
+
+    def _kind(self, row: Row, names: tuple[str, ...]) -> Kind:
+        result = row.result
+        said = f"{result.own or result.message}\n{result.note}"
+        for name in names:
+            if name in said:
+                said = said.replace(name, "…")
+        return _kind_of(row.status, row.policy.kind, self._title(row), said)
+
+    def _change(self, change: Changed, *, alone: bool) -> Item:
+        kind = Kind("")
+        if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
+            lines = "\n".join(f"{mark}{line}" for mark, line in change.lines if mark != " ")
+            kind = Kind(f"{change.word} {change.by}", _digest(lines))
+        whole = self._seen.is_new(kind)
+        return Item(kind, told_change(change, self._sheet, whole=whole), whole)
+
+
+_NOTHING = Block("", "", ())
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(status: str, policy_kind: str, rule: str, said: str) -> Kind:
+    """Return what a result has in common with others: all it says, but for the object's name."""
+    return Kind(f"{status} {policy_kind} {rule}", _digest(said))
+
+
+def _names(obj: Json) -> tuple[str, ...]:
+    """Return what makes messages on objects differ that are alike."""
+    key = object_key(obj)
+    return tuple(filter(None, (key.name, key.namespace)))
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _repeated(response: EngineResponse, sheet: Sheet) -> Iterable[str]:
+    if not response.repeated:
+        return ()
+    from kyvsim.report.idempotence import repeat_blocks  # noqa: PLC0415 — seldom asked for
+
+    return repeat_blocks(response, sheet.paint)
+
+
+def need_text(need: Need, met: str | None, sheet: Sheet, *, owner: bool = False) -> str:
+    """Return the lines about an injected reference."""
+    word, what = need_subject(need, met)
+    of = f"{title(need.resource)}: " if owner else ""
+    said = met or (OPTIONAL if need.reference.optional else UNMET)
+    lines = [*wrapped(f"{of}{what}: {said}", sheet.width, first="  needs ")]
+    if need.hint and not met:
+        lines += wrapped(need.hint, sheet.width)
+    told = "".join(f"{line}\n" for line in lines)
+    return told.replace("needs", sheet.paint(word, "needs"), 1)

@@ -1,0 +1,196 @@
+"""What is alike is told once and counted: the first result of a kind in full, the others by number.
+
+A run may have any number of objects, so what is kept is bounded: for each rule so many wordings,
+for each wording so many examples. Parts of a run are told by several processes, each of which
+leaves out what it has told itself; who puts them together, in order, leaves out the rest. That is
+the same as if one had told all: what the whole tells in full is the first of its wording, and so
+the first of it in its part.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.report.style import counted, safe_line
+from kyvsim.report.view_rows import Said, headline
+from kyvsim.report.wrapped import INDENT, Sheet, apart
+
+_MOST_WORDINGS: Final = 10
+"""So many wordings of one rule are told; what says something else then is only counted."""
+_MOST_EXAMPLES: Final = 5
+
+
+class Kind(NamedTuple):
+    """What a result is alike others in; "" for a result that is told whatever was told before."""
+
+    rule: str
+    wording: str = ""
+
+
+class Item(NamedTuple):
+    """A result or a change of one object."""
+
+    kind: Kind
+    said: Said
+    is_whole: bool = True
+    """Whether all of it is there: not where the part that it is of has told one that is alike."""
+
+
+class Block(NamedTuple):
+    """What is to be told of one object."""
+
+    title: str
+    place: str
+    items: Sequence[Item]
+    edited: int = 0
+    """Objects that were changed."""
+    created: int = 0
+
+
+class Seen:
+    """The wordings that were told."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self) -> None:
+        self._rules: dict[str, set[str]] = {}
+
+    def is_new(self, kind: Kind) -> bool:
+        """Return whether a result is to be told in full; take notice of it then."""
+        if not kind.rule:
+            return True
+        known = self._rules.setdefault(kind.rule, set())
+        if kind.wording in known or len(known) >= _MOST_WORDINGS:
+            return False
+        known.add(kind.wording)
+        return True
+
+
+class _Group:
+    """Results that are alike, but for the first."""
+
+    __slots__ = ("count", "examples", "said")
+
+    def __init__(self, said: Said) -> None:
+        self.said = said
+        self.count = 0
+        self.examples: list[tuple[str, str]] = []
+
+
+class Fold:
+    """Tells the objects of a run in order, and at the end what it has only counted."""
+
+    __slots__ = ("_groups", "_others", "_seen", "_sheet", "created", "edited")
+
+    def __init__(self, sheet: Sheet) -> None:
+        self._sheet = sheet
+        self._seen = Seen()
+        self._groups: dict[Kind, _Group] = {}
+        self._others: dict[str, _Group] = {}
+        self.edited = 0
+        self.created = 0
+
+    def add(self, block: Block) -> str:
+        """Return what is told of an object, "" where all of it was told of others."""
+        self.edited += block.edited
+        self.created += block.created
+        told = [self._told(one) for one in block.items]
+        if any(told):
+            return f"{heading(block.title, block.place, self._sheet)}{self._texts(block, told)}\n"
+        for item in block.items:
+            group = self._group_of(item.kind)
+            group.count += 1
+            if len(group.examples) < _MOST_EXAMPLES:
+                group.examples.append((block.title, block.place))
+        return ""
+
+    def _told(self, item: Item) -> str:
+        """Return what is told of a result, "" where it was told of another object."""
+        kind, said, is_whole = item
+        if not self._seen.is_new(kind) or not is_whole:
+            return ""
+        if kind.rule:
+            self._groups[kind] = _Group(said._replace(places=""))
+        return f"{self._head(said, said.size)}{said.text}{said.places}"
+
+    def _head(self, said: Said, end: str) -> str:
+        return headline(said.word, said.name, end, self._sheet) if said.word else ""
+
+    def _texts(self, block: Block, told: Iterable[str]) -> str:
+        """Return the same with a line for what was told of other objects."""
+        return "".join(
+            text or self._head(item.said, "(as above)")
+            for item, text in zip(block.items, told, strict=True)
+        )
+
+    def _group_of(self, kind: Kind) -> _Group:
+        """Return what a result is alike to that was not told in full."""
+        found = self._groups.get(kind) or self._others.get(kind.rule)
+        if found is None:
+            first = next(one for known, one in self._groups.items() if known.rule == kind.rule)
+            found = self._others[kind.rule] = _Group(first.said._replace(text=""))
+        return found
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was only counted."""
+        groups = [one for one in self._groups.values() if one.count]
+        others = [one for one in self._others.values() if one.count]
+        if not groups and not others:
+            return
+        yield f"{self._sheet.paint('title', 'The same again')}\n"
+        for group in groups:
+            yield from self._group(group, "the same for")
+        for group in others:
+            yield from self._group(group, "in other words for")
+        yield "\n"
+
+    def _group(self, group: _Group, how: str) -> Iterator[str]:
+        yield self._head(group.said, group.said.size)
+        yield group.said.text
+        yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
+        for title, place in group.examples:
+            name = f"{INDENT}  {safe_line(title)}"
+            left, right = apart(name, safe_line(place), self._sheet.width, f"{INDENT}    ")
+            yield f"{left}{self._sheet.paint('dim', right)}\n"
+        left_out = group.count - len(group.examples)
+        if left_out:
+            said = f"… {counted(left_out, 'more object')} (--show all)"
+            yield f"{INDENT}  {self._sheet.paint('dim', said)}\n"
+
+    def sizes(self) -> Iterator[str]:
+        """Yield how many objects were changed and created."""
+        counts = ((self.edited, "edited"), (self.created, "new"))
+        told = ", ".join(f"{number} {what}" for number, what in counts if number)
+        if told:
+            them = "it" if self.edited + self.created == 1 else "them"
+            end = f"{told} (--show objects has {them} whole)"
+            yield f"{self._sheet.paint('title', 'objects')}: {end}\n"
+
+
+def heading(title: str, place: str, sheet: Sheet) -> str:
+    """Return the line with an object and where it stands."""
+    left, right = apart(safe_line(title), safe_line(place), sheet.width)
+    return f"{sheet.paint('title', left)}{sheet.paint('dim', right)}\n"
+
+
+def to_line(block: Block) -> str:
+    """Return a block as a line of text, which another process reads."""
+    import json  # noqa: PLC0415 — for parts only
+
+    return f"{json.dumps(block)}\n"
+
+
+def from_lines(pieces: Iterable[str]) -> Iterator[Block]:
+    """Yield the blocks of a text that comes in pieces."""
+    rest = ""
+    for piece in pieces:
+        *lines, rest = f"{rest}{piece}".split("\n")
+        yield from map(_from_line, lines)
+
+
+def _from_line(line: str) -> Block:
+    import json  # noqa: PLC0415 — as above
+
+    title, place, items, edited, created = json.loads(line)
+    read = [Item(Kind(*kind), Said(*said), is_whole) for kind, said, is_whole in items]
+    return Block(title, place, read, edited, created)

@@ -1,0 +1,49 @@
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.source import Location
+from kyvsim.report.closing_text import closing_lines
+from kyvsim.report.ending import error_fact, weighing
+from kyvsim.report.run import Look
+from kyvsim.report.wrapped import sheet_of
+
+REMARK = Diagnostic(
+    "KV012",
+    Severity.ERROR,
+    "unknown field `patern`\x1b[0m: did you mean `pattern`?",
+    Location("a/policy.yaml", 15, 9),
+)
+FAILED = weighing("failed", 2, "2 of 3 results failed")
+
+
+def closing(*facts, width=80, seconds=None):
+    look = Look(width=width)
+    return "".join(closing_lines(Ending(facts), sheet_of(look), seconds))
+
+
+def test_trouble_with_the_input_has_lines_of_its_own():
+    told = closing(error_fact([REMARK]), FAILED, width=60)
+    assert told == (
+        "input: 1 error in 1 input: a/policy.yaml:15:9 KV012 unknown\n"
+        "       field `patern`\\x1b[0m: did you mean `pattern`?\n"
+        "INCOMPLETE: 2 of 3 results failed · exit status 2\n"
+    )
+
+
+def test_what_is_told_at_the_end_stays_together():
+    assert closing(FAILED, FAILED._replace(text="12 resources"), width=40) == (
+        "FAILED: 2 of 3 results failed ·\n        12 resources · exit status 1\n"
+    )
+
+
+def test_of_several_errors_the_first_is_told():
+    told = closing(error_fact([REMARK, REMARK._replace(message="other")]))
+    assert told.startswith("input: 2 errors in 1 input, first: a/policy.yaml:15:9 KV012 unknown")
+
+
+def test_the_time_is_told_where_it_is_given():
+    assert closing(FAILED, seconds=0.249) == (
+        "FAILED: 2 of 3 results failed · 0.2 s · exit status 1\n"
+    )
+    assert closing(Fact("passed", 3, "3 passed", Verdict.PASSED)) == (
+        "PASSED: 3 passed · exit status 0\n"
+    )

@@ -1,0 +1,343 @@
+"""Pages in a headless Chromium, where there is one: what they ask for, and what keys do.
+
+The browser is spoken to over its pipe in its own protocol: JSON that ends with a null byte.
+https://chromedevtools.github.io/devtools-protocol/
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
+from kyvsim.model.source import Location
+from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report import suite_html, timeline_html
+from kyvsim.report.suite_run import Sight
+from kyvsim.report.timeline_rows import TimelineLook
+
+ROOT = Path(__file__).parents[3]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
+PAGES = {
+    "apply": "apply/format-html",
+    "explain": "explain/menagerie-html",
+    "test": "test/holes-html",
+    "simulate": "simulate/denied-namespace-html",
+    "simulate --compare": "simulate/compared-html",
+}
+WIDE, NARROW = 1400, 390
+pytestmark = pytest.mark.skipif(not PROGRAM, reason=f"none of {', '.join(NAMES)} is installed")
+
+
+class Browser:
+    """One window. What pages ask for and complain of is kept."""
+
+    def __init__(self):
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        read_there, self._write = os.pipe()
+        self._read, write_there = os.pipe()
+
+        def place_pipes():
+            ours = [os.dup(one) for one in (read_there, write_there)]
+            os.dup2(ours[0], 3)
+            os.dup2(ours[1], 4)
+
+        switches = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+        self._process = subprocess.Popen(
+            [
+                PROGRAM,
+                *switches,
+                "--remote-debugging-pipe",
+                f"--user-data-dir={self._profile.name}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+            preexec_fn=place_pipes,  # noqa: PLW1509 — the protocol wants them to be 3 and 4
+        )
+        os.close(read_there)
+        os.close(write_there)
+        self._buffer, self._count, self._session = b"", 0, None
+        self.requests, self.complaints = [], []
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.ask("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.ask(f"{domain}.enable")
+
+    def close(self):
+        self._process.terminate()
+        self._process.wait()
+        os.close(self._read)
+        os.close(self._write)
+        self._profile.cleanup()
+
+    def ask(self, method, **parameters):
+        self._count += 1
+        command = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            command["sessionId"] = self._session
+        os.write(self._write, json.dumps(command).encode() + b"\0")
+        while True:
+            message = self._message()
+            if message.get("id") == self._count:
+                assert "error" not in message, message
+                return message["result"]
+            self._note(message.get("method"), message.get("params", {}))
+
+    def _message(self):
+        while b"\0" not in self._buffer:
+            found = os.read(self._read, 1 << 16)
+            assert found, "the browser has gone"
+            self._buffer += found
+        text, _, self._buffer = self._buffer.partition(b"\0")
+        return json.loads(text)
+
+    def _note(self, method, parameters):
+        if method == "Network.requestWillBeSent":
+            self.requests.append(parameters["request"]["url"])
+        elif method in {"Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"}:
+            self.complaints.append(parameters)
+
+    def show(self, path, width=WIDE, height=900):
+        """Open a file in a window of a size."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.ask("Emulation.setDeviceMetricsOverride", **size)
+        self.ask("Page.navigate", url="about:blank")
+        self.requests, self.complaints = [], []
+        self.ask("Page.navigate", url=f"file://{path}")
+        while self.value("document.readyState") != "complete":
+            pass
+
+    def value(self, expression):
+        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def press(self, *keys):
+        for key in keys:
+            text = {"text": key} if len(key) == 1 else {}
+            for kind in ("keyDown", "keyUp"):
+                self.ask("Input.dispatchKeyEvent", type=kind, key=key, **text)
+
+    def shown(self, selector):
+        """Return the ids or first words of what can be seen."""
+        code = (
+            f"[...document.querySelectorAll({selector!r})].filter((one) => one.offsetParent)"
+            ".map((one) => one.id || one.textContent.trim().split(/\\s+/)[0])"
+        )
+        return self.value(code)
+
+    @property
+    def here(self):
+        return self.value("document.activeElement.id || document.activeElement.tagName")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    one = Browser()
+    yield one
+    one.close()
+
+
+def page_of(name, folder):
+    """Return the path of a golden page, as a file that a browser takes for one."""
+    path = folder / f"{name.replace(' ', '')}.html"
+    path.write_bytes((ROOT / "tests/golden" / PAGES[name] / "stdout").read_bytes())
+    return path
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_nobody_and_has_no_complaint(browser, tmp_path, name, width):
+    path = page_of(name, tmp_path)
+    browser.show(path, width)
+    assert browser.requests == [f"file://{path}"]
+    assert browser.complaints == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.documentElement.classList.contains('js')")
+
+
+@pytest.mark.parametrize("name", ["apply", "explain", "test", "simulate"])
+def test_failures_are_found_by_key(browser, tmp_path, name):
+    browser.show(page_of(name, tmp_path))
+    bad = browser.value(
+        "page.items.filter((one) => one.matches('.bad') && !page.absent(one)).length"
+    )
+    assert bad > 1
+    mark = (
+        "document.activeElement.matches('.item.bad') && page.items.indexOf(document.activeElement)"
+    )
+    found = []
+    for _ in range(bad + 1):
+        browser.press("n")
+        found.append(browser.value(mark))
+    assert len(set(found)) == bad
+    assert found[-1] == found[0]
+    browser.press("p")
+    assert browser.value(mark) == found[-2]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_search_and_filters_leave_what_fits(browser, tmp_path, name):
+    browser.show(page_of(name, tmp_path))
+    every = browser.value("page.output.textContent")
+    browser.press("/")
+    assert browser.here == "INPUT"
+    browser.press(*"no such word n")
+    assert browser.shown(".item[data-item]") == []
+    assert browser.value("page.output.textContent").startswith("0 of ")
+    browser.press("Escape")
+    assert browser.value("page.output.textContent") == every
+    key, value = browser.value(
+        "((one) => [one.dataset.key, one.options[1].value])(page.selects.find((one) => "
+        "one.options.length > 2))"
+    )
+    browser.value(
+        f"page.selects.find((one) => one.dataset.key === {key!r}).value = {value!r}; show()"
+    )
+    left = browser.value(
+        "page.items.filter((one) => one.offsetParent)"
+        f".map((one) => (one.dataset[{key!r}] || '').split('\\n').includes({value!r}))"
+    )
+    assert left
+    assert all(left)
+
+
+def test_tables_lead_to_what_they_count(browser, tmp_path):
+    browser.show(page_of("apply", tmp_path))
+    browser.value("document.querySelector('td button[data-set=rule]').click()")
+    rule, *counts = browser.value(
+        "((row) => [row.querySelector('button').dataset.value, "
+        "...[...row.querySelectorAll('.number')].map((one) => Number(one.textContent))])"
+        "(document.querySelector('td button[data-set=rule]').closest('tr'))"
+    )
+    shown = browser.value(
+        "page.items.filter((one) => one.offsetParent).map((one) => one.dataset.rule)"
+    )
+    assert shown == [rule] * sum(counts)
+
+
+def test_hostile_names_do_nothing(browser, tmp_path):
+    path = page_of("apply", tmp_path)
+    browser.show(path)
+    assert browser.value("document.scripts.length") == 1
+    assert browser.value("document.querySelector('.item script, .item img, .item b b')") is None
+    assert "<script>alert(1)</script>" in browser.value("document.body.textContent")
+    assert browser.value("document.title") == "kyvsim apply"
+
+
+ATTACKS = (
+    "<script>window.owned = 1</script>",
+    "<img src=x onerror='window.owned = 1'>",
+    '"><svg onload=window.owned=1>',
+    "' autofocus onfocus='window.owned = 1",
+    "</style></title><script>window.owned = 1</script>",
+    "javascript:window.owned=1",
+    "{{ 7 * 7 }}\x1b]0;owned\x07\u202e",
+)
+
+
+def hostile_pages():
+    """Yield pages in which every text of a user is an attack."""
+    for attack in ATTACKS:
+        key = ObjectKey("v1", attack, attack, attack)
+        place = Location(attack, 1, 1)
+        event = TimelineEvent(
+            number=0,
+            time=0.0,
+            actor=attack,
+            action=attack,
+            object=key,
+            outcome=attack,
+            message=attack,
+            after={"kind": "Pod", "metadata": {"name": attack}, attack: attack},
+            policies=(attack,),
+        )
+        hazard = Hazard("KH001", HazardLevel.ERROR, attack, (key,), (attack,), (0,), place)
+        expectation = Expectation(attack, met=False, time=0.0, reason=attack, location=place)
+        run = Simulation(
+            attack,
+            (event, event._replace(number=1, cause=0)),
+            ({"kind": attack, "metadata": {"name": attack}},),
+            (hazard,),
+            (expectation,),
+            description=attack,
+        )
+        yield timeline_html.render(run, TimelineLook())
+        yield timeline_html.render(run._replace(compared=run), TimelineLook())
+        row = RowOutcome(attack, attack, attack, "Fail", attack, attack, location=place)
+        difference = Difference(attack, {attack: attack}, {attack: 1})
+        manifest = ManifestOutcome(attack, (row._replace(difference=difference),), ())
+        yield suite_html.render(SuiteOutcome((manifest,), ()), Sight())
+
+
+def test_no_text_of_a_user_acts_anywhere(browser, tmp_path):
+    path = tmp_path / "hostile.html"
+    for pieces in hostile_pages():
+        path.write_text("".join(pieces), encoding="utf-8")
+        browser.show(path)
+        assert browser.value("window.owned") is None
+        assert browser.requests == [f"file://{path}"]
+        assert browser.complaints == []
+        browser.press("n")
+        browser.value("document.querySelector('.item a, td button').click()")
+        assert browser.value("window.owned") is None
+        acting = "script, img, svg[onload], [onfocus], [onerror], [autofocus], [href^=java]"
+        assert browser.value(f"document.body.querySelectorAll('{acting}').length") == 1
+
+
+def test_arrows_lead_from_cause_to_effect(browser, tmp_path):
+    path = page_of("simulate", tmp_path)
+    browser.show(path)
+    caused = browser.value(
+        "page.items.filter((one) => one.dataset.cause && one.offsetParent).length"
+    )
+    assert caused > 2
+    assert len(browser.value("arrows.map((one) => one.from + one.to)")) == caused
+    browser.value("cards.get('e7').focus()")
+    assert browser.shown(".event.on") == ["e4", "e6", "e7"]
+    browser.show(path, NARROW)
+    assert browser.value("arrows.length") == 0
+
+
+def test_differences_of_two_runs_are_found_by_key(browser, tmp_path):
+    browser.show(page_of("simulate --compare", tmp_path))
+    found = []
+    for _ in range(3):
+        browser.press("d")
+        found.append(browser.here)
+    assert found == ["f5", "e11", "e12"]
+    browser.value("page.selects[0].value = 'only in B'; show()")
+    assert browser.shown(".event") == ["f5"]
+
+
+def test_bookkeeping_has_a_switch(browser, tmp_path):
+    browser.show(page_of("simulate", tmp_path))
+    before = browser.shown(".event")
+    browser.value("document.getElementById('every').click()")
+    after = browser.shown(".event")
+    assert set(before) < set(after)
+    assert len(after) == browser.value("page.items.length")
+
+
+def test_repeats_are_folded_and_opened(browser, tmp_path):
+    path = tmp_path / "loop.html"
+    command = ["-m", "kyvsim", "simulate", "fixtures/scenarios/job-loop.yaml", "-o", f"html={path}"]
+    subprocess.run([os.sys.executable, *command], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    browser.show(path)
+    events = browser.shown(".event")
+    browser.value("document.querySelector('.fold button').click()")
+    opened = browser.shown(".event")
+    assert len(opened) > len(events)
+    assert "e19" in opened
+    assert "e19" not in events
+    browser.show(f"{path}#e24")
+    assert browser.here == "e24"

@@ -1,0 +1,55 @@
+import pytest
+
+from kyvsim.report.source_excerpt import excerpt_lines
+
+
+def shown(source, column, width=60):
+    return [f"{gutter}{text}" for gutter, text in excerpt_lines(source, (7, column), width)]
+
+
+@pytest.mark.parametrize(
+    ("source", "column", "mark"),
+    [
+        ("      labels: {tier: web}", 7, "      ^^^^^^"),
+        ("  runAsUser: 0", 3, "  ^^^^^^^^^^^^"),
+        ("  labels: {app: web, a: b}", 12, " " * 11 + "^^^^^^^^"),
+        ('  image: "a:b, c" # why', 3, "  ^^^^^^^^^^^^^^^"),
+        ('    "image": "nginx:latest"', 5, "    ^^^^^^^^^^^^^^^^^^^^^^^"),
+        ("  - {name: [a, b]} # x", 5, "    ^^^^^^^^^^^^^^"),
+        ("  - {name: open", 5, "    ^^^^^^^^^^^"),
+        ("metadata:", 1, "^^^^^^^^"),
+        ("\tspec: 1", 2, " ^^^^^^^"),
+        ("  名前: 値", 3, "  ^^^^^^^^"),
+    ],
+)
+def test_a_mark_stands_below_what_is_meant(source, column, mark):
+    line, below = shown(source, column)
+    assert line == "7 | " + source.replace("\t", " ")
+    assert below == "  | " + mark
+
+
+def test_a_line_that_is_too_long_is_cut_around_its_mark():
+    source = "{" + "a: 1, " * 40 + "here: 2, " + "b: 1, " * 40 + "}"
+    line, below = shown(source, source.index("here") + 1)
+    assert len(line) <= 60
+    start = below.index("^")
+    assert line[start : start + len("here: 2")] == "here: 2"
+    assert line.startswith("7 | …")
+    assert line.endswith("…")
+
+
+def test_a_value_that_is_too_long_is_cut():
+    line, below = shown("  command: " + "x" * 200, 3)
+    assert len(line) == len(below) + 1 == 60
+    assert line.endswith("x…")
+
+
+def test_control_characters_are_shown_and_the_mark_keeps_its_place():
+    line, below = shown("  a\x1b[31m: {b: 1}", 12)
+    assert line == "7 |   a\\x1b[31m: {b: 1}"
+    assert line[below.index("^") :].startswith("b: 1")
+
+
+def test_nothing_is_shown_of_a_place_that_is_not_there():
+    assert shown("a: b", 9) == []
+    assert shown("", 1) == []

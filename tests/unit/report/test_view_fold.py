@@ -1,0 +1,89 @@
+import random
+
+import pytest
+
+from kyvsim.report.run import Look
+from kyvsim.report.view_fold import Block, Fold, Item, Kind, Seen, from_lines, to_line
+from kyvsim.report.view_rows import Said
+from kyvsim.report.wrapped import sheet_of
+
+
+def fold():
+    return Fold(sheet_of(Look()))
+
+
+def block(name, *kinds, seen=None):
+    """Return an object with a result of each kind, as a part tells it that has seen some."""
+    items = []
+    for kind in kinds:
+        whole = seen is None or seen.is_new(kind)
+        text = f"        {kind.wording}\n" if whole else ""
+        items.append(Item(kind, Said("FAIL", kind.rule, text=text), whole))
+    return Block(name, f"{name}.yaml:1:1", items)
+
+
+def told(blocks):
+    made = fold()
+    return "".join(map(made.add, blocks)), "".join(made.lines())
+
+
+RED, BLUE = Kind("r", "red"), Kind("r", "blue")
+
+
+def test_the_first_of_a_wording_is_told_and_others_are_counted():
+    text, end = told([block("a", RED), block("b", RED), block("c", BLUE), block("d", RED)])
+    assert text.count("FAIL  r\n") == 2
+    assert "b.yaml" not in text
+    assert "the same for 2 more objects:\n" in end
+    assert [name for name in "abcd" if f"{name}.yaml" in end] == ["b", "d"]
+
+
+def test_an_object_that_is_shown_names_all_its_results():
+    text, end = told([block("a", RED), block("b", RED, BLUE)])
+    head = next(line for line in text.splitlines() if line.endswith("(as above)"))
+    assert head.startswith("  FAIL  r ")
+    assert end == ""
+
+
+def test_what_is_of_no_kind_is_always_told():
+    text, end = told([block("a", Kind("")), block("b", Kind(""))])
+    assert text.count("FAIL") == 2
+    assert end == ""
+
+
+def test_few_wordings_and_few_examples_are_kept():
+    blocks = [block(f"o{number}", Kind("r", f"w{number}")) for number in range(300)]
+    blocks += [block(f"p{number}", Kind("r", "w3")) for number in range(300)]
+    text, end = told(blocks)
+    assert text.count("FAIL") == 10
+    assert "in other words for 290 more objects:" in end
+    assert "the same for 300 more objects:" in end
+    assert end.count(".yaml:1:1") == 10
+    assert end.count("… 295 more objects (--show all)") == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_parts_put_together_tell_what_one_tells(seed):
+    """Each part leaves out what it has told itself: the order of wordings is another in each."""
+    chance = random.Random(seed)
+    names = [
+        (f"o{number}", [Kind(f"r{chance.randrange(2)}", f"w{chance.randrange(16)}")])
+        for number in range(120)
+    ]
+    whole = told(block(name, *kinds) for name, kinds in names)
+    cuts = sorted(chance.sample(range(1, len(names)), 5))
+    lines = []
+    for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
+        seen = Seen()
+        lines += [to_line(block(name, *kinds, seen=seen)) for name, kinds in names[start:end]]
+    text = "".join(lines)
+    pieces = [text[at : at + 37] for at in range(0, len(text), 37)]
+    assert told(from_lines(pieces)) == whole
+
+
+def test_sizes_say_what_was_changed_and_created():
+    made = fold()
+    made.add(Block("a", "", [Item(Kind(""), Said("edit", "p"))], edited=1))
+    assert "".join(made.sizes()) == "objects: 1 edited (--show objects has it whole)\n"
+    made.add(Block("b", "", [Item(Kind(""), Said("new", "p"))], created=2))
+    assert "".join(made.sizes()) == "objects: 1 edited, 2 new (--show objects has them whole)\n"
