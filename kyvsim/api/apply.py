@@ -2,12 +2,21 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
+from kyvsim.api.what_if import old_key
 from kyvsim.compile import CompileOptions, Model, PolicySet
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
+from kyvsim.engine import (
+    GivenObjects,
+    World,
+    creation_of,
+    evaluate,
+    evaluate_payload,
+    request_of,
+)
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import (
@@ -23,10 +32,14 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.probe import Follower
-from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.report.course import Course
-from kyvsim.report.run import Run
+from kyvsim.report.run import Explain, Run
+from kyvsim.report.summary import Row
+
+if TYPE_CHECKING:
+    from kyvsim.model.explanation import RuleExplanation
 
 
 def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
@@ -41,7 +54,40 @@ def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     objects = objects_of(read.resources)
     run = run_of(compiled, inputs, read, Sample(objects, len(objects)))
-    return run._replace(responses=course.watching(found), course=course)
+    if has_baseline(inputs):
+        from kyvsim.api.baseline import judged, with_baseline  # noqa: PLC0415 — seldom asked for
+
+        found = judged(found, course, inputs, read)
+        run = with_baseline(run._replace(course=course), inputs, read)
+    explain = explaining(inputs, read)
+    return run._replace(responses=course.watching(found), course=course, explain=explain)
+
+
+def explaining(
+    inputs: ApplyInputs, read: ReadInputs, cluster: ClusterView | None = None
+) -> Explain:
+    """Return what explains single results, of which it must be asked while they are told.
+
+    What it needs is loaded and compiled when it is first asked.
+    """
+    ask: list[Explain] = []
+
+    def follow(policy: Policy, follower: Follower) -> PolicySet:
+        return compiled_for(inputs, read._replace(policies=(policy,)), follower).policies
+
+    def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
+        if not ask:
+            from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — for failures only
+
+            ask.append(compile_explain(follow, world_of(read, cluster), read.payloads))
+        return ask[0](response, row)
+
+    return explain
+
+
+def has_baseline(inputs: ApplyInputs) -> bool:
+    """Return whether failures are to be told apart: a run has a baseline, or makes one."""
+    return bool(inputs.baseline) or inputs.records_failures
 
 
 class Compiled(NamedTuple):
@@ -57,7 +103,7 @@ def compiled_for(
     inputs: ApplyInputs, read: ReadInputs, follower: Follower | None = None
 ) -> Compiled:
     """Return what is read of policies, compiled; who follows is told each step of their rules."""
-    system = own_system(inputs.now)
+    system = own_system(inputs.now, inputs.budget)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
     options = CompileOptions(
         system,
@@ -147,26 +193,41 @@ def responses_of(
     cluster: ClusterView | None = None,
 ) -> Iterator[EngineResponse]:
     """Yield the response of each resource; rules read `cluster`, or the objects given."""
+    world = world_of(read, cluster)
+    for document in read.resources:
+        world = world._replace(arriving=document.data)
+        request = _request(document.data, read, inputs)
+        response = evaluate(policies, request, world)
+        if inputs.check_idempotent and response.object is not None:
+            again = _request(response.object, read, inputs)
+            response = response._replace(repeated=_second_run(policies, again, world, response))
+        yield response._replace(document=document)
+    for payload in read.payloads:
+        yield evaluate_payload(policies, payload, world._replace(arriving=None))
+
+
+def _request(obj: Json, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:
+    """Return the request that is made about an object: it is created, unless more is supposed."""
+    created = creation_of(obj, read.user, read.values)
+    operation = inputs.what_if.operation
+    old = read.old_objects.get(old_key(obj)) if read.old_objects else None
+    if operation is None:
+        return created if old is None else request_of(created, Operation.UPDATE, old)
+    return request_of(created, operation, old)
+
+
+def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:
+    """Return what rules see besides the object: `cluster`, or the objects given."""
     if cluster is None:
         given = objects_of((*read.resources, *read.targets, *read.shared_data))
         cluster = GivenObjects(given, read.definitions)
-    world = World(
+    return World(
         cluster,
         read.values,
         context=GivenObjects(read.context.resources) if read.context.resources else None,
         images=read.context.images,
         targets=objects_of(read.targets),
     )
-    for document in read.resources:
-        world = world._replace(arriving=document.data)
-        request = creation_of(document.data, read.user, read.values)
-        response = evaluate(policies, request, world)
-        if inputs.check_idempotent and response.object is not None:
-            again = creation_of(response.object, read.user, read.values)
-            response = response._replace(repeated=_second_run(policies, again, world, response))
-        yield response._replace(document=document)
-    for payload in read.payloads:
-        yield evaluate_payload(policies, payload, world._replace(arriving=None))
 
 
 def _second_run(

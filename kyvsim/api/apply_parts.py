@@ -1,21 +1,22 @@
 """Parts of the resources of a run, each read, evaluated and told by itself, block by block.
 
 A part is any number of blocks, which are held in memory one at a time. What it tells are pieces of
-the output, and a Partial with what the run has to know of it besides. Partials put together in the
-order of their parts say what the whole says; where they would not, Unparted says so.
+the output, and a ToldPart with what the run has to know of it besides. Put together in the order of
+their parts these say what the whole says; where they would not, Unparted says so.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
-from kyvsim.api.apply import Compiled, responses_of
+from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.load.block import Indivisible, LoadedBlock, load_block
+from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import Block
+from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
@@ -32,11 +33,11 @@ _NOT_KNOWN: Final = frozenset({"GlobalContextEntry"})
 """Those of them that rules read, so that parts are not enough."""
 
 
-class Asked(Exception):  # noqa: N818 — no error: it says how to go on
+class AskedForOthers(Exception):  # noqa: N818 — no error: it says how to go on
     """A rule asked for objects that parts do not know: of the kinds that it was made with."""
 
 
-class Work(NamedTuple):
+class PartWork(NamedTuple):
     """What is the same for all parts."""
 
     inputs: ApplyInputs
@@ -52,7 +53,7 @@ class Work(NamedTuple):
     teller: Teller
 
 
-class Partial(NamedTuple):
+class ToldPart(NamedTuple):
     """What is known of a part besides its text."""
 
     remarks: tuple[Diagnostic, ...]
@@ -83,7 +84,7 @@ class _Seen:
         self.examples: dict[Example, None] = {}
         self.files: dict[str, None] = {}
 
-    def add(self, file: str, found: LoadedBlock) -> None:
+    def add(self, file: str, found: LoadedText) -> None:
         self.remarks += found.remarks
         self.problems += found.problems
         self.resources += len(found.resources)
@@ -122,17 +123,24 @@ class Sink(Protocol):
         """Take the next entries of a list of that format, which are texts of one line."""
 
 
-def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
+def tell_part(work: PartWork, part: Iterable[Block], sink: Sink) -> ToldPart:
     """Write what the run tells of a part, and return what else is known of it.
 
-    Raises Asked, where it may be done again with more objects, or Unparted.
+    Raises AskedForOthers, where it may be done again with more objects, or Unparted.
     """
     values = work.read.values
     named = (one.name for one in values.entries if one.kind == "resource") if values else ()
     seen = _Seen(frozenset(named))
     course = Course(audit_warn=work.inputs.audit_warn)
-    responses = course.watching(_responses(work, part, seen))
-    run = work.run._replace(responses=responses, course=course, is_part=True)
+    cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
+    responses = _responses(work, part, seen, cluster)
+    if has_baseline(work.inputs):
+        from kyvsim.api.baseline import judged  # noqa: PLC0415 — seldom asked for
+
+        responses = judged(responses, course, work.inputs, work.read)
+    responses = course.watching(responses)
+    explain = explaining(work.inputs, work.read, cluster)
+    run = work.run._replace(responses=responses, course=course, is_part=True, explain=explain)
     told = work.teller.tell(run)
     filled: dict[tuple[int, str], None] = {}
     for number, piece in told.pieces:
@@ -143,22 +151,22 @@ def tell_part(work: Work, part: Iterable[Block], sink: Sink) -> Partial:
                 filled[number, name] = None
                 sink.note(number, name, entries)
                 entries.clear()
-    return Partial(
+    return ToldPart(
         remarks=tuple(seen.remarks),
         problems=tuple(seen.problems),
         resources=seen.resources,
         examples=tuple(seen.examples),
         files=tuple(seen.files),
-        course=course,
+        course=course.closed(),
         lists=tuple(filled),
     )
 
 
-def _responses(work: Work, part: Iterable[Block], seen: _Seen) -> Iterator[EngineResponse]:
+def _responses(
+    work: PartWork, part: Iterable[Block], seen: _Seen, cluster: UnaskedObjects
+) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""
-    definitions = work.read.definitions
-    table = crd_kinds(definitions)
-    cluster = UnaskedObjects(work.kinds, objects_of(work.shared), definitions)
+    table = crd_kinds(work.read.definitions)
     for block in part:
         found = _loaded(block, table)
         seen.add(block.origin.name, found)
@@ -168,7 +176,7 @@ def _responses(work: Work, part: Iterable[Block], seen: _Seen) -> Iterator[Engin
         yield from alone(responses_of(work.compiled.policies, read, work.inputs, cluster), cluster)
 
 
-def _loaded(block: Block, kinds: KindTable) -> LoadedBlock:
+def _loaded(block: Block, kinds: KindTable) -> LoadedText:
     try:
         return load_block(block, kinds)
     except Indivisible as error:
@@ -176,13 +184,13 @@ def _loaded(block: Block, kinds: KindTable) -> LoadedBlock:
 
 
 def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
-    """Yield responses; raises Asked where a rule asked for other objects of the run."""
+    """Yield responses; raises AskedForOthers where a rule asked for other objects of the run."""
     for response in responses:
         if cluster.asked:
-            raise Asked(*cluster.asked)
+            raise AskedForOthers(*cluster.asked)
         yield response
     if cluster.asked:
-        raise Asked(*cluster.asked)  # for objects of which there is no response
+        raise AskedForOthers(*cluster.asked)  # for objects of which there is no response
 
 
 class Sum:
@@ -199,7 +207,7 @@ class Sum:
         self.course = Course(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
 
-    def add(self, partial: Partial) -> None:
+    def add(self, partial: ToldPart) -> None:
         """Take in the next one."""
         self.remarks += partial.remarks
         self.problems += partial.problems

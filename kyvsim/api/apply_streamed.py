@@ -9,8 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, run_of
-from kyvsim.api.apply_parts import SHARED, Asked, Part, Sum, Work, shared_among, tell_part
+from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of
+from kyvsim.api.apply_parts import (
+    SHARED,
+    AskedForOthers,
+    Part,
+    PartWork,
+    Sum,
+    shared_among,
+    tell_part,
+)
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.unasked_objects import ALL_KINDS
@@ -55,7 +63,7 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
     for _ in range(_ROUNDS):
         try:
             return _open(inputs, stdin, how, kinds)
-        except Asked as asked:
+        except AskedForOthers as asked:
             kinds |= frozenset(asked.args)
         except (Unparted, OSError):
             return None
@@ -65,7 +73,10 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
 
 
 def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[str]) -> Run | None:
-    """Return what `open_streamed` does, of parts that know objects of some kinds; raises Asked."""
+    """Return what `open_streamed` does, of parts that know objects of some kinds.
+
+    Raises AskedForOthers.
+    """
     blocks = _blocks(inputs, stdin, how.jobs, kinds)
     known = sum(block.mentions for block in blocks)
     if len(blocks) < 2 or known > max(_MOST_KNOWN * len(blocks), 1):
@@ -75,7 +86,7 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[s
     compiled = compiled_for(inputs, read._replace(resources=shared))
     if not _is_parted(read, compiled):
         return None
-    work = Work(
+    work = PartWork(
         inputs=inputs,
         read=read,
         kinds=kinds,
@@ -102,7 +113,9 @@ def _blocks(
 
 def _are_plain(inputs: ApplyInputs) -> bool:
     """Return whether nothing is given that may be meant for all resources, or is an object, too."""
-    return not (inputs.targets or inputs.payloads or inputs.exceptions_with_resources)
+    what_if = inputs.what_if
+    others = (inputs.targets, inputs.payloads, what_if.old_resources, what_if.namespace_labels)
+    return not (any(others) or inputs.exceptions_with_resources)
 
 
 def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
@@ -121,7 +134,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     )
 
 
-def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:
+def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
     """Return the run with what is told of all blocks; raises Unparted and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
@@ -139,6 +152,8 @@ def _told(work: Work, blocks: tuple[Block, ...], how: How) -> Run | None:
         found.add(text.partial())
     if {block.origin.name for block in blocks} - found.files:
         return None  # there is a file without documents
+    if found.course.met and not found.course.met.is_certain(work.read.baseline):
+        return None  # parts told failures apart that only the whole can
     return _run(work, found)._replace(told=_put_together(texts, found, how.teller.formats))
 
 
@@ -186,7 +201,7 @@ def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:
         yield part
 
 
-def _run(work: Work, found: Sum) -> Run:
+def _run(work: PartWork, found: Sum) -> Run:
     """Return the run that the parts make up, without what they tell."""
     read = work.read
     place = read.before_resources
@@ -194,4 +209,9 @@ def _run(work: Work, found: Sum) -> Run:
     read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
     objects = (*objects_of(work.shared), *found.objects())
     run = run_of(work.compiled, work.inputs, read, Sample(objects, found.resources))
-    return run._replace(course=found.course)
+    run = run._replace(course=found.course)
+    if has_baseline(work.inputs):
+        from kyvsim.api.baseline import with_baseline  # noqa: PLC0415 — seldom asked for
+
+        run = with_baseline(run, work.inputs, read)
+    return run

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.api.apply import Compiled, compiled_for, responses_of
-from kyvsim.api.apply_parts import SHARED, Asked, alone
+from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects
@@ -14,7 +14,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
-from kyvsim.load.resources import completed, objects_among
+from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
@@ -27,16 +27,6 @@ class Ready(NamedTuple):
     inputs: ApplyInputs
     read: ReadInputs
     compiled: Compiled
-
-
-class Opened(NamedTuple):
-    """The objects of a text."""
-
-    documents: tuple[Document, ...] = ()
-    remarks: tuple[Diagnostic, ...] = ()
-    """On documents."""
-    problems: tuple[Diagnostic, ...] = ()
-    """On objects."""
 
 
 def carried(inputs: ApplyInputs, stdin: bytes | None) -> ApplyInputs:
@@ -71,19 +61,13 @@ def made_ready(inputs: ApplyInputs, stdin: bytes | None = None) -> Ready:
     return Ready(inputs, read, compiled_for(inputs, read))
 
 
-def opened(ready: Ready, name: str, data: bytes) -> Opened | Diagnostic:
+def opened(ready: Ready, name: str, data: bytes) -> LoadedText | Diagnostic:
     """Return the objects of a file or of a piece of one, or why it is no text."""
     source = decode(name, data)
     if isinstance(source, Diagnostic):
         return source
-    found = tuple(parse_documents(source, AS_RESOURCES))
-    objects, problems = objects_among(one for one in found if isinstance(one, Document))
     kinds = crd_kinds(ready.read.definitions)
-    return Opened(
-        tuple(completed(one, kinds) for one in objects),
-        tuple(one for one in found if isinstance(one, Diagnostic)),
-        problems,
-    )
+    return resources_among(parse_documents(source, AS_RESOURCES), kinds)
 
 
 def are_shared(objects: Iterable[Json]) -> bool:
@@ -100,7 +84,7 @@ def responses_alone(ready: Ready, documents: tuple[Document, ...]) -> Iterator[E
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
     try:
         yield from alone(found, cluster)
-    except Asked as error:
+    except AskedForOthers as error:
         raise Unparted from error
 
 

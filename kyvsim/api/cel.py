@@ -31,6 +31,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
+from kyvsim.model import budget
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.outside import Outside
 from kyvsim.model.payload import PayloadMode
@@ -203,7 +204,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
     """Return the value of an expression; raises CelError with the reason why it has none."""
     try:
         found = program.evaluate(session.values)
-    except BudgetError as error:
+    except (BudgetError, budget.BudgetError) as error:
         raise CelError(str(error)) from None
     return CelValue(type_name(found), readable_json(found))
 

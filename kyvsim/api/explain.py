@@ -4,28 +4,28 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, responses_of, run_of
 from kyvsim.api.explain_places import with_places
-from kyvsim.api.explain_record import Recorder, Told
+from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
-from kyvsim.compile import CompiledPolicy, CompiledRule
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import (
+    FollowedRule,
     ObjectExplanation,
     RuleExplanation,
-    RuleRun,
     Step,
     StepKind,
     Value,
 )
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import EngineResponse, RuleResult
+from kyvsim.model.result import EngineResponse
 from kyvsim.model.wording import likely
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run
 
 
-class Asked(NamedTuple):
+class Wanted(NamedTuple):
     """What is to be explained; everything by default."""
 
     rule: str = ""
@@ -51,7 +51,22 @@ class Explaining(NamedTuple):
     objects: Iterator[ObjectExplanation]
 
 
-def open_explanation(inputs: ApplyInputs, asked: Asked, stdin: bytes | None = None) -> Explaining:
+def explained_run(found: Explaining) -> Run:
+    """Return the run with its responses; `explained` tells of the one that was read last."""
+    last: list[ObjectExplanation] = []
+
+    def responses() -> Iterator[EngineResponse]:
+        for one in found.objects:
+            last[:] = [one]
+            yield one.response
+
+    def explained(response: EngineResponse) -> ObjectExplanation | None:
+        return next((one for one in last if one.response is response), None)
+
+    return found.run._replace(responses=responses(), explained=explained)
+
+
+def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = None) -> Explaining:
     """Return how the policies of `inputs` come to what they say of its resources, lazily.
 
     `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics of
@@ -72,58 +87,32 @@ def open_explanation(inputs: ApplyInputs, asked: Asked, stdin: bytes | None = No
 
 
 def _explained(
-    responses: Iterator[EngineResponse], compiled: Compiled, recorder: Recorder, asked: Asked
+    responses: Iterator[EngineResponse], compiled: Compiled, recorder: Recorder, asked: Wanted
 ) -> Iterator[ObjectExplanation]:
     for response in responses:
         told = recorder.taken()
         if not _names_object(asked.object, response.trigger):
             continue
-        rules = [*_evaluated(told, response), *_never_asked(told, response, compiled)]
-        shown = tuple(one for one in rules if _names_rule(asked.rule, one.policy, one.rule))
-        yield with_places(ObjectExplanation(response, shown))
+        whole = explanation_of(response, told, compiled.policies)
+        shown = tuple(one for one in whole.rules if _names_rule(asked.rule, one.policy, one.rule))
+        yield with_places(whole._replace(rules=shown))
 
 
-def _evaluated(told: tuple[Told, ...], response: EngineResponse) -> Iterator[RuleExplanation]:
-    """Yield the rules that were evaluated; a second time was about the object before."""
-    again: dict[tuple[int, int, object], Told] = {}
-    firsts: list[Told] = []
-    for one in told:
-        key = (id(one.run.policy), id(one.run.rule), one.run.stage)
-        if any(_is_same(one.run, first.run) for first in firsts):
-            again[key] = one
-        else:
-            firsts.append(one)
-    for run, steps in firsts:
-        before = again.get((id(run.policy), id(run.rule), run.stage))
-        yield RuleExplanation(
-            policy=run.policy,
-            rule=run.rule,
-            stage=run.stage,
-            results=tuple(_results(run, response)),
-            steps=steps,
-            place=run.policy.document.locate(run.rule.path),
-            before=before.steps if before else (),
-        )
-
-
-def _is_same(one: RuleRun, other: RuleRun) -> bool:
-    return one.rule is other.rule and one.stage is other.stage
-
-
-def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
-    """Yield what a rule said in its turn; a result may have been given another name."""
-    for answer in response.responses:
-        if answer.policy is run.policy and answer.phase is run.stage.phase:
-            yield from (one for one in answer.results if one.rule.is_renamed(run.rule))
+def explanation_of(
+    response: EngineResponse, told: tuple[FollowedRule, ...], policies: PolicySet
+) -> ObjectExplanation:
+    """Return how policies came to a response, of what they told while they were evaluated."""
+    rules = (*explained_rules(told, response), *_never_asked(told, response, policies))
+    return ObjectExplanation(response, rules)
 
 
 def _never_asked(
-    told: tuple[Told, ...], response: EngineResponse, compiled: Compiled
+    told: tuple[FollowedRule, ...], response: EngineResponse, policies: PolicySet
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that no stage came to, and why; once for all forms of what is written."""
     kind = text_field(response.trigger, "kind")
     asked = {(id(one.run.policy), one.run.rule.path, one.run.stage) for one in told}
-    for policy in compiled.policies.policies:
+    for policy in policies.policies:
         for rule in _written_rules(policy).values():
             if (id(policy.policy), rule.rule.path, rule.stage) in asked:
                 continue
@@ -132,7 +121,7 @@ def _never_asked(
                 rule=rule.rule,
                 stage=rule.stage,
                 results=(),
-                steps=(_index(policy, rule, kind),),
+                steps=(_index(policy, rule, kind, is_gone=response.object is None),),
                 place=policy.policy.document.locate(rule.rule.path),
             )
 
@@ -145,7 +134,7 @@ def _written_rules(policy: CompiledPolicy) -> Mapping[tuple[object, object], Com
     return found
 
 
-def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str) -> Step:
+def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bool) -> Step:
     """Return why no stage came to a rule for an object of a kind."""
     every = [
         one
@@ -167,6 +156,8 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str) -> Step:
         return asked
     if policy.policy.applies_one_rule:
         note = "an earlier rule of the policy applied, and it applies one rule only"
+    elif is_gone:
+        note = "the object is deleted, and the rule does nothing then"
     else:
         note = "the stage did not come to it: there was no object for it"
     return asked._replace(note=note)
@@ -176,7 +167,7 @@ def _derived(policy: CompiledPolicy) -> Iterable[CompiledRule]:
     return (rule for rules in policy.validating.values() for rule in rules)
 
 
-def _missing(asked: Asked, compiled: Compiled, read: ReadInputs) -> str:
+def _missing(asked: Wanted, compiled: Compiled, read: ReadInputs) -> str:
     """Return what is said of a rule or an object that is not there, or ""."""
     rules = [
         (one.policy, rule.rule)
@@ -189,7 +180,7 @@ def _missing(asked: Asked, compiled: Compiled, read: ReadInputs) -> str:
         return f"no policy or rule is called `{asked.rule}`{hint}"
     objects = objects_of(read.resources)
     if asked.object and not any(_names_object(asked.object, one) for one in objects):
-        names = {name for one in objects for name in _object_names(one)}
+        names = {name for one in objects for name in object_names(object_key(one))}
         hint = likely(asked.object, names)
         return f"no object is called `{asked.object}`{hint}"
     return ""
@@ -211,10 +202,10 @@ def _rule_names(policy: Policy, rule: Rule) -> Iterator[str]:
 
 
 def _names_object(asked: str, obj: Json) -> bool:
-    return not asked or asked in _object_names(obj)
+    return not asked or asked in object_names(object_key(obj))
 
 
-def _object_names(obj: Json) -> tuple[str, ...]:
-    key = object_key(obj)
+def object_names(key: ObjectKey) -> tuple[str, ...]:
+    """Return what an object may be called: `web`, `Pod/web`, `shop/Pod/web`, `shop/web`."""
     short = f"{key.kind}/{key.name}"
     return key.name, short, f"{key.namespace}/{short}", f"{key.namespace}/{key.name}"

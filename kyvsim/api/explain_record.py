@@ -1,14 +1,9 @@
 """What rules ask while they are evaluated, kept as trees of steps by who follows."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.explanation import RuleRun, Step, StepKind
+from collections.abc import Iterator
 
-
-class Told(NamedTuple):
-    """One evaluation of a rule, and what it told."""
-
-    run: RuleRun
-    steps: tuple[Step, ...]
+from kyvsim.model.explanation import FollowedRule, RuleExplanation, RuleRun, Step, StepKind
+from kyvsim.model.result import EngineResponse, RuleResult
 
 
 class Recorder:
@@ -18,12 +13,29 @@ class Recorder:
         self._told: list[tuple[RuleRun, list[Step]]] = []
         self._open: list[tuple[int, list[Step]]] = []
         self._marks = 0
+        self._resumed = False
 
     def evaluate(self, run: RuleRun) -> None:
         """Take notice of a rule that begins to be evaluated."""
+        resumed, self._resumed = self._resumed, False
+        if resumed and self._is_told_of(run):
+            self._told[-1] = (run, self._told[-1][1])
+            return
         steps: list[Step] = []
         self._told.append((run, steps))
         self._open = [(0, steps)]
+
+    def resume(self, run: RuleRun) -> None:
+        """Take notice that a rule is asked on, or before it begins: what is told is its own."""
+        steps = self._told[-1][1] if self._is_told_of(run) else None
+        begun = [one.kind is StepKind.EXCEPTION for one in steps or ()]
+        # The background asks exceptions first: another round of them is another evaluation.
+        if steps is None or (any(begun[:1]) and not all(begun)):
+            self.evaluate(run)
+            self._resumed = True
+
+    def _is_told_of(self, run: RuleRun) -> bool:
+        return bool(self._told) and self._told[-1][0].rule is run.rule
 
     def begin(self) -> int:
         """Take notice of a step that begins."""
@@ -48,9 +60,35 @@ class Recorder:
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)
 
-    def taken(self) -> tuple[Told, ...]:
+    def taken(self) -> tuple[FollowedRule, ...]:
         """Return what was told since it was last taken."""
-        found = tuple(Told(run, tuple(steps)) for run, steps in self._told)
+        found = tuple(FollowedRule(run, tuple(steps)) for run, steps in self._told)
         self._told.clear()
         self._open.clear()
         return found
+
+
+def explained_rules(
+    told: tuple[FollowedRule, ...], response: EngineResponse
+) -> Iterator[RuleExplanation]:
+    """Yield the rules that were evaluated; a second time was about the object before."""
+    turns: dict[tuple[int, object], list[FollowedRule]] = {}
+    for one in told:
+        turns.setdefault((id(one.run.rule), one.run.stage), []).append(one)
+    for (run, steps), *again in turns.values():
+        yield RuleExplanation(
+            policy=run.policy,
+            rule=run.rule,
+            stage=run.stage,
+            results=tuple(_results(run, response)),
+            steps=steps,
+            place=run.policy.document.locate(run.rule.path),
+            before=again[-1].steps if again else (),
+        )
+
+
+def _results(run: RuleRun, response: EngineResponse) -> Iterator[RuleResult]:
+    """Yield what a rule said in its turn; a result may have been given another name."""
+    for answer in response.responses:
+        if answer.policy is run.policy and answer.phase is run.stage.phase:
+            yield from (one for one in answer.results if one.rule.is_renamed(run.rule))

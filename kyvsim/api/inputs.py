@@ -6,12 +6,20 @@ policies make use of.
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from kyvsim.api.what_if import (
+    AS_GIVEN,
+    OldObjects,
+    WhatIf,
+    old_objects,
+    supposed_exceptions,
+    supposed_values,
+)
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (
     AS_RESOURCES,
@@ -21,18 +29,15 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
 from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken
-from kyvsim.load.payloads import read_payloads
 from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
-from kyvsim.load.userinfo import load_userinfo
-from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.binding import Binding
+from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
@@ -41,6 +46,9 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
+
+if TYPE_CHECKING:
+    from kyvsim.model.baseline import Baseline
 
 _Read = TypeVar("_Read")
 
@@ -76,6 +84,14 @@ class ApplyInputs(NamedTuple):
     """How folders are walked."""
     parameters: tuple[str | Source, ...] = ()
     """Of Kubernetes' admission policies."""
+    what_if: WhatIf = AS_GIVEN
+    """What is supposed of the requests."""
+    baseline: str | Source = ""
+    """The file with failures that are known."""
+    records_failures: bool = False
+    """Whether the run makes a baseline: its failures are known, or those that its baseline has."""
+    budget: Budget = UNCHANGED
+    """How much evaluation may do."""
 
 
 def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
@@ -111,6 +127,10 @@ class ReadInputs(NamedTuple):
     """What was left out of folders, being none of what was wanted: where, and what it is."""
     before_resources: int = 0
     """How many of the diagnostics are told before those on resources."""
+    old_objects: OldObjects = MappingProxyType({})
+    """What objects were before."""
+    baseline: "Baseline | None" = None
+    """The failures that are known."""
 
 
 def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
@@ -139,7 +159,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         written += tuple(one for one in resources if is_exception(one.data))
     said.extend(mistaken(documents, resources))
     before = len(said)
-    exceptions = keep(load_exceptions(written))
+    exceptions = keep(supposed_exceptions(keep(_exceptions_in(written)), inputs.what_if))
     asked += said[before:]
     targets, parameters = (
         keep(load_resources(paths, stdin, definitions, typing, walking=walking))
@@ -148,9 +168,9 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     payloads = keep(payloads_of(inputs.payloads))
     shared, resources = shared_data_apart(resources)
     before = len(said)
-    values = keep(_read_values(inputs, stdin))
-    user = keep(read_one(inputs.userinfo, "UserInfo", load_userinfo, stdin))
+    values, user, old, baseline = keep(_read_terms(inputs, stdin, definitions))
     unusable = any(one.severity is Severity.ERROR for one in (*asked, *said[before:]))
+    old_by_key = keep(old_objects(old, resources, inputs.what_if))
     context = keep(_read_context(inputs.context_file, stdin, policies))
     remarks, left_out = without_left_out(said)
     return ReadInputs(
@@ -170,6 +190,8 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         parameters=objects_of(parameters),
         left_out=left_out,
         before_resources=earlier,
+        old_objects=old_by_key,
+        baseline=baseline,
     )
 
 
@@ -177,6 +199,10 @@ def payloads_of(
     paths: Iterable[tuple[PayloadMode, str | Source]],
 ) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
     """Return the payloads of files that policies can judge, and what is wrong with the others."""
+    if not paths:
+        return (), ()
+    from kyvsim.load.payloads import read_payloads  # noqa: PLC0415 — where there are some
+
     found, said = read_payloads(paths)
     usable, told = usable_payloads(found)
     return usable, (*said, *told)
@@ -201,6 +227,35 @@ def _strictly(
     return kept, (*remarks, *aside)
 
 
+_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], "Baseline | None"]
+
+
+def _read_terms(
+    inputs: ApplyInputs, stdin: bytes | None, definitions: Iterable[Json]
+) -> tuple[_Terms, tuple[Diagnostic, ...]]:
+    """Return what all verdicts depend on: values, who asks, old objects, failures that are known.
+
+    Each with what is supposed in its place.
+    """
+    what_if = inputs.what_if
+    values, of_values = _read_values(inputs, stdin)
+    user, of_user = _read_user(inputs.userinfo, stdin)
+    old, of_old = load_resources(what_if.old_resources, stdin, definitions, walking=inputs.walking)
+    known, of_known = _read_baseline(inputs.baseline, stdin)
+    found = (supposed_values(values, what_if), what_if.user or user, old, known)
+    return found, (*of_values, *of_user, *of_old, *of_known)
+
+
+def _read_baseline(
+    path: str | Source, stdin: bytes | None
+) -> tuple["Baseline | None", tuple[Diagnostic, ...]]:
+    if not path:
+        return None, ()
+    from kyvsim.load.baseline import KIND, load_baseline  # noqa: PLC0415 — seldom asked for
+
+    return read_one(path, KIND, load_baseline, stdin)
+
+
 def _is_shared_data(data: Json) -> bool:
     return (
         text_field(data, "kind") == "GlobalContextEntry"
@@ -211,10 +266,34 @@ def _is_shared_data(data: Json) -> bool:
 def _read_values(
     inputs: ApplyInputs, stdin: bytes | None
 ) -> tuple[Values | None, tuple[Diagnostic, ...]]:
+    if not inputs.set_values and not inputs.values_file:
+        return None, ()
+    from kyvsim.load.values import load_values, parse_settings  # noqa: PLC0415 — where there are some
+
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
         return Values(overrides=overrides), remarks
     return read_one(inputs.values_file, "Values", load_values, stdin)
+
+
+def _read_user(
+    path: str | Source, stdin: bytes | None
+) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
+    if not path:
+        return None, ()
+    from kyvsim.load.userinfo import load_userinfo  # noqa: PLC0415 — where one is named
+
+    return read_one(path, "UserInfo", load_userinfo, stdin)
+
+
+def _exceptions_in(
+    documents: tuple[Document, ...],
+) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
+    if not documents:
+        return Exceptions(), ()
+    from kyvsim.load.exceptions import load_exceptions  # noqa: PLC0415 — where there are some
+
+    return load_exceptions(documents)
 
 
 def read_one(
@@ -229,7 +308,8 @@ def read_one(
     documents, remarks = _read_strictly(path, stdin)
     if len(documents) != 1:
         message = f"a file of kind {kind} holds one document, this one has {len(documents)}"
-        wrong = Diagnostic("KV030", Severity.ERROR, message, Location(name_of(path)))
+        place = documents[1].locate(()) if documents else Location(name_of(path))
+        wrong = Diagnostic("KV030", Severity.ERROR, message, place)
         return None, remarks or (wrong,)
     found, problems = load(documents[0])
     return found, (*remarks, *problems)
@@ -248,8 +328,12 @@ def _read_context(
     path: str | Source, stdin: bytes | None, policies: Iterable[Policy]
 ) -> tuple[ContextData, tuple[Diagnostic, ...]]:
     """Return the data of a context file; it is told where no policy can make use of it."""
+    if not path:
+        return ContextData(), ()
+    from kyvsim.load.context_file import read_context_file  # noqa: PLC0415 — where one is named
+
     found, remarks = read_context_file(path, stdin)
-    if not path or any(map(is_cel_policy, policies)):
+    if any(map(is_cel_policy, policies)):
         return found, remarks
     text = "context data serves CEL policies, and there is none: it is not used"
     return found, (*remarks, Diagnostic("KV035", Severity.WARNING, text, Location(name_of(path))))

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from threading import Thread
 from typing import IO
 
-from kyvsim.api.apply_parts import Part, Work, tell_part
+from kyvsim.api.apply_parts import Part, PartWork, tell_part
 from kyvsim.api.part_text import PartText
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.run import Unparted
@@ -26,7 +26,7 @@ from kyvsim.report.run import Unparted
 class _Inherited(NamedTuple):
     """What the processes inherit."""
 
-    work: Work
+    work: PartWork
     parts: Sequence[Part]
     texts: Sequence[PartText]
     """Where each part is told."""
@@ -43,7 +43,7 @@ def can_fork() -> bool:
 
 
 def told_by_processes(
-    work: Work, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
+    work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
 ) -> Iterator[int]:
     """Have `jobs` processes tell parts; yield the number of each that is done, as they come.
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from kyvsim.kube.cron import next_times
 from kyvsim.model.policy import Policy
 from kyvsim.model.schedule import Schedule
 
@@ -16,6 +15,8 @@ def schedules_of(policies: Iterable[Policy], now: datetime) -> tuple[Schedule, .
 
 
 def _schedule(policy: Policy, now: datetime) -> Schedule:
+    from kyvsim.kube.cron import next_times  # noqa: PLC0415 — for policies that delete only
+
     text = policy.facts.schedule or ""
     try:
         due = tuple(next_times(text, now, _SHOWN))

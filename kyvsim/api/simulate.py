@@ -26,10 +26,10 @@ from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
     load_scenario,
-    named_user,
     scenario_schemas,
 )
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
+from kyvsim.load.userinfo import named_user
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
@@ -76,6 +76,10 @@ class SimulateInputs(NamedTuple):
     """How many orders of steps to try at most; None for all that can make a difference."""
     walking: Walking = USUAL
     """How folders are walked."""
+    compared: tuple[str, ...] = ()
+    """What is played once more in place of `paths`, all else being equal."""
+    explain: str = ""
+    """The object of which it is to be told why policies said what: one order of steps only."""
 
 
 class Simulated(NamedTuple):
@@ -102,7 +106,20 @@ def simulate(
 
     `stdin` holds the bytes that the path `-` stands for. Nothing is played where some input cannot
     be read. A policy that Kyverno refuses is refused in the cluster too, and the others work.
+    Raises NotFoundError where no object has the name that is to be explained.
     """
+    done = _simulated(inputs, stdin, watched)
+    if not inputs.compared:
+        return done
+    other = _simulated(inputs._replace(paths=inputs.compared), stdin, iter)
+    simulation = done.simulation and done.simulation._replace(compared=other.simulation)
+    # Most inputs are those of both runs, and so is what is to be said of them.
+    told = tuple(dict.fromkeys((*done.diagnostics, *other.diagnostics)))
+    left_out = tuple(dict.fromkeys((*done.left_out, *other.left_out)))
+    return done._replace(simulation=simulation, diagnostics=told, left_out=left_out)
+
+
+def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) -> Simulated:
     documents, remarks = read_documents(inputs.paths, stdin, STRICT, inputs.walking)
     scenarios = [one for one in documents if is_scenario(one.data)]
     if scenarios:
@@ -120,14 +137,17 @@ def simulate(
     _, excepted = load_exceptions(scenario.exceptions)
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
-    simulation = _played(_with_policies_only(scenario), inputs.interleavings, watched)
+    simulation = _played(_with_policies_only(scenario), inputs, watched)
     # What a look at the file has told says more of a refusal than the cluster does.
     known = {place for place, remarks in unsound.items() if _has_error(remarks)}
     told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
     return Simulated(simulation, told, scenario.fail_on, left_out)
 
 
-def _played(scenario: Scenario, limit: int | None, watched: Watched) -> Simulation:
+def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Simulation:
+    limit = inputs.interleavings
+    if inputs.explain:
+        return _explained(scenario, inputs.explain)
     if limit == 1:
         return play(scenario, readers())
     reading = readers()
@@ -137,6 +157,18 @@ def _played(scenario: Scenario, limit: int | None, watched: Watched) -> Simulati
         scenario.settings.seed,
     )
     return with_interleavings(interleavings_of(watched(orders)))
+
+
+def _explained(scenario: Scenario, name: str) -> Simulation:
+    from kyvsim.api.explain_simulation import (  # noqa: PLC0415 — where somebody asks
+        inquirer_for,
+        with_inquiries,
+        written_in,
+    )
+
+    inquirer = inquirer_for(name)
+    simulation = play(scenario, readers(written_in(scenario)), inquirer=inquirer)
+    return with_inquiries(simulation, inquirer, name, scenario)
 
 
 def _named_scenario(
@@ -204,7 +236,7 @@ def _refused(document: Document) -> tuple[Diagnostic, ...]:
         return ()
     policies, remarks = load_policies([document], _FILE_READERS)
     remarks = (*remarks, *load_bindings([document])[1])
-    _, refused = compile_policies(policies, CompileOptions(own_system()))
+    _, refused = compile_policies(policies, CompileOptions(own_system(), simulated=True))
     return (*remarks, *refused)
 
 

@@ -1,5 +1,6 @@
 """Simulated clusters, with policies and exceptions read as files would be."""
 
+from collections.abc import Callable
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
@@ -25,27 +26,43 @@ SIMULATED_READERS: PolicyReaders = MappingProxyType(
 """What reads the policies that a simulated cluster heeds."""
 
 
-def readers() -> Readers:
-    """Return what reads the policies and exceptions of a simulated cluster."""
-    return Readers(_policy, _exception, _cel_exception)
+def _nowhere(_: Json) -> Document | None:
+    return None
 
 
-def _policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+def readers(written: Callable[[Json], Document | None] = _nowhere) -> Readers:
+    """Return what reads the policies and exceptions of a simulated cluster.
+
+    `written` finds the document that an object was made of, where its places are to be told.
+    """
+
+    def document(obj: Json) -> Document:
+        own = written(obj)
+        if own is not None:
+            return own._replace(data=obj)
+        return Document(obj, "", 0, lambda _: Location(""))
+
+    return Readers(
+        lambda obj: _policy(document, obj),
+        lambda obj: _exception(document(obj)),
+        lambda obj: _cel_exception(document(obj)),
+    )
+
+
+def _policy(
+    document: Callable[[Json], Document], obj: Json
+) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
     # What controllers say of a policy is no part of what its author wrote.
     written = {name: value for name, value in obj.items() if name != "status"}
-    found, remarks = load_policies([_document(written)], SIMULATED_READERS)
+    found, remarks = load_policies([document(written)], SIMULATED_READERS)
     return (found[0] if found else None), remarks
 
 
-def _exception(obj: Json) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
-    found, remarks = load_exceptions([_document(obj)])
+def _exception(document: Document) -> tuple[PolicyException | None, tuple[Diagnostic, ...]]:
+    found, remarks = load_exceptions([document])
     return (found.rules[0] if found.rules else None), remarks
 
 
-def _cel_exception(obj: Json) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
-    found, remarks = load_exceptions([_document(obj)])
+def _cel_exception(document: Document) -> tuple[CelException | None, tuple[Diagnostic, ...]]:
+    found, remarks = load_exceptions([document])
     return (found.policies[0] if found.policies else None), remarks
-
-
-def _document(obj: Json) -> Document:
-    return Document(obj, "", 0, lambda _: Location(""))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from kyvsim.expr import System
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import UNCHANGED, Budget, Meter
 
 
 class _SystemClock:
@@ -29,9 +30,10 @@ class _StoppedClock(NamedTuple):
         return self.time
 
 
-def own_system(now: datetime | None = None) -> System:
-    """Return the machine's own, whose time passes, or stands at `now`."""
-    return System(_StoppedClock(now) if now else _SystemClock(), _SystemEntropy())
+def own_system(now: datetime | None = None, budget: Budget = UNCHANGED) -> System:
+    """Return the machine's own, whose time passes, or stands at `now`, and a budget."""
+    clock = _StoppedClock(now) if now else _SystemClock()
+    return System(clock, _SystemEntropy(), Meter(budget))
 
 
 def processors() -> int:

@@ -1,15 +1,17 @@
 """What `kyvsim apply` writes, and where: which options choose it, and which contradict."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.input_options import is_read
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
-from kyvsim.cli.streams import say, shows_colours
+from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line
-from kyvsim.report.run import Look, Run, Teller
+from kyvsim.report.run import Look, Run, Show, Teller
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_text
@@ -25,7 +27,14 @@ _REPORTS: Mapping[str, str] = MappingProxyType(
     {"yaml": "policy-report", "json": "policy-report-json"}
 )
 """What `--policy-report` makes of a format for standard output."""
-_SHORTENED = "text"
+_VIEW = "text"
+_OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
+    {
+        "diff": "--diff shortens the view for people",
+        "show": "--show is about the view for people",
+    }
+)
+_BASELINE = "--write-baseline"
 
 
 def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
@@ -44,18 +53,27 @@ def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
         text = f"{names} are formats of their own: standard output holds one of them"
         raise declared.UsageError(text, call)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
-    if options["diff"] and _SHORTENED not in {chosen.shown, *dict(chosen.files)}:
-        text = f"--diff shortens the view for people: it does not go with {given[0][0]}"
-        raise declared.UsageError(text, call)
-    _refuse_objects_file(chosen, options["output"], call)
+    for name, text in _OF_THE_VIEW.items():
+        if options[name] and _VIEW not in {chosen.shown, *dict(chosen.files)}:
+            raise declared.UsageError(f"{text}: it does not go with {given[0][0]}", call)
+    _refuse_other_files(chosen, options, call)
     return chosen
 
 
-def _refuse_objects_file(chosen: Chosen, output: str, call: declared.Call) -> None:
-    """Raise UsageError where a format goes to the file for changed objects."""
-    for name, path in chosen.files:
-        if output and os.path.realpath(path) == os.path.realpath(output):
-            raise declared.UsageError(f"{name} and --output both go to {path}", call)
+def _refuse_other_files(chosen: Chosen, options: Mapping[str, Any], call: declared.Call) -> None:
+    """Raise UsageError where two of the files that are written are one."""
+    named = [*chosen.files, ("--output", options["output"])]
+    named.append((_BASELINE, options["write_baseline"]))
+    places: dict[str, str] = {}
+    for name, path in named:
+        other = places.setdefault(os.path.realpath(path), name) if path else name
+        if other != name:
+            raise declared.UsageError(f"{other} and {name} both go to {path}", call)
+    for place, name in places.items():
+        # What is known of a folder may well stand in it.
+        if is_read(place, options, in_folders=name != _BASELINE):
+            text = f"{name} goes to {place}, which the run reads: name another file"
+            raise declared.UsageError(text, call)
 
 
 def is_for_people(chosen: Chosen) -> bool:
@@ -69,10 +87,21 @@ def streams(chosen: Chosen) -> bool:
 
 
 def shown_pieces(
-    run: Run, chosen: Chosen, options: Mapping[str, Any], files: ReportFiles
+    run: Run,
+    chosen: Chosen,
+    options: Mapping[str, Any],
+    files: ReportFiles,
+    *,
+    view: Writing | None = None,
 ) -> Iterator[str]:
-    """Yield what goes to standard output; the other formats go to their files meanwhile."""
-    for index, piece in written(run, _writings(run, chosen, options)):
+    """Yield what goes to standard output; the other formats go to their files meanwhile.
+
+    Standard output has `view` in place of the format that is chosen for it, where that is given.
+    """
+    writings = _writings(run, chosen, options)
+    if view:
+        writings[0] = view
+    for index, piece in written(run, writings):
         if index:
             files.write(index - 1, piece)
         else:
@@ -95,17 +124,34 @@ def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
 
 
 def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Writing]:
-    plain = Look(
+    begun = [FORMATS[chosen.shown].write(run, look_of(chosen, options))]
+    plain = _plain_look(options)
+    return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
+
+
+def look_of(chosen: Chosen, options: Mapping[str, Any]) -> Look:
+    """Return how what goes to standard output looks."""
+    plain = _plain_look(options)
+    if not is_for_people(chosen):
+        return plain
+    colours = shows_colours(unwanted=options["remove_color"])
+    return plain._replace(colours=colours, width=shown_width(sys.stdout))
+
+
+def closing_look(chosen: Chosen, options: Mapping[str, Any]) -> Look | None:
+    """Return how the closing line looks below it; None where it is one line, as it is elsewhere."""
+    look = look_of(chosen, options)
+    return look if chosen.shown == _VIEW and look.show is not Show.OBJECTS else None
+
+
+def _plain_look(options: Mapping[str, Any]) -> Look:
+    return Look(
         detailed=options["detailed_results"],
         diff=options["diff"],
         objects=not options["output"],
+        show=Show(options["show"] or Show.CHANGES),
         say=_say_all,
     )
-    shown = plain._replace(
-        colours=is_for_people(chosen) and shows_colours(unwanted=options["remove_color"])
-    )
-    begun = [FORMATS[chosen.shown].write(run, shown)]
-    return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
 def _say_all(lines: str) -> None:

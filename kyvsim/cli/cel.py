@@ -17,13 +17,13 @@ from kyvsim.api.cel import (
 )
 from kyvsim.cel import CelError, CompileError
 from kyvsim.cli import declared
+from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import list_option, time_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
 from kyvsim.model.diagnostic import Severity
-from kyvsim.report.remark_text import remark_text
 
 
 @declared.group()
@@ -112,8 +112,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
             "standard input (-) can hold either lines or the resource, not both"
         )
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
-    for remark in session.diagnostics:
-        say(remark_text(remark))
+    say_remarks(session.diagnostics)
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
         return UNUSABLE
     if batch:

@@ -4,14 +4,13 @@ from typing import Any
 
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli import declared
-from kyvsim.cli.closing import close
-from kyvsim.cli.options import jobs_option
+from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.options import colour_option, jobs_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
-from kyvsim.cli.streams import say, shows_colours, write_out
+from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
-from kyvsim.report.remark_text import remark_text
 from kyvsim.report.suite_run import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
@@ -60,7 +59,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @declared.option("--fail-only", is_flag=True, help="Show failed tests only.")
 @declared.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
 @walking_options
-@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@colour_option
 @jobs_option
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
@@ -76,8 +75,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         install=options["install"],
     )
     report = run_chainsaw(run)
-    for one in report.diagnostics:
-        say(remark_text(one))
+    say_remarks(report.diagnostics)
     sight = Sight(fail_only=options["fail_only"])
     write_reports((path, FORMATS[name].write(report, sight)) for name, path in chosen.files)
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))

@@ -1,11 +1,15 @@
-"""The end of a run: input errors once more where they have scrolled away, and the closing line."""
+"""What is said around results: remarks, input errors once more below long ones, the last line."""
 
+import sys
+import time
 from collections.abc import Iterable, Iterator
 
-from kyvsim.cli.streams import say, write_out
+from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
 from kyvsim.report.ending import ending_line, errors_again
+from kyvsim.report.run import Look
 
 _SCREEN = 24
 """Lines that a terminal is sure to show at once."""
@@ -26,6 +30,17 @@ class LineCount:
             yield piece
 
 
+def say_remarks(remarks: Iterable[Diagnostic]) -> None:
+    """Say what is wrong with inputs, one remark after the other."""
+    told = tuple(remarks)
+    if told:
+        from kyvsim.report.remark_text import remark_text  # noqa: PLC0415 — where there are some
+
+        width = shown_width(sys.stderr) if is_terminal(sys.stderr) else 0
+        for one in told:
+            say(remark_text(one, width))
+
+
 def remind(diagnostics: Iterable[Diagnostic], lines: LineCount) -> None:
     """Say input errors once more where the results have moved them off the screen."""
     if lines.count > _SCREEN:
@@ -33,13 +48,34 @@ def remind(diagnostics: Iterable[Diagnostic], lines: LineCount) -> None:
             say(line)
 
 
-def close(ending: Ending, *, on_stdout: bool) -> None:
+class ClosingLook(NamedTuple):
+    """How the closing line looks below a view that is wrapped."""
+
+    look: Look
+    begun: float | None = None
+    """When the run began, in seconds of `time.perf_counter`; None where that is not told."""
+
+    def lines(self, ending: Ending) -> Iterator[str]:
+        """Yield it, on a terminal with the time: elsewhere the same input gives the same bytes."""
+        from kyvsim.report.closing_text import closing_lines  # noqa: PLC0415 — for some views
+        from kyvsim.report.wrapped import sheet_of  # noqa: PLC0415 — as above
+
+        is_told = self.begun is not None and is_terminal(sys.stdout)
+        seconds = time.perf_counter() - (self.begun or 0) if is_told else None
+        return closing_lines(ending, sheet_of(self.look), seconds)
+
+
+def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None) -> None:
     """Write the closing line.
 
     It goes where the counts went: to standard output below a view for people, to standard error
-    beside a document for programs.
+    beside a document for programs. On a terminal it is wrapped.
     """
-    if on_stdout:
+    if closing is None and on_stdout and is_terminal(sys.stdout):
+        closing = ClosingLook(Look(width=shown_width(sys.stdout)))
+    if closing is not None:
+        write_out(closing.lines(ending))
+    elif on_stdout:
         write_out((f"{ending_line(ending)}\n",))
     else:
         say(ending_line(ending))

@@ -1,73 +1,103 @@
 """Explanations as `explain` and `apply --explain` write them."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kyvsim.api.explain import Asked, Explaining, open_explanation
+from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanation
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli import declared
-from kyvsim.cli.closing import close
+from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.front_page import page_width
-from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
-from kyvsim.cli.walking import say_left_out
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.explain_formats import FORMATS
+from kyvsim.cli.report_files import Chosen, ReportFiles
+from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.streams import is_terminal, shows_colours
+from kyvsim.model.explanation import ObjectExplanation
+from kyvsim.model.result import EngineResponse
+from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS
 from kyvsim.report.explain_words import Page
 from kyvsim.report.progress import waiting
-from kyvsim.report.remark_text import remark_text
-from kyvsim.report.run import Terms
-from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run import Run
+from kyvsim.report.run_formats import FORMATS
+from kyvsim.report.writing import Writing
 
+_TEXT = "text"
 _MARGIN = 2
 """What help texts leave free of a terminal's width."""
 _OTHER_VIEWS = (
-    ("output_format", "--output-format"),
     ("policy_report", "--policy-report"),
     ("table", "--table"),
     ("stdin", "--stdin"),
     ("diff", "--diff"),
-    ("detailed_results", "--detailed-results"),
+    ("show", "--show"),
     ("output", "--output"),
     ("check_idempotent", "--check-idempotent"),
-    ("strict", "--strict"),
+    ("baseline", "--baseline"),
+    ("write_baseline", "--write-baseline"),
 )
 """Options of `apply` that an explanation has no use for, with their spelling."""
 
 
-def opened(inputs: ApplyInputs, asked: Asked, stdin: bytes | None) -> Explaining:
+def opened(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None) -> Explaining:
     """Return what is to be explained; raises NotFoundError."""
     with waiting("reading files", shown=is_terminal(sys.stderr)):
         return open_explanation(inputs, asked, stdin)
 
 
-def remark(diagnostics: Iterable[Diagnostic]) -> None:
-    """Say what is wrong with the inputs."""
-    for entry in diagnostics:
-        say(remark_text(entry))
-
-
-def show(found: Explaining, name: str, options: Mapping[str, Any]) -> None:
-    """Write what is wrong with the inputs, and explanations in a format."""
-    remark(found.run.diagnostics)
-    say_left_out(found.run.left_out, options)
+def written(
+    name: str, objects: Iterable[ObjectExplanation], options: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield explanations of objects as a format writes them, a piece at a time."""
     page = Page(shows_colours(unwanted=options["remove_color"]), page_width() + _MARGIN)
-    write_out(FORMATS[name](found.objects, page))
+    pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
+    return pieces
 
 
 def explain_applied(
-    inputs: ApplyInputs, stdin: bytes | None, options: Mapping[str, Any], call: declared.Call
+    given: tuple[ApplyInputs, bytes | None],
+    options: Mapping[str, Any],
+    chosen: Chosen,
+    call: declared.Call,
 ) -> int:
-    """Explain what `apply` says in place of saying it, and return its exit status."""
+    """Explain what `apply` says, and return its exit status.
+
+    Standard output has the explanation in place of the view for people, or a format that has it.
+    """
+    _refuse_other_views(options, chosen, call)
+    inputs, stdin = given
+    with ReportFiles(path for _, path in chosen.files) as reports:
+        run = explained_run(opened(inputs, Wanted(), stdin))
+        view = _view(run, options) if chosen.shown == _TEXT else None
+        return show_run(
+            run,
+            options,
+            lambda one: shown_pieces(one, chosen, options, reports, view=view),
+            View(for_people=is_for_people(chosen)),
+            finish=lambda _: reports.commit(),
+        )
+
+
+def _view(run: Run, options: Mapping[str, Any]) -> Writing:
+    """Return the explanation in place of the view for people."""
+
+    def row(response: EngineResponse) -> str:
+        found = run.explained(response)
+        return "".join(written(_TEXT, [found], options)) if found else ""
+
+    return Writing(head=lambda: (), row=row, tail=lambda _: ())
+
+
+def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
+    """Raise UsageError for options that an explanation has no place for."""
     other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
+    named = [name for name, _ in chosen.files]
+    named += [] if chosen.shown == _TEXT else [chosen.shown]
+    plain = next((name for name in named if not FORMATS[name].explains), "")
+    if not other and plain:
+        other = f"--output-format {plain}"
+    if not other and options["detailed_results"] and not named:
+        other = "--detailed-results"
     if other:
-        text = f"--explain is a view of its own: it does not go with {other}"
+        able = " and ".join(name for name, one in FORMATS.items() if one.explains)
+        text = f"--explain is a view of its own, and in {able}: it does not go with {other}"
         raise declared.UsageError(text, call)
-    found = opened(inputs, Asked(), stdin)
-    terms = Terms(options["warn_exit_code"], options["warn_no_pass"])
-    run = found.run._replace(terms=terms)
-    show(found, "text", options)
-    remark(run.last_remarks())
-    ending = run_ending(run)
-    close(ending, on_stdout=True)
-    return ending.status

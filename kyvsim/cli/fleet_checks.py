@@ -7,6 +7,7 @@ from typing import Any, Final
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE
 from kyvsim.cli.report_files import Chosen
+from kyvsim.report.run import Show
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
@@ -46,6 +47,9 @@ _REFUSED: Final = MappingProxyType(
         "json_files": "--json",
         "http_payload": "--http-payload",
         "envoy_payload": "--envoy-payload",
+        "old_resource": "--old-resource",
+        "baseline": "--baseline",
+        "write_baseline": "--write-baseline",
     }
 )
 """Options that need all objects of a run in one place."""
@@ -57,6 +61,9 @@ def _refuse(options: Mapping[str, Any], call: declared.Call) -> None:
         if options[name]:
             text = "does not go with --engine and --partials: it needs all of a run in one place"
             raise declared.UsageError(f"{spelled} {text}", call)
+    if options["show"] not in {None, Show.OBJECTS}:
+        text = "partial reports hold what --show objects tells, and not the lines of manifests"
+        raise declared.UsageError(f"--show {options['show']}: {text}", call)
     if "-" in options["resource"]:
         text = "standard input cannot be spread: write it to a file and pass that"
         raise declared.UsageError(text, call)

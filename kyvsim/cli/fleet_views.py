@@ -1,19 +1,15 @@
 """What is shown of partial reports: all of a run as `apply` shows it, or counts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kyvsim.cli.closing import LineCount, close, remind
-from kyvsim.cli.streams import say, shows_colours, write_out
-from kyvsim.cli.walking import say_left_out
+from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.streams import shows_colours
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports
-from kyvsim.model.diagnostic import strictly
 from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet_summary import document, grouped, table
-from kyvsim.report.remark_text import remark_text
-from kyvsim.report.run import Look, Run, Terms
-from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import painter
 from kyvsim.report.told_rows import json_of, text_of
@@ -33,14 +29,18 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
     colours = format_.for_people and shows_colours(unwanted=options["remove_color"])
-    look = Look(colours=colours, detailed=options["detailed_results"])
+    look = Look(colours=colours, detailed=options["detailed_results"], show=Show.OBJECTS)
 
     def as_text(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
         return text_of(rows, look), []
 
     run = reports.told_by(as_text if format_.for_people else json_of)
-    for_people = format_.for_people
-    return _shown(run, options, lambda one: render(format_.write, one, look), for_people=for_people)
+    return show_run(
+        run,
+        options,
+        lambda one: render(format_.write, one, look),
+        View(for_people=format_.for_people),
+    )
 
 
 def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
@@ -49,34 +49,6 @@ def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     groups = grouped((one.head for one in reports.merged.pieces), by)
     run = reports.run
     if shown == "json":
-        return _shown(run, options, lambda one: document(one, groups, by), for_people=False)
+        return show_run(run, options, lambda one: document(one, groups, by), View(for_people=False))
     paint = painter(colours=shows_colours(unwanted=options["remove_color"]))
-    return _shown(run, options, lambda one: table(one, groups, by, paint), for_people=True)
-
-
-def _shown(
-    run: Run,
-    options: Mapping[str, Any],
-    pieces_of: Callable[[Run], Iterator[str]],
-    *,
-    for_people: bool,
-) -> int:
-    run = run._replace(terms=Terms(options["warn_exit_code"], options["warn_no_pass"]))
-    if options["strict"]:
-        later = run.afterthoughts
-        run = run._replace(
-            diagnostics=strictly(run.diagnostics),
-            afterthoughts=lambda matched: strictly(later(matched)),
-        )
-    for entry in run.diagnostics:
-        say(remark_text(entry))
-    say_left_out(run.left_out, options)
-    lines = LineCount()
-    write_out(lines.watching(pieces_of(run)))
-    for entry in run.last_remarks():
-        say(remark_text(entry))
-    ending = run_ending(run)
-    if for_people:
-        remind(run.diagnostics, lines)
-    close(ending, on_stdout=for_people)
-    return ending.status
+    return show_run(run, options, lambda one: table(one, groups, by, paint), View(for_people=True))

@@ -4,8 +4,9 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 """
 
 import json
+import os
 import re
-import sys
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,17 +15,21 @@ from kyvsim.api.system import own_system
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
-from kyvsim.cli.streams import say, write_out
+from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.show_tree import show_tree
+from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.wording import likely
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import safe_line, safe_text
 
+_ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""What JSON may hold as it stands, and a terminal must not be given."""
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
@@ -56,7 +61,7 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     texts = [*expressions, *map(read_text, file)]
     try:
         for text in texts or [_prompted("a jmespath expression")]:
-            write_out([f"# {text}\n{show_tree(text)}\n"])
+            write_out([safe_text(f"# {text}\n{show_tree(text)}\n")])
     except QuerySyntaxError as error:
         say(f"Error: {_pointed(error)}")
         return UNUSABLE
@@ -106,15 +111,19 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
     except QueryError as error:
         say(f"Error: error evaluating JMESPath expression: {error.message}")
         return FAILED
-    write_out([f"# {text}\n"])
+    except BudgetError as error:
+        say(f"Error: error evaluating JMESPath expression: {error}")
+        return FAILED
+    write_out([f"# {safe_text(text)}\n"])
     if options["unquoted"] and result.__class__ is str:
-        write_out([f"{result}\n"])
+        write_out([f"{safe_text(result)}\n"])
         return OK
     try:
         shown = to_json(result)
     except ValueError as error:
         say(f"Error: error marshalling result to JSON: {error}")
         return FAILED
+    shown = _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
     write_out([f"{shown if options['compact'] else _indented(shown)}\n"])
     return OK
 
@@ -128,19 +137,32 @@ def _batch(lines: Iterable[str], system: System) -> int:
 def _batch_answers(lines: Iterable[str], system: System) -> Iterator[str]:
     for line in lines:
         try:
-            case = json.loads(line, parse_int=float)
+            system.meter.begin_rule()
+            case = _case(line)
             result = compile_query(case["expr"], system).evaluate(case.get("input"))
             yield f'{{"output":{to_json(result)}}}\n'
-        except (QueryError, ValueError) as error:
+        except RecursionError:
+            yield f'{{"error":{to_json(TOO_DEEP)}}}\n'
+        except (QueryError, BudgetError, ValueError) as error:
             yield f'{{"error":{to_json(str(error))}}}\n'
         except (KeyError, TypeError, AttributeError):
             yield '{"error":"a line must be an object with the text `expr`"}\n'
 
 
+def _case(line: str) -> Json:
+    """Return what a line of a batch asks; raises ValueError."""
+    found = json.loads(line, parse_int=float)
+    if may_be_too_deep(line.count("[") + line.count("{")) and is_too_deep(found):
+        raise ValueError(TOO_DEEP)
+    return found
+
+
 def read_text(name: str) -> str:
     """Return the text of a file, `-` for standard input; raises ClickException."""
     try:
-        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        if name != "-" and not stat.S_ISREG(os.stat(name).st_mode):
+            raise declared.CommandError(f"failed to read file {safe_line(name)}: it is no file")
+        raw = read_stdin() if name == "-" else Path(name).read_bytes()
         return raw.decode()
     except UnicodeDecodeError:
         raise declared.CommandError(f"failed to read file {name}: invalid UTF-8") from None

@@ -47,6 +47,22 @@ def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return declared.option("--strict", is_flag=True, help=text)(function)
 
 
+def colour_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --remove-color, for commands that show a view for people."""
+    text = "Print without colours."
+    return declared.option("--remove-color", is_flag=True, help=text)(function)
+
+
+def warn_status_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --warn-exit-code, for commands that tell how a run ended."""
+    return declared.option(
+        "--warn-exit-code",
+        type=declared.IntRange(0, 255),
+        default=0,
+        help="Exit status when there are warnings and nothing worse.",
+    )(function)
+
+
 def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --jobs, the number of processes for commands whose work divides."""
     text = "Processes at once; 0: as many as processors, where it is worth it."
@@ -114,11 +130,14 @@ def _split(call: declared.Call, spelled: str, values: Sequence[str]) -> tuple[st
     del call, spelled
     parts: list[str] = []
     for value in values:
-        parts += _quoted(value) if '"' in value else value.split(",")
+        parts += split_at_commas(value)
     return tuple(part for part in parts if part)
 
 
-def _quoted(value: str) -> list[str]:
+def split_at_commas(value: str) -> list[str]:
+    """Return the parts of a value; quotes keep commas inside of one."""
+    if '"' not in value:
+        return value.split(",")
     import csv  # noqa: PLC0415 — slow, for values in quotes only
 
     return next(csv.reader([value]))

@@ -12,8 +12,8 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.object_yaml import to_yaml
 
-_FOLDER_MODE = 0o750
-_FILE_MODE = 0o600
+_MODE = 0o666
+"""Of files, as the user's umask leaves it."""
 _UNSAFE = re.compile(r"[^\w.:-]|^\.+")
 
 
@@ -33,7 +33,7 @@ class ObjectFiles:
         self._temporary: dict[Path, Path] = {}
         self._count = 0
         with _explained(self._folder):
-            self._folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
         if self._single:
             self._open(self._path)
 
@@ -72,7 +72,7 @@ class ObjectFiles:
             raise OutputError(f"cannot write to {place}: it is {kind}")
         temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}.tmp")
         with _explained(place):
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
         self._temporary[place] = temporary
         return temporary
 

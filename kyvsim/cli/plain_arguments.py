@@ -109,9 +109,7 @@ def _value(parameter: Parameter, given: _Given, call: Call) -> Any:
     """Return the value of a parameter, or what it has where it is not given."""
     settings = parameter.settings
     if not parameter.is_option:
-        if settings.get("nargs") != -1 or (settings.get("required") and not given.arguments):
-            raise _Odd
-        return given.arguments
+        return _argument(parameter, given, call.command)
     words = given.options.get(parameter.name)
     value: Any
     if _is_flag(parameter):
@@ -124,6 +122,21 @@ def _value(parameter: Parameter, given: _Given, call: Call) -> Any:
         )
     callback = settings.get("callback")
     return callback(call, parameter.spellings[-1], value) if callback else value
+
+
+def _argument(parameter: Parameter, given: _Given, command: Command) -> Any:
+    """Return the value of an argument: all that there are, or the one that stands at its place."""
+    settings, found = parameter.settings, given.arguments
+    if settings.get("nargs") == -1:
+        if settings.get("required") and not found:
+            raise _Odd
+        return found
+    every = [one for one in command.parameters if not one.is_option]
+    if settings.keys() - {"metavar"} or any("nargs" in one.settings for one in every):
+        raise _Odd
+    if len(found) != len(every):
+        raise _Odd
+    return found[every.index(parameter)]
 
 
 def _typed(word: str, kind: Choice | IntRange | None) -> str | int:

@@ -11,12 +11,16 @@ from kyvsim.cli.exit_status import INTERRUPTED, OK, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
 
+_CALLS = 10_000
+"""How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
+of a thread has room for more than twice as many."""
 _COMPLETION = "_KYVSIM_COMPLETE"
 """The variable by which a shell asks click how a word may go on."""
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status; no exception gets out."""
+    sys.setrecursionlimit(max(_CALLS, sys.getrecursionlimit()))
     try:
         return _run(arguments)
     except KeyboardInterrupt:

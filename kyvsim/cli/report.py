@@ -6,7 +6,7 @@ from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
-from kyvsim.cli.options import list_option, strict_option
+from kyvsim.cli.options import colour_option, list_option, strict_option, warn_status_option
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
@@ -20,13 +20,6 @@ def report() -> None:
 
 command = report
 _folders = declared.argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
-_colour = declared.option("--remove-color", is_flag=True, help="Print without colours.")
-_warned = declared.option(
-    "--warn-exit-code",
-    type=declared.IntRange(0, 255),
-    default=0,
-    help="Exit status when there are warnings and nothing worse.",
-)
 _REST = MappingProxyType({"warn_no_pass": False, "show_ignored": False, "detailed_results": False})
 """What options of `apply` are where there is no such option here."""
 
@@ -41,8 +34,8 @@ _REST = MappingProxyType({"warn_no_pass": False, "show_ignored": False, "detaile
 )
 @declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
 @strict_option
-@_warned
-@_colour
+@warn_status_option
+@colour_option
 @_folders
 def merge(partials: tuple[str, ...], **options: Any) -> int:
     """Show all that partial reports make up, as `apply` shows a run.
@@ -57,14 +50,14 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 @list_option("--by", help="What to count by: some of cluster, namespace, policy, rule.")
 @declared.option(
     "--output-format",
-    type=declared.Choice(WHOLE),
+    type=declared.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
     help="How they are printed.",
 )
 @strict_option
-@_warned
-@_colour
+@warn_status_option
+@colour_option
 @_folders
 @declared.pass_call
 def summary(call: declared.Call, /, partials: tuple[str, ...], **options: Any) -> int:

@@ -10,6 +10,7 @@ from typing import IO, Self
 from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
 
 
@@ -78,7 +79,7 @@ def _format_and_file(
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
-        text = f"{option} {value}: choose from {', '.join(known)}"
+        text = f"{option} {value}: choose from {', '.join(known)}{likely(name, known)}"
         fitting = _format_of(value, known)
         if fitting:
             text += f"; a path follows the format, as in {fitting}={value}"

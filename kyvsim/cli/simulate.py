@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import (
     SimulateInputs,
     Watched,
@@ -13,18 +14,17 @@ from kyvsim.api.simulate import (
     simulate,
 )
 from kyvsim.cli import declared
-from kyvsim.cli.closing import close
+from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.options import colour_option, list_option, refuse_urls, time_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.progress import with_growing_progress
-from kyvsim.report.remark_text import remark_text
 from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
 from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
@@ -41,6 +41,7 @@ Time is virtual: minutes pass in no time.
 \b
     kyvsim simulate policies/ --resource pods.yaml
     kyvsim simulate scenario.yaml --output-format text --output-format html=timeline.html
+    kyvsim simulate old/ --compare new/ --resource pods.yaml --output-format html > both.html
 """
 
 
@@ -110,6 +111,17 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
     default="1",
     help="Try other orders of steps too, N in all or all that can make a difference.",
 )
+@list_option(
+    "--compare",
+    help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
+)
+@declared.option(
+    "--explain",
+    metavar="OBJECT",
+    default="",
+    help="Tell which policies were asked about an object when, and why they did what or nothing: "
+    "NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
+)
 @formats_option(FORMATS)
 @declared.option(
     "--fail-on",
@@ -118,7 +130,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
 )
 @declared.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
 @walking_options
-@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@colour_option
 @declared.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
@@ -128,14 +140,21 @@ def command(call: declared.Call, /, **options: Any) -> int:
         return OK
     if not options["paths"]:
         raise declared.UsageError("no policy or scenario given: pass files or folders", call)
-    given = ("paths", "resource", "exception", "object")
+    if options["compare"] and options["interleavings"] != 1:
+        text = "--compare shows one order of steps of each run: it does not go with --interleavings"
+        raise declared.UsageError(text, call)
+    _check_explain(options, call)
+    given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     inputs = _inputs(options)._replace(walking=walking_of(options, call))
     stdin = stdin_of({name: options[name] for name in given}, call)
-    done = simulate(inputs, stdin, _watched(options))
-    for one in done.diagnostics:
-        say(remark_text(one))
+    try:
+        done = simulate(inputs, stdin, _watched(options))
+    except NotFoundError as error:
+        say_remarks(error.diagnostics)
+        raise declared.UsageError(str(error), call) from None
+    say_remarks(done.diagnostics)
     say_left_out(done.left_out, options)
     if done.simulation is not None:
         _report(done.simulation, chosen, options)
@@ -144,6 +163,16 @@ def command(call: declared.Call, /, **options: Any) -> int:
     ending = simulation_ending(done.simulation, terms)
     close(ending, on_stdout=done.simulation is not None and chosen.shown == "text")
     return ending.status
+
+
+def _check_explain(options: Mapping[str, Any], call: declared.Call) -> None:
+    """Raise UsageError where more than one run would have to be explained."""
+    others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
+    for given, name in others if options["explain"] else ():
+        if given:
+            raise declared.UsageError(
+                f"--explain is about one run: it does not go with {name}", call
+            )
 
 
 def _watched(options: Mapping[str, Any]) -> Watched:
@@ -172,6 +201,8 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         horizon=options["horizon"],
         max_events=options["max_events"],
         interleavings=options["interleavings"],
+        compared=options["compare"],
+        explain=options["explain"],
     )
 
 

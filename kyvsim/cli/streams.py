@@ -12,6 +12,10 @@ from kyvsim.cli import declared
 _BATCH = 1 << 16
 """Characters gathered before they are written."""
 
+_LEAST_WIDTH = 50
+_USUAL_WIDTH = 80
+_MOST_WIDTH = 100
+
 
 class OutputError(Exception):
     """Output could not be written; the text says where to and why."""
@@ -48,6 +52,16 @@ def shows_colours(*, unwanted: bool) -> bool:
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0", "false"}:
         return True
     return is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb"
+
+
+def shown_width(stream: IO[str] | None) -> int:
+    """Return the columns of what people read: those of the terminal within limits, else 80."""
+    if stream is None or not is_terminal(stream):
+        return _USUAL_WIDTH
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        columns = os.get_terminal_size(stream.fileno()).columns
+        return max(min(columns or _USUAL_WIDTH, _MOST_WIDTH), _LEAST_WIDTH)
+    return _USUAL_WIDTH
 
 
 def write_out(pieces: Iterable[str]) -> bool:

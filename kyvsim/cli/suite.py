@@ -9,7 +9,7 @@ from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
 from kyvsim.cli import declared
-from kyvsim.cli.closing import close
+from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.coverage import (
     CoverageWish,
     coverage_options,
@@ -19,6 +19,7 @@ from kyvsim.cli.coverage import (
 )
 from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.options import (
+    colour_option,
     jobs_option,
     list_option,
     offline_options,
@@ -31,14 +32,13 @@ from kyvsim.cli.report_files import (
     formats_option,
     write_reports,
 )
-from kyvsim.cli.streams import is_terminal, say, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.suite_create import create
 from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.progress import with_progress
-from kyvsim.report.remark_text import remark_text
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
@@ -87,7 +87,7 @@ resource does not exist, or that never ran, fails.
 @declared.option("--fail-only", is_flag=True, help="Show failed rows only.")
 @declared.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
 @strict_option
-@declared.option("--remove-color", is_flag=True, help="Print without colours.")
+@colour_option
 @declared.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
 @declared.option(
     "--update",
@@ -151,7 +151,7 @@ def _run_once(
 ) -> int:
     chosen, files = outputs
     outcome = _judged(run_tests(run, _watched), options, wish)
-    _say_remarks(outcome)
+    say_remarks(every_diagnostic(outcome))
     for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
         outcome = _updated(outcome, chosen)
@@ -219,16 +219,13 @@ def _selector(text: str, call: declared.Call) -> Selector:
         raise declared.UsageError(f"--test-case-selector {error}", call) from None
 
 
-def _say_remarks(outcome: SuiteOutcome) -> None:
-    for one in every_diagnostic(outcome):
-        say(remark_text(one))
-
-
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Write one format to standard output; return whether somebody reads it."""
     colours = shows_colours(unwanted=options["remove_color"])
     return write_out(
-        FORMATS[chosen.shown].write(outcome, _sight(options)._replace(colours=colours))
+        FORMATS[chosen.shown].write(
+            outcome, _sight(options)._replace(colours=colours, width=shown_width(sys.stdout))
+        )
     )
 
 
@@ -239,7 +236,7 @@ def _sight(options: Mapping[str, Any]) -> Sight:
 def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Show what has just run; files get the report of everything. Return whether somebody reads."""
     fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
-    _say_remarks(fresh)
+    say_remarks(every_diagnostic(fresh))
     sight = _sight(options)
     write_reports((path, FORMATS[name].write(whole, sight)) for name, path in chosen.files)
     return not fresh.total or _show(fresh, chosen, options)

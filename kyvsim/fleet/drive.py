@@ -35,7 +35,7 @@ class Lost(NamedTuple):
     """An item went with its worker, by its own fault or not."""
 
 
-class Work(NamedTuple):
+class FleetWork(NamedTuple):
     """What there is to do besides the items that are known."""
 
     assignment: Assignment
@@ -49,7 +49,7 @@ _End: TypeAlias = Outcome | Failure | Lost
 
 
 def carried_out(
-    engine: Engine, work: Work, items: Iterable[Item]
+    engine: Engine, work: FleetWork, items: Iterable[Item]
 ) -> Iterator[tuple[Item, Outcome | Failure]]:
     """Yield items, and those that follow on them, with what became of them.
 
@@ -70,7 +70,7 @@ def carried_out(
             waiting.extend(work.following(item, alone) if isinstance(alone, Outcome) else ())
 
 
-def _alone(engine: Engine, work: Work, item: Item) -> Outcome | Failure:
+def _alone(engine: Engine, work: FleetWork, item: Item) -> Outcome | Failure:
     """Return what becomes of an item while nothing else is under way."""
     for _ in range(_ATTEMPTS if engine.breaks else 1):
         for _, end in _attempt(engine, work, deque([item])):
@@ -79,7 +79,7 @@ def _alone(engine: Engine, work: Work, item: Item) -> Outcome | Failure:
     return Failure("it ends every process that works on it")
 
 
-def _attempt(engine: Engine, work: Work, waiting: deque[Item]) -> Iterator[tuple[Item, _End]]:
+def _attempt(engine: Engine, work: FleetWork, waiting: deque[Item]) -> Iterator[tuple[Item, _End]]:
     """Yield items with what became of them, until there is none or the executor breaks.
 
     Items may be added while it goes on; those that are left over have not been begun.
@@ -104,7 +104,7 @@ def _attempt(engine: Engine, work: Work, waiting: deque[Item]) -> Iterator[tuple
 def _filled(
     executor: Executor,
     engine: Engine,
-    work: Work,
+    work: FleetWork,
     books: tuple[deque[Item], dict[Future[Outcome], Item], int],
 ) -> bool:
     """Give the executor as many items as it is to have; return False where it has broken."""

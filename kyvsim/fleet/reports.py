@@ -127,7 +127,7 @@ def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> Course:
         course.unmatched += head.unmatched
         course.unchecked += head.unchecked
         for one in head.counts:
-            course.count(one.result, one.number)
+            course.count(("", one.policy, one.rule, ()), one.result, one.number)
     return course
 
 

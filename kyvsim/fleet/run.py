@@ -14,7 +14,7 @@ from kyvsim.api.apply_streamed import ALONE, phases_of
 from kyvsim.api.carried import Ready, are_shared, made_ready
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet.assignment import Assignment, assigned
-from kyvsim.fleet.drive import Failure, Work, carried_out
+from kyvsim.fleet.drive import Failure, FleetWork, carried_out
 from kyvsim.fleet.engines import Engine
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.files import found_files
@@ -180,7 +180,7 @@ def _evaluated(
 ) -> Iterator[Progress]:
     books, total = known
     done = total - len(todo)
-    work = Work(assignment, books.needs, books.following)
+    work = FleetWork(assignment, books.needs, books.following)
     for item, end in carried_out(engine, work, todo):
         books.note(item, end)
         done += 1

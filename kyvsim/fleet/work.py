@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Final
 
 from kyvsim.api.carried import (
-    Opened,
     Ready,
     kinds_shown,
     opened,
@@ -22,6 +21,7 @@ from kyvsim.fleet.files import read_piece
 from kyvsim.fleet.item import InputFile, Item
 from kyvsim.fleet.row_lines import lines_of
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
 from kyvsim.model.result import EngineResponse
@@ -59,8 +59,8 @@ def evaluate(assignment: Assignment, item: Item) -> Outcome:
         if found is None:
             return Outcome((Partial(head),))
         try:
-            responses = responses_alone(ready, found.documents)
-            return Outcome((_told(assignment, head, found, responses),))
+            responses = responses_alone(ready, found.resources)
+            return Outcome((_told((assignment, ready), head, found, responses),))
         except Unparted:
             return Outcome((), asked=True)
 
@@ -68,20 +68,20 @@ def evaluate(assignment: Assignment, item: Item) -> Outcome:
 def _together(assignment: Assignment, ready: Ready, item: Item) -> Iterator[Partial]:
     """Yield the reports on all files of a cluster, whose objects rules may ask for."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
-    documents = tuple(one for _, found in heads if found for one in found.documents)
+    documents = tuple(one for _, found in heads if found for one in found.resources)
     around = surroundings(ready, documents)
     for head, found in heads:
         if found is None:
             yield Partial(head)
         else:
-            responses = responses_among(ready, around, found.documents)
-            told = _told(assignment, head, found, responses)
+            responses = responses_among(ready, around, found.resources)
+            told = _told((assignment, ready), head, found, responses)
             yield told._replace(head=told.head._replace(asked=around.view.asked))
 
 
 def _opened(
     assignment: Assignment, ready: Ready, item: Item, file: InputFile
-) -> tuple[Head, Opened | None]:
+) -> tuple[Head, LoadedText | None]:
     """Return what is known of a file or of a piece of it, and its objects where it is readable."""
     head = Head(
         file=file.name,
@@ -106,10 +106,14 @@ def _opened(
 
 
 def _told(
-    assignment: Assignment, head: Head, found: Opened, responses: Iterator[EngineResponse]
+    asked: tuple[Assignment, Ready],
+    head: Head,
+    found: LoadedText,
+    responses: Iterator[EngineResponse],
 ) -> Partial:
     """Return the report on objects; raises Unparted where the responses do."""
-    audit_warn = ready_for(assignment).inputs.audit_warn
+    assignment, ready = asked
+    audit_warn = ready.inputs.audit_warn
     course, tally = Course(audit_warn=audit_warn), Tally(audit_warn=audit_warn)
     rows_of = compile_told_rows(
         head.cluster, audit_warn=audit_warn, everything=assignment.everything
@@ -121,7 +125,7 @@ def _told(
             unmatched=course.unmatched,
             unchecked=course.unchecked,
             counts=tally.counts(),
-            objects=kinds_shown(found.documents),
+            objects=kinds_shown(found.resources),
         ),
         rows,
     )

@@ -7,12 +7,11 @@ from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.list_items import read_items
 from kyvsim.kube.yaml_chunks import normal_text
 from kyvsim.kube.yaml_line import Unusual
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.cut_files import Block, source_of
 from kyvsim.load.documents import AS_RESOURCES, PlaceFinder, is_list, parse_documents, typed
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import helm_template
-from kyvsim.load.resources import completed, objects_among
+from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 
@@ -21,17 +20,7 @@ class Indivisible(Exception):  # noqa: N818 — no error: it says how to go on
     """What a block is part of has to be read as one, or has changed since it was cut."""
 
 
-class LoadedBlock(NamedTuple):
-    """What `load_resources` says of a block; it may be empty."""
-
-    resources: tuple[Document, ...]
-    remarks: tuple[Diagnostic, ...]
-    """What is wrong with documents."""
-    problems: tuple[Diagnostic, ...]
-    """What is wrong with those that are no objects."""
-
-
-def load_block(block: Block, kinds: KindTable) -> LoadedBlock:
+def load_block(block: Block, kinds: KindTable) -> LoadedText:
     """Return the resources of a block; `kinds` are those that definitions tell of.
 
     Raises Indivisible.
@@ -41,12 +30,7 @@ def load_block(block: Block, kinds: KindTable) -> LoadedBlock:
         found = tuple(_documents(source, block.span.frame))
     except (OSError, ValueError, RecursionError, Unusual) as error:
         raise Indivisible from error
-    objects, problems = objects_among(one for one in found if isinstance(one, Document))
-    return LoadedBlock(
-        tuple(completed(one, kinds) for one in objects),
-        tuple(one for one in found if isinstance(one, Diagnostic)),
-        problems,
-    )
+    return resources_among(found, kinds)
 
 
 def _documents(source: Source, frame: Frame | None) -> Iterable[Document | Diagnostic]:
@@ -69,4 +53,6 @@ def _items(source: Source, frame: Frame) -> Iterator[Document]:
             raise Unusual
         place = item.place._replace(line=item.place.line + source.line - 1)
         locate = PlaceFinder(source.name, place)
-        yield Document(data, source.name, number, locate, has_no_null_maps=item.is_plain)
+        yield Document(
+            data, source.name, number, locate, has_no_null_maps=item.is_plain, line=locate.line
+        )

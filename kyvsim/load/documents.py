@@ -93,6 +93,10 @@ class PlaceFinder:
         line, column = find_position(self._of.text, path)
         return Location(self._name, line + self._of.line - 1, column)
 
+    def line(self, number: int) -> str:
+        """Return the line of the file with a number, "" for one that is not of this part."""
+        return self._of.line_of_whole(number).removesuffix("\r")
+
 
 def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:
     """Yield the documents of one text, and diagnostics for what is lost of it.
@@ -108,7 +112,9 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
         if plain is not None:
             for data, own, is_plain in plain:
                 locate = PlaceFinder(name, own)
-                yield Document(data, name, index, locate, folder, has_no_null_maps=is_plain)
+                yield Document(
+                    data, name, index, locate, folder, has_no_null_maps=is_plain, line=locate.line
+                )
                 index += 1
             continue
         for found in _read_chunk(source, chunk, typing):
@@ -181,9 +187,8 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         place = Location(source.name, line + chunk.line - 1, 1)
         yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
-        yield Document(
-            first.data, source.name, 0, PlaceFinder(source.name, chunk.excerpt()), source.folder
-        )
+        locate = PlaceFinder(source.name, chunk.excerpt())
+        yield Document(first.data, source.name, 0, locate, source.folder, line=locate.line)
 
 
 def _lost(name: str, chunk: Chunk) -> Diagnostic | None:

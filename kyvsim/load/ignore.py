@@ -69,6 +69,9 @@ def folders_above(folder: str) -> list[str]:
 def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
     """Yield the patterns of a folder's ignore file, if it has one."""
     file = os.path.join(folder, IGNORE_FILE)
+    if os.path.exists(file) and not os.path.isfile(file):
+        yield Diagnostic("KV047", Severity.ERROR, "cannot be used: it is no file", Location(file))
+        return
     try:
         with open(file, encoding="utf-8-sig") as stream:
             lines = stream.read().splitlines()

@@ -114,10 +114,15 @@ def _load_policy(
     read, schema = readers.get(_key_of(name)), _schema_of(name)
     if read is None or schema is None:
         return None, (_unsupported(document, name, readers),)
-    data, problems = check(schema, document.data)
-    if problems:
-        return None, diagnostics(document, problems)
-    return read(data, document)
+    try:
+        data, problems = check(schema, document.data)
+        if problems:
+            return None, diagnostics(document, problems)
+        return read(data, document)
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a document's fault is that document's error
+        from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
+
+        return None, (_error("KV010", f"the policy cannot be read: {fault_text(error)}", document),)
 
 
 def _key_of(name: str) -> tuple[str, str]:

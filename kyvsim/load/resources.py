@@ -9,6 +9,7 @@ from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
 from kyvsim.kube.yaml_anchors import copy_tree
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -54,6 +55,27 @@ def load_objects(
     wanted, aside = sorted_out(documents, OBJECTS)
     objects, problems = objects_among(wanted)
     return objects, (*remarks, *aside, *problems)
+
+
+class LoadedText(NamedTuple):
+    """The resources of a text, and what is wrong with the rest of it; it may be empty."""
+
+    resources: tuple[Document, ...]
+    remarks: tuple[Diagnostic, ...]
+    """What is wrong with documents."""
+    problems: tuple[Diagnostic, ...]
+    """What is wrong with those that are no objects."""
+
+
+def resources_among(found: Iterable[Document | Diagnostic], kinds: KindTable) -> LoadedText:
+    """Return the resources among the documents of a text, complete, as `load_resources` does.
+
+    `kinds` are those that definitions tell of.
+    """
+    every = tuple(found)
+    objects, problems = objects_among(one for one in every if isinstance(one, Document))
+    remarks = tuple(one for one in every if isinstance(one, Diagnostic))
+    return LoadedText(tuple(completed(one, kinds) for one in objects), remarks, problems)
 
 
 def objects_among(documents: Iterable[Document]) -> Loaded:

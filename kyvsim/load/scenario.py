@@ -16,6 +16,7 @@ from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of, suggestion
+from kyvsim.load.userinfo import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
@@ -34,7 +35,6 @@ from kyvsim.schema.node import Node
 
 SCENARIO = "kyvsim/v1/Scenario"
 _WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
-_SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 class _Reading(NamedTuple):
@@ -72,15 +72,6 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     scenario = _build(reading, data)
     failed = any(one.severity is Severity.ERROR for one in reading.problems)
     return (None if failed else scenario), tuple(reading.problems)
-
-
-def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
-    """Return the user of a name, a service account with the groups that it always has."""
-    own: tuple[str, ...] = ()
-    if name.startswith(_SERVICE_ACCOUNT):
-        namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
-        own = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    return UserInfo(name, groups=(*groups, *own, "system:authenticated"))
 
 
 def seconds_of(text: str) -> float:

@@ -1,10 +1,14 @@
-"""User info files: who sends the requests."""
+"""Who sends the requests: user info files, and users that are named."""
+
+from collections.abc import Sequence
 
 from kyvsim.kube.objects import text_field
 from kyvsim.load.values import check_cli_document
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document
+
+_SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
@@ -25,3 +29,12 @@ def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic
         cluster_roles=tuple(data.get("clusterRoles", ())),
     )
     return found, ()
+
+
+def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
+    """Return the user of a name, a service account with the groups that it always has."""
+    own: tuple[str, ...] = ()
+    if name.startswith(_SERVICE_ACCOUNT):
+        namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
+        own = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return UserInfo(name, groups=(*groups, *own, "system:authenticated"))

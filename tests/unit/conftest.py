@@ -1,6 +1,8 @@
 """Builders for tests that run whole rules: policies, Pods, and a world where time stands still."""
 
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,11 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
+from kyvsim.model.budget import Meter
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
@@ -27,7 +32,7 @@ class _Still:
         return bound - 1
 
 
-SYSTEM = System(_Still(), _Still())
+SYSTEM = System(_Still(), _Still(), Meter())
 
 
 def _document(data):

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.explain import Asked, NotFoundError, open_explanation
+from kyvsim.api.explain import NotFoundError, Wanted, open_explanation
+from kyvsim.api.what_if import WhatIf
 from kyvsim.load.files import Source
+from kyvsim.load.userinfo import named_user
 from kyvsim.model.explanation import StepKind, deciding, places
 
 ROOT = Path(__file__).parents[3]
@@ -44,7 +46,7 @@ def explained(rule, resource=POD, **more):
     """Return the explanations of a policy with one rule on one object."""
     text = rule if "apiVersion:" in rule else policy(rule)
     given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", resource),), **more)
-    found = open_explanation(given, Asked())
+    found = open_explanation(given, Wanted())
     assert not found.run.diagnostics
     (one,) = found.objects
     return one.rules
@@ -67,7 +69,7 @@ def said(response):
 def test_following_changes_no_outcome(given):
     inputs = ApplyInputs(*((str(ROOT / path),) for path in given), exceptions_within_policies=True)
     plain = open_application(inputs).responses
-    followed = open_explanation(inputs, Asked()).objects
+    followed = open_explanation(inputs, Wanted()).objects
     for one, other in zip_longest(plain, followed):
         assert said(one) == said(other.response)
         assert one.object == other.response.object
@@ -76,7 +78,7 @@ def test_following_changes_no_outcome(given):
 @pytest.mark.parametrize("given", SETS.values(), ids=SETS)
 def test_each_result_has_its_rule_and_each_rule_what_decided(given):
     inputs = ApplyInputs(*((str(ROOT / path),) for path in given), exceptions_within_policies=True)
-    for found in open_explanation(inputs, Asked()).objects:
+    for found in open_explanation(inputs, Wanted()).objects:
         results = [one for answer in found.response.responses for one in answer.results]
         told = [one for rule in found.rules for one in rule.results]
         assert sorted(map(id, results)) == sorted(map(id, told))
@@ -84,10 +86,11 @@ def test_each_result_has_its_rule_and_each_rule_what_decided(given):
             assert deciding(rule.steps)
 
 
-def test_apply_loads_nothing_that_follows():
+def test_apply_loads_nothing_that_follows_where_nothing_fails():
     code = (
         "import sys; from kyvsim.cli.main import run;"
-        "run('apply policies fixtures/menagerie/policies.yaml -r fixtures/resources'.split());"
+        "run('apply policies/intercept-proxy policies/namespace-team/default-deny.yaml "
+        "-r fixtures/resources'.split());"
         "print([name for name in sys.modules if name.startswith('kyvsim') and "
         "name.rpartition('.')[2] in {'followed', 'following', 'explanation'}])"
     )
@@ -180,6 +183,49 @@ def test_what_decided_is_named_with_its_places(rule, way, place, seen):
     assert (in_policy[:2], in_manifest[:2]) == (place, seen)
 
 
+NEARER = "{metadata: {name: web, namespace: other}}"
+FARTHER = "{metadata: {name: other}}"
+
+
+@pytest.mark.parametrize("turn", [(NEARER, FARTHER), (FARTHER, NEARER)])
+def test_of_alternatives_the_nearest_decides_wherever_it_stands(turn):
+    rule = f"match: {PODS}, validate: {{anyPattern: [{', '.join(turn)}]}}"
+    (found,) = explained(policy(rule, "pod-policies.kyverno.io/autogen-controllers: none"))
+    assert names(found)[1:] == [f"anyPattern[{turn.index(NEARER)}]", "metadata", "namespace"]
+
+
+WITH_USERS = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  background: false
+  rules:
+  - {name: r, match: {any: [{resources: {kinds: [Pod]}, %s}]}, validate: {deny: {}}}
+"""
+USERS = {
+    "subjects": ("subjects: [{kind: User, name: eva}]", "--as"),
+    "roles": ("roles: ['shop:editor']", "--userinfo"),
+    "clusterRoles": ("clusterRoles: [admin]", "--userinfo"),
+}
+
+
+@pytest.mark.parametrize(("written", "option"), USERS.values(), ids=USERS)
+def test_a_criterion_on_the_user_says_that_none_is_given_and_what_gives_one(written, option):
+    found = explained(WITH_USERS % written)[0]
+    step = found.steps[0].steps[0].steps[-1]
+    assert (step.name, step.answer) == (written.partition(":")[0], None)
+    assert step.note.startswith("no user is given")
+    assert option in step.note
+
+
+def test_a_criterion_on_a_user_who_is_given_says_who_it_is():
+    text = WITH_USERS % USERS["subjects"][0]
+    found = explained(text, what_if=WhatIf(named_user("adam", ())))[0]
+    step = deciding(found.steps)[-1]
+    assert (step.found.data["username"], step.note) == ("adam", "")
+
+
 def test_a_condition_shows_both_sides():
     rule = f"match: {PODS}, validate: {{{DENY % ('metadata.name', 'Equals', 'web')}}}"
     (found,) = explained(policy(rule, "pod-policies.kyverno.io/autogen-controllers: none"))
@@ -230,6 +276,6 @@ def test_steps_of_derived_rules_stand_where_they_are_written():
 def test_a_rule_or_an_object_that_is_not_there_is_told_with_the_nearest_name():
     given = ApplyInputs((str(ROOT / "policies/autogen"),), (Source("pod.yaml", POD),))
     with pytest.raises(NotFoundError, match="did you mean `no-latest`"):
-        open_explanation(given, Asked(rule="no-lates"))
+        open_explanation(given, Wanted(rule="no-lates"))
     with pytest.raises(NotFoundError, match="did you mean `shop/Pod/web`"):
-        open_explanation(given, Asked(object="shop/Pod/wep"))
+        open_explanation(given, Wanted(object="shop/Pod/wep"))

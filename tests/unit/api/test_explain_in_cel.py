@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api import ApplyInputs
-from kyvsim.api.explain import Asked, open_explanation
+from kyvsim.api.explain import Wanted, open_explanation
 from kyvsim.load.files import Source
 from kyvsim.model.explanation import StepKind, deciding, places
 from kyvsim.model.result import RuleStatus
@@ -85,7 +85,7 @@ CASES = {
 
 def explained(text, resource=POD):
     given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", resource),))
-    found = open_explanation(given, Asked())
+    found = open_explanation(given, Wanted())
     assert not found.run.diagnostics
     (one,) = found.objects
     return one.rules
@@ -110,6 +110,29 @@ def test_parts_of_an_expression_tell_what_they_came_to():
     }
     variable = next(one for one in inside(validation) if one.kind is StepKind.VARIABLE)
     assert (variable.name, variable.found.data) == ("variables[0]", ["nginx:1.25", "busybox"])
+
+
+def test_parts_of_an_expression_stand_where_they_are_written():
+    text = VALIDATING % (PODS, "==")
+    whole = "  - expression: |\n      has(object.spec) &&\n        variables.images.all(i,\n"
+    block = f"{text[: text.rindex('  - expression')]}{whole}          i.contains(':'))\n"
+    (found,) = explained(block)
+    lines = block.splitlines()
+    placed = {
+        one.text: lines[one.place.line - 1][one.place.column - 1 :]
+        for one in inside(found.steps[-1])
+        if one.kind is StepKind.EXPRESSION and not one.name
+    }
+    starts = {
+        "has(object.spec)": "has(object.spec) &&",
+        'variables.images.all(i, i.contains(":"))': "variables.images.all(i,",
+        'i.contains(":")': "i.contains(':'))",
+        "variables.images": "variables.images.all(i,",
+        "object.spec.containers": "object.spec.containers.map(",
+        "c.image": 'c.image)"}',
+    }
+    told = {part: placed[part][: len(start)] for part, start in starts.items()}
+    assert told == starts
 
 
 def inside(step):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kyvsim.api.apply_parts import Partial
+from kyvsim.api.apply_parts import ToldPart
 from kyvsim.api.part_text import PartText
 from kyvsim.report.course import Course
 
 
 def partial(resources):
-    return Partial(
+    return ToldPart(
         remarks=(),
         problems=(),
         resources=resources,

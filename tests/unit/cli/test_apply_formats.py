@@ -1,5 +1,8 @@
 """Several formats at once: the same bytes as alone, all files or none."""
 
+import os
+import stat
+
 import pytest
 
 from kyvsim.cli import apply as command
@@ -81,3 +84,32 @@ def test_a_run_that_breaks_leaves_files_as_they_were(
     kyvsim(*BASIC, *chosen(tmp_path, ["json"]))
     assert [path.name for path in tmp_path.iterdir()] == ["json"]
     assert (tmp_path / "json").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--output", "r.yaml"),
+        ("--output-format", "yaml=p.yaml"),
+        ("--output", "given/known.yaml", "-r", "given"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(kyvsim, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "given").mkdir()
+    for name in ("p.yaml", "r.yaml", "given/known.yaml"):
+        (tmp_path / name).write_text("a: 1\n")
+    status, _, err = kyvsim(*BASIC, *options)
+    assert status == 2
+    assert "which the run reads: name another file" in err
+    assert {path.read_text() for path in tmp_path.rglob("*.yaml")} == {"a: 1\n"}
+
+
+def test_objects_are_files_as_the_umask_says(apply, tmp_path):
+    before = os.umask(0o027)
+    try:
+        apply("--output", str(tmp_path / "made" / "out.yaml"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "made" / "out.yaml").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o750

@@ -1,5 +1,6 @@
 """`apply` in blocks and by processes: the same bytes and status, whatever becomes of them."""
 
+import contextlib
 import gc
 import json
 import multiprocessing
@@ -15,49 +16,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply_parts, apply_streamed, part_processes
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
 
-POLICY = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: small-names}
-spec:
-  rules:
-  - name: no-latest
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      message: "a tag, please: {{ request.object.metadata.name }}"
-      pattern: {spec: {containers: [{image: "!*:latest"}]}}
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: owner}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}
-  validations:
-  - {expression: "object.metadata.name != 'p7'", message: not seven}
-"""
-READS = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: few}
-spec:
-  rules:
-  - name: few
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    context:
-    - name: count
-      apiCall: {urlPath: /api/v1/pods, jmesPath: length(items)}
-    validate:
-      message: "there are {{ count }}"
-      deny: {conditions: {all: [{key: "{{ count }}", operator: GreaterThan, value: 3}]}}
-"""
 MUTATES = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -78,17 +43,6 @@ spec:
     match: {any: [{resources: {kinds: [Pod]}}]}
     mutate: {patchStrategicMerge: {spec: {volumes: [{name: a, configMap: {name: given}}]}}}
 """
-NAMESPACES = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: team
-    match:
-      any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]
-    validate: {message: "no", deny: {}}
-"""
 FORMATS = (
     (),
     ("--detailed-results",),
@@ -103,44 +57,7 @@ FORMATS = (
 )
 
 
-def pod(number, tag="1"):
-    return (
-        f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p{number}\n  namespace: a\nspec:\n"
-        f"  containers:\n  - name: c\n    image: nginx:{tag}\n"
-    )
-
-
-def pods(count):
-    return [pod(one, "latest" if one % 3 else "1") for one in range(count)]
-
-
-STREAM = "---\n".join(pods(40))
-ODD = {
-    "plain": STREAM,
-    "begins with a separator": "---\n" + STREAM + "---\n",
-    "windows": STREAM.replace("\n", "\r\n"),
-    "mark": "\ufeff" + STREAM,
-    "comments": STREAM.replace("---\n", "---  # next\n# a Pod\n"),
-    "malformed": "---\n".join((*pods(20), "a: [\n", *pods(12))),
-    "no object": "---\n".join((*pods(20), "kind: Pod\n", "a\n", *pods(12))),
-    "twice": "---\n".join((*pods(20), "apiVersion: v1\nkind: Pod\nkind: Pod\n", *pods(12))),
-    "bad separator": "---\n".join(pods(20)) + "--- what\n" + "---\n".join(pods(20)),
-    "nothing in it": "---\n" * 40 + "# nothing\n---\n" * 40,
-    "text after the end": "---\n".join((*pods(20), pod(1) + "...\nmore\n", *pods(12))),
-    "template": "---\n".join((*pods(20), "a: {{ .Values.a }}\n", *pods(12))),
-    "list": "---\n".join(
-        (*pods(20), "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- 1\n")
-    ),
-    "unknown kind": STREAM.replace("kind: Pod", "kind: Pot"),
-    "definition": STREAM
-    + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-    "metadata: {name: a.b.c}\nspec: {group: b.c, names: {kind: A, plural: a}, scope: Cluster}\n",
-}
-IN_PARTS = frozenset(
-    {"plain", "begins with a separator", "windows", "mark", "comments", "malformed", "no object"}
-    | {"twice", "bad separator", "text after the end", "template", "list", "unknown kind"}
-    | {"definition"}
-)
+WITHOUT_PARTS = frozenset({"empty", "nothing in it"})
 
 
 @pytest.fixture
@@ -202,12 +119,41 @@ def test_formats_are_the_same_in_blocks(given, kyvsim, parted, monkeypatch, opti
     assert all(parted)
 
 
-@pytest.mark.parametrize("name", ODD)
+WORDY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: wordy}
+spec:
+  rules:
+  - name: never
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: "{{ request.object.metadata.labels.word }}"
+      deny: {}
+"""
+
+
+def test_what_is_alike_is_told_once_by_all_parts(given, kyvsim, parted, monkeypatch):
+    """Wordings come up in one order in the whole, and in another one in each part."""
+    words = (f"w{number * 7 % 23}" for number in range(90))
+    pods = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p, labels: {{word: {word}}}}}\n"
+        for word in words
+    )
+    alone, one, two = both(given, kyvsim, monkeypatch, WORDY, "---\n".join(pods))
+    assert alone == one == two
+    assert parted == [True, True]
+    assert alone[1].count("        rule: ") == 10
+    assert "the same for 3 more objects" in alone[1]
+    assert "in other words for" in alone[1]
+
+
+@pytest.mark.parametrize("name", ODD_STREAMS)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, parted, monkeypatch, name, options):
-    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, ODD[name], *options)
+    alone, one, two = both(given, kyvsim, monkeypatch, POLICY, ODD_STREAMS[name], *options)
     assert alone == one == two
-    assert parted == [name in IN_PARTS] * 2
+    assert parted == [name not in WITHOUT_PARTS] * 2
 
 
 def test_bad_input_between_good_is_told_with_its_place(given, kyvsim, parted):
@@ -369,7 +315,7 @@ def test_values_as_options(given, kyvsim, parted, monkeypatch):
 
 @pytest.mark.parametrize("namespace", [NAMESPACE, ""])
 def test_namespaces_are_known_to_all_parts(given, kyvsim, parted, monkeypatch, namespace):
-    policies = POLICY + "---" + NAMESPACES
+    policies = POLICY + "---" + TEAM
     alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + namespace)
     assert alone == one == two
     assert ("team / team" in alone[1]) is bool(namespace)
@@ -384,7 +330,7 @@ def test_a_namespace_that_is_not_seen_beforehand(given, kyvsim, parted, monkeypa
             "---\napiVersion: v1\nkind: NamespaceList\nitems:\n"
             "- metadata: {name: a, labels: {team: a}}\n"
         )
-    policies = POLICY + "---" + NAMESPACES
+    policies = POLICY + "---" + TEAM
     alone, one, two = both(given, kyvsim, monkeypatch, policies, STREAM + namespace)
     assert alone == one == two
     assert "team / team" in alone[1]
@@ -423,7 +369,7 @@ def test_no_rule_that_matches_is_told_of_blocks_too(given, kyvsim, parted, monke
     text = STREAM.replace("kind: Pod", "kind: Service")
     alone, one, two = both(given, kyvsim, monkeypatch, POLICY, text)
     assert alone == one == two
-    assert "any of the 40 resources" in alone[2]
+    assert "any of the 60 resources" in alone[2]
     assert parted == [True, True]
 
 
@@ -438,7 +384,7 @@ def test_a_file_that_changes_meanwhile_is_read_anew(given, kyvsim, parted, monke
         return real(*arguments)
 
     monkeypatch.setattr(apply_streamed, "shared_among", changing)
-    _, out, _ = kyvsim(*command, "-j", "1")
+    _, out, _ = kyvsim(*command, "-j", "1", "--show", "all")
     assert "q17" in out
     assert parted == [False]
 
@@ -524,7 +470,8 @@ def test_processes_killed_at_any_moment_lose_nothing(given, kyvsim):
         def kill(over=over):
             for child in _children(over):
                 time.sleep(chance.random() / 5)
-                os.kill(child.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it may have ended by then
+                    os.kill(child.pid, signal.SIGKILL)
                 return
 
         killer = threading.Thread(target=kill)
@@ -570,5 +517,5 @@ def _is_dead(process):
 def test_a_question_for_others_counts_where_no_response_follows():
     cluster = UnaskedObjects()
     cluster.list("v1", "Pod", "")
-    with pytest.raises(apply_parts.Asked, match="Pod"):
+    with pytest.raises(apply_parts.AskedForOthers, match="Pod"):
         list(apply_parts.alone(iter(()), cluster))

@@ -1,5 +1,7 @@
 """`kyvsim explain` as it is typed."""
 
+import re
+
 import pytest
 
 from kyvsim.cli.main import run
@@ -94,7 +96,80 @@ def test_apply_explains_with_its_own_ending_and_status(capsys):
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("other", ["--table", "--policy-report", "--diff", "--strict"])
-def test_an_explanation_is_a_view_of_its_own(other, capsys):
-    assert run(["apply", "policy.yaml", "-r", "pod.yaml", "--explain", other]) == 2
-    assert f"it does not go with {other}" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "other",
+    [
+        "--table",
+        "--policy-report",
+        "--diff",
+        "--detailed-results",
+        "--output-format json",
+        "--output-format sarif=found.sarif",
+    ],
+)
+def test_an_explanation_is_a_view_of_its_own(other, capsys, tmp_path):
+    arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain", *other.split()]
+    assert run(arguments) == 2
+    assert f"it does not go with {other.partition('=')[0]}" in capsys.readouterr().err
+    assert not (tmp_path / "found.sarif").exists()
+
+
+@pytest.mark.usefixtures("files")
+def test_a_page_of_apply_has_the_explanation_below_what_was_found(capsys, tmp_path):
+    arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain"]
+    assert run([*arguments, "--output-format", "html"]) == 1
+    page = capsys.readouterr().out
+    assert page.count('data-status="fail"') == 1
+    (why,) = re.findall(r"<summary>why</summary>.*?</li>", page, re.DOTALL)
+    assert "pattern / metadata / labels" in why
+    assert "policy.yaml:9:37" in why
+    assert run([*arguments, "--output-format", "html=page.html"]) == 1
+    assert "because  pattern / metadata / labels" in capsys.readouterr().out
+    assert (tmp_path / "page.html").read_text() == page
+
+
+@pytest.mark.usefixtures("files")
+def test_an_explained_page_that_cannot_be_written_leaves_nothing(capsys):
+    arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain"]
+    assert run([*arguments, "--output-format", "html=no/page.html"]) == 2
+    said = capsys.readouterr()
+    assert "cannot write to no/page.html" in said.err
+    assert not said.out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("option", ["--engine=processes", "--resume", "--jobs=2", "--strict"])
+def test_options_on_how_apply_works_and_counts_are_not_of_explain(option, capsys):
+    assert explain(option) == 2
+    assert option.split("=")[0] in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_an_option_of_the_online_half_is_refused_with_a_word(capsys):
+    assert explain("--cluster") == 2
+    assert "kyvsim works offline" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_formats_go_to_files_beside_the_view_for_people(tmp_path, capsys):
+    assert explain("--output-format", "json=why.json", "--output-format", "html=why.html") == 0
+    assert "FAIL   require-team / team-label" in capsys.readouterr().out
+    assert "team-label" in (tmp_path / "why.json").read_text()
+    assert "team-label" in (tmp_path / "why.html").read_text()
+
+
+@pytest.mark.usefixtures("files")
+def test_apply_explains_under_strict_terms(tmp_path):
+    (tmp_path / "policy.yaml").write_text(POLICY.replace("[Pod]", "[Pods]"))
+    arguments = ["apply", "policy.yaml", "-r", "pod.yaml", "--explain"]
+    assert run(arguments) == 0
+    assert run([*arguments, "--strict"]) == 2
+
+
+@pytest.mark.usefixtures("files")
+def test_a_rule_that_a_deletion_does_not_concern_is_told_with_the_reason(tmp_path, capsys):
+    patch = "mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}"
+    (tmp_path / "policy.yaml").write_text(f"{POLICY.partition('    validate')[0]}    {patch}\n")
+    assert explain("--operation", "DELETE") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the object is deleted, and the rule does nothing then" in said

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -118,3 +119,37 @@ def test_a_function_that_is_not_there(run):
 def test_the_help_is_whole(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in run("--help").stdout.replace("[ARGS]...", "")
+
+
+def test_a_line_of_a_batch_costs_no_other(run):
+    deep = "[" * 5000 + "]" * 5000
+    doubled = "'xx'" + " | join('', [@, @])" * 60
+    lines = ["nonsense", "[1]", f'{{"expr": "a", "input": {deep}}}', json.dumps({"expr": doubled})]
+    lines.append('{"expr": "a", "input": {"a": 2}}')
+    answers = [
+        json.loads(line)
+        for line in run("query", "--batch", "-", stdin="\n".join(lines)).output.splitlines()
+    ]
+    assert [*map(list, answers)] == [["error"]] * 4 + [["output"]]
+    assert "nested more than 200 deep" in answers[2]["error"]
+    assert "the budget of 1,000,000 steps for a rule is spent" in answers[3]["error"]
+    assert answers[4] == {"output": 2}
+
+
+def test_what_grows_without_end_is_an_error(run):
+    done = run("query", "'xx'" + " | join('', [@, @])" * 60, stdin="{}")
+    assert done.return_value == 1
+    assert "the budget of 1,000,000 steps" in done.stderr
+
+
+def test_a_pipe_is_not_waited_for(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = run("query", "a", "-i", "DIR/pipe")
+    assert isinstance(found.exception, CommandError)
+    assert "it is no file" in str(found.exception)
+
+
+@pytest.mark.parametrize("options", [(), ("-u",), ("-c",)])
+def test_what_a_terminal_would_obey_is_shown(run, options):
+    shown = run("query", *options, "@", stdin='"\\u001b[31m\\u009b\\u202e"').output
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)

@@ -1,9 +1,15 @@
 import pytest
 
 from kyvsim.cli import declared
+from kyvsim.cli.apply import command as apply
 from kyvsim.cli.by_click import as_click
 from kyvsim.cli.options import list_option
 from kyvsim.cli.plain_arguments import read_plainly
+from kyvsim.fleet.plan import Cluster
+from kyvsim.fleet.store import FORMATS
+
+_FLEETS = {"partials_format": FORMATS, "cluster_per": Cluster}
+"""What is written out in the options, since a start does not load fleets."""
 
 
 @pytest.fixture
@@ -41,3 +47,9 @@ def test_arguments(command, arguments, found):
         values,
         None if "--" in arguments else values,
     )
+
+
+def test_choices_of_fleets_are_those_that_fleets_know():
+    options = [one for one in apply.parameters if one.name in _FLEETS]
+    choices = {one.name: tuple(one.settings["type"].words) for one in options}
+    assert choices == {name: tuple(known) for name, known in _FLEETS.items()}

@@ -89,6 +89,42 @@ def test_a_number_of_orders_is_a_number(files, kyvsim, wrong):
     assert f"--interleavings {wrong}: neither a number above 0 nor `all`" in err
 
 
+def test_two_runs_are_compared_and_the_first_one_counts(files, kyvsim):
+    files(policy=POLICY, denies=DENIES, namespace=NAMESPACE, widget=WIDGET)
+    given = ("simulate", "policy.yaml", "--compare", "denies.yaml", "-r", "namespace.yaml")
+    status, out, err = kyvsim(*given, "-o", "json")
+    assert (status, "error" in err) == (0, False)
+    found = json.loads(out)
+    assert {"what": "missing", "text": "Namespace team-a"} in found["compared"]["differences"]
+    assert found["summary"]["denied"] == 0
+    assert found["compared"]["summary"]["denied"] == 1
+    denied = [one for one in found["compared"]["pairs"] if one["difference"] == "differs"]
+    events = found["events"], found["compared"]["events"]
+    (pair,) = ((events[0][one["event"]], events[1][one["other"]]) for one in denied)
+    assert [one["outcome"] for one in pair] == ["done", "denied"]
+    assert (
+        kyvsim("simulate", "policy.yaml", "--compare", "denies.yaml", "-r", "widget.yaml")[0] == 1
+    )
+
+
+def test_what_cannot_be_compared_is_told_and_the_first_run_is_shown(files, kyvsim):
+    files(policy=POLICY, namespace=NAMESPACE, bad="kind: [")
+    given = ("simulate", "policy.yaml", "-r", "namespace.yaml", "--compare")
+    status, out, err = kyvsim(*given, "bad.yaml")
+    assert status == 2
+    assert "bad.yaml" in err
+    assert "ConfigMap team-a/settings" in out
+    assert "compared with" not in out
+
+
+def test_orders_of_steps_are_not_compared(files, kyvsim):
+    files(policy=POLICY)
+    given = ("simulate", "policy.yaml", "--compare", "policy.yaml", "--interleavings", "2")
+    status, out, err = kyvsim(*given)
+    assert (status, out) == (2, "")
+    assert "--compare shows one order of steps of each run" in err
+
+
 ADMISSION_POLICY = """
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -142,3 +178,12 @@ def test_exceptions_count_where_the_installation_says_so(files, kyvsim, beside, 
     _, out, problems = kyvsim("simulate", "policy.yaml", "-r", "namespace.yaml", *options)
     assert ("denied" in out) is not count
     assert ("KV055" in problems, "KV019" in problems) == (not count, False)
+
+
+@pytest.mark.parametrize("other", ["--compare=policy.yaml", "--interleavings=all"])
+def test_one_run_is_explained_and_not_several(files, kyvsim, other):
+    files(policy=POLICY, namespace=NAMESPACE)
+    given = ("simulate", "policy.yaml", "-r", "namespace.yaml", "--explain", "team-a")
+    status, out, err = kyvsim(*given, other)
+    assert (status, out) == (2, "")
+    assert f"it does not go with {other.partition('=')[0]}" in err

@@ -1,21 +1,21 @@
 """The program called in this process, and files for it."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from kyvsim.cli import main
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 
 @pytest.fixture
 def kyvsim(capfdbinary):
-    """A function that runs the program: exit status, standard output, standard error."""
+    """A function that runs the program: exit status, standard output, standard error.
+
+    A view for people is the one with whole objects: that is what partial reports make up.
+    """
 
     def run(*arguments):
-        status = main.run(list(map(str, arguments)))
+        is_view = arguments[0] == "apply" and not {"--output-format", "--table"} & {*arguments}
+        whole = ("--show", "objects") if is_view else ()
+        status = main.run(list(map(str, (*arguments, *whole))))
         captured = capfdbinary.readouterr()
         return status, captured.out.decode(), captured.err.decode()
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fleet_inputs import NAMESPACE, POLICY, READS, TEAM, pods, stream
+from spread_inputs import NAMESPACE, POLICY, READS, TEAM, pods, stream
 
 from kyvsim.fleet import assignment, dask_engine
 

@@ -12,43 +12,17 @@ import time
 from pathlib import Path
 
 import pytest
-from fleet_inputs import NAMESPACE, POLICY, READS, TEAM, pod, pods, stream
+from spread_inputs import NAMESPACE, ODD_STREAMS, POLICY, READS, STREAM, TEAM, pods, stream
 
 from kyvsim.fleet import drive, work
 
 HERE = ("--engine", "processes", "-j", "1", "--piece-size", "1k")
-STREAM = stream(*pods(60))
 FORMATS = (
     (),
     ("--detailed-results",),
     ("--output-format", "json"),
     ("--audit-warn", "--strict"),
 )
-ODD = {
-    "plain": STREAM,
-    "begins with a separator": "---\n" + STREAM + "---\n",
-    "windows": STREAM.replace("\n", "\r\n"),
-    "mark": "\ufeff" + STREAM,
-    "comments": STREAM.replace("---\n", "---  # next\n# a Pod\n"),
-    "malformed": stream(*pods(20), "a: [\n", *pods(12, 20)),
-    "no object": stream(*pods(20), "kind: Pod\n", "a\n", *pods(12, 20)),
-    "twice": stream(*pods(20), "apiVersion: v1\nkind: Pod\nkind: Pod\n", *pods(12, 20)),
-    "bad separator": stream(*pods(20)) + "--- what\n" + stream(*pods(40)),
-    "nothing in it": "---\n" * 400 + "# nothing\n---\n" * 40,
-    "empty": "",
-    "text after the end": stream(*pods(20), pod(1) + "...\nmore\n", *pods(12, 20)),
-    "template": stream(*pods(20), "a: {{ .Values.a }}\n", *pods(12, 20)),
-    "a long one": stream(*pods(20), pod(1) + "#\n" * 4000, *pods(12, 20)),
-    "list": stream(
-        *pods(20), "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- 1\n"
-    ),
-    "unknown kind": STREAM.replace("kind: Pod", "kind: Pot"),
-    "without names": STREAM.replace("  name: p", "  generateName: p"),
-    "definition": STREAM
-    + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-    "metadata: {name: a.b.c}\nspec: {group: b.c, names: {kind: A, plural: a}, scope: Cluster}\n",
-    "namespace": stream(STREAM, NAMESPACE),
-}
 
 
 @pytest.mark.parametrize("options", FORMATS, ids=" ".join)
@@ -59,10 +33,10 @@ def test_formats_are_those_of_one_process(given, kyvsim, options):
     assert kyvsim(*command, *HERE) == alone
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", ODD_STREAMS)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
-    command = (*given(POLICY, a=ODD[name]), *options)
+    command = (*given(POLICY, a=ODD_STREAMS[name]), *options)
     assert kyvsim(*command, *HERE) == kyvsim(*command)
 
 
@@ -212,17 +186,25 @@ def test_values_and_exceptions_reach_the_workers(given, kyvsim, tmp_path):
     assert kyvsim(*command, *HERE) == alone
 
 
+def test_what_is_supposed_of_requests_travels(given, kyvsim):
+    command = (*given(TEAM, a=STREAM), "--namespace-labels", "a:team=a", "--as", "jane")
+    alone = kyvsim(*command)
+    assert alone[0] == 1
+    assert kyvsim(*command, *HERE) == alone
+
+
 # Partial reports
 
 
 def test_partial_reports_make_up_the_run(given, kyvsim):
-    command = (*given(POLICY, a=ODD["malformed"], b=STREAM), "--detailed-results")
+    files = given(POLICY, a=ODD_STREAMS["malformed"], b=STREAM)
+    command = (*files, "--detailed-results")
     alone = kyvsim(*command)
     status, out, err = kyvsim(*command, *HERE, "--partials", "out")
     assert (status, err.splitlines()) == (alone[0], alone[2].splitlines()[:1])
     assert out.splitlines()[0].split() == ["CLUSTER", "PASS", "FAIL", "WARN", "ERROR", "SKIP"]
     assert kyvsim("report", "merge", "out", "--detailed-results") == alone
-    as_json = kyvsim(*given(POLICY, a=ODD["malformed"], b=STREAM), "--output-format", "json")
+    as_json = kyvsim(*files, "--output-format", "json")
     assert kyvsim("report", "merge", "out", "--output-format", "json") == as_json
     assert kyvsim("report", "summary", "out")[1] == out
 

@@ -11,7 +11,6 @@ from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
     load_scenario,
-    named_user,
     scenario_schemas,
 )
 from kyvsim.model.scenario import Demand, Verb
@@ -124,15 +123,6 @@ def test_mistakes_are_told_with_their_place(read, text, place, message):
 def test_other_versions_are_refused():
     assert is_scenario({"apiVersion": "kyvsim/v2", "kind": "Scenario"})
     assert not is_scenario({"apiVersion": "v1", "kind": "Pod"})
-
-
-def test_service_accounts_have_their_groups():
-    groups = named_user("system:serviceaccount:ci:bot").groups
-    assert groups == (
-        "system:serviceaccounts",
-        "system:serviceaccounts:ci",
-        "system:authenticated",
-    )
 
 
 def test_schema_for_editors_is_that_of_the_checker():

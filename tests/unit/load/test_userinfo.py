@@ -1,4 +1,4 @@
-from kyvsim.load.userinfo import load_userinfo
+from kyvsim.load.userinfo import load_userinfo, named_user
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 
@@ -53,4 +53,13 @@ def test_a_file_of_another_kind_is_called_what_it_is():
     assert remarks[0].message == (
         "a file of kind UserInfo is wanted here, and this is Values (cli.kyverno.io/v1alpha1): "
         "give it with --values-file"
+    )
+
+
+def test_service_accounts_have_their_groups():
+    groups = named_user("system:serviceaccount:ci:bot").groups
+    assert groups == (
+        "system:serviceaccounts",
+        "system:serviceaccounts:ci",
+        "system:authenticated",
     )

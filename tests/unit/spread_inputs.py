@@ -1,4 +1,4 @@
-"""Policies and dumps for runs that are spread."""
+"""Policies and dumps for runs that are spread, over processes here or over workers elsewhere."""
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -64,3 +64,31 @@ def pods(count, start=0):
 
 def stream(*documents):
     return "---\n".join(documents)
+
+
+STREAM = stream(*pods(60))
+ODD_STREAMS = {
+    "plain": STREAM,
+    "begins with a separator": "---\n" + STREAM + "---\n",
+    "windows": STREAM.replace("\n", "\r\n"),
+    "mark": "\ufeff" + STREAM,
+    "comments": STREAM.replace("---\n", "---  # next\n# a Pod\n"),
+    "malformed": stream(*pods(20), "a: [\n", *pods(12, 20)),
+    "no object": stream(*pods(20), "kind: Pod\n", "a\n", *pods(12, 20)),
+    "twice": stream(*pods(20), "apiVersion: v1\nkind: Pod\nkind: Pod\n", *pods(12, 20)),
+    "bad separator": stream(*pods(20)) + "--- what\n" + stream(*pods(40)),
+    "nothing in it": "---\n" * 400 + "# nothing\n---\n" * 40,
+    "empty": "",
+    "text after the end": stream(*pods(20), pod(1) + "...\nmore\n", *pods(12, 20)),
+    "template": stream(*pods(20), "a: {{ .Values.a }}\n", *pods(12, 20)),
+    "a long one": stream(*pods(20), pod(1) + "#\n" * 4000, *pods(12, 20)),
+    "list": stream(
+        *pods(20), "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n- 1\n"
+    ),
+    "unknown kind": STREAM.replace("kind: Pod", "kind: Pot"),
+    "without names": STREAM.replace("  name: p", "  generateName: p"),
+    "definition": STREAM
+    + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+    "metadata: {name: a.b.c}\nspec: {group: b.c, names: {kind: A, plural: a}, scope: Cluster}\n",
+    "namespace": stream(STREAM, NAMESPACE),
+}

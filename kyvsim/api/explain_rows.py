@@ -1,0 +1,103 @@
+"""Single results explained: the policy is evaluated once more, on the object that the rule saw.
+
+The closures are those of `explain`, so the verdict is the engine's. Only what failed is asked, and
+only as often as it is shown: a run that passes pays nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from kyvsim.api.explain_places import with_places
+from kyvsim.api.explain_record import Recorder, explained_rules
+from kyvsim.compile import PolicySet
+from kyvsim.engine import World, evaluate, evaluate_payload
+from kyvsim.engine.phases import STAGES
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+from kyvsim.model.payload import Payload
+from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Follower
+from kyvsim.model.result import EngineResponse, RuleResult, Stage
+from kyvsim.report.run import Explain
+from kyvsim.report.summary import Row
+
+CompileFollowed: TypeAlias = Callable[[Policy, Follower], PolicySet]
+"""Returns a policy compiled so that who follows is told each step."""
+_Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
+
+
+def compile_explain(
+    follow: CompileFollowed, world: World, payloads: tuple[Payload, ...]
+) -> Explain:
+    """Return what explains results of a run in a world, with payloads.
+
+    Each policy is compiled when a result of it is first asked about.
+    """
+    recorder = Recorder()
+    known: dict[int, PolicySet] = {}
+    ask = _compile_ask(world, payloads)
+
+    def compiled(policy: Policy) -> PolicySet:
+        found = known.get(id(policy))
+        if found is None:
+            found = known[id(policy)] = follow(policy, recorder)
+        return found
+
+    def explain(response: EngineResponse, row: Row) -> RuleExplanation | None:
+        policies = compiled(row.policy)
+        recorder.taken()
+        again = ask(policies, response, row)
+        told = recorder.taken()
+        if again is None:
+            return None
+        rules = explained_rules(told, again)
+        found = next((one for one in rules if _has(one, row)), None)
+        if found is None:
+            return None
+        placed = with_places(
+            ObjectExplanation(again._replace(document=response.document), (found,))
+        )
+        return placed.rules[0]
+
+    return explain
+
+
+def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
+    """Return what evaluates policies on the object that the rule of a row was evaluated on."""
+
+    def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
+        if response.request is None:
+            payload = next((one for one in payloads if one.document is response.document), None)
+            return evaluate_payload(policies, payload, world) if payload else None
+        request = response.request
+        if request.object is not None:
+            request = request._replace(object=row.resource)
+        arriving = response.document.data if response.document else None
+        return evaluate(
+            policies, request, world._replace(arriving=arriving), [*_stages(response, row)]
+        )
+
+    return ask
+
+
+def _stages(response: EngineResponse, row: Row) -> Iterator[Stage]:
+    """Yield the stages of the phase in which a row came about, which may not be its own."""
+    phases = {
+        answer.phase
+        for answer in response.responses
+        if answer.policy is row.policy and any(_is_same(one, row.result) for one in answer.results)
+    }
+    return (stage for stage in STAGES if stage.phase in phases)
+
+
+def _is_same(one: RuleResult, other: RuleResult) -> bool:
+    return one.rule is other.rule and one.status is other.status and one.path == other.path
+
+
+def _has(found: RuleExplanation, row: Row) -> bool:
+    """Return whether a rule said again what a row says."""
+    result = row.result
+    return any(
+        (one.rule.name, one.rule.path, one.status, one.path)
+        == (result.rule.name, result.rule.path, result.status, result.path)
+        for one in found.results
+    )

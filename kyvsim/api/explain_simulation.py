@@ -1,0 +1,109 @@
+"""`simulate --explain`: who asked policies about an object, when, and how they came to answers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from kyvsim.api.explain import NotFoundError, explanation_of, object_names
+from kyvsim.api.explain_places import with_places
+from kyvsim.api.explain_record import Recorder
+from kyvsim.compile import PolicySet, index_policies
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.explanation import FollowedRule, StepKind
+from kyvsim.model.inquiry import Inquiry
+from kyvsim.model.result import EngineResponse, Stage
+from kyvsim.model.scenario import Scenario
+from kyvsim.model.simulation import Simulation
+from kyvsim.model.source import Document
+from kyvsim.model.wording import likely
+from kyvsim.sim.inquirer import Asked, Inquirer
+
+_Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
+
+
+def inquirer_for(name: str) -> Inquirer:
+    """Return who follows what policies are asked about objects with a name; see `Wanted`."""
+    recorder = Recorder()
+    return Inquirer(lambda key: name in object_names(key), recorder, recorder.taken)
+
+
+def with_inquiries(
+    simulation: Simulation, inquirer: Inquirer, name: str, scenario: Scenario
+) -> Simulation:
+    """Return a simulation with what policies were asked about the object of a name.
+
+    Raises NotFoundError where no object was called so.
+    """
+    keys = {one.object for one in simulation.events}
+    keys.update(one.subject for one in inquirer.asked)
+    keys.update(map(object_key, simulation.objects))
+    names = {text for key in keys for text in object_names(key)}
+    if name not in names:
+        hint = likely(name, names)
+        raise NotFoundError(f"no object is called `{name}`{hint}", simulation.diagnostics)
+    written = _documents(scenario)
+    found = tuple(_inquiry(one, written) for one in inquirer.asked)
+    return simulation._replace(explained=name, inquiries=found)
+
+
+def written_in(scenario: Scenario) -> Callable[[Json], Document | None]:
+    """Return what finds the document that an object of a cluster was made of, if there is one."""
+    written = _documents(scenario)
+    return lambda obj: _document_of(obj, written)
+
+
+def _documents(scenario: Scenario) -> _Written:
+    found: dict[tuple[str, str, str], tuple[Document, ...]] = {}
+    brought = (one for step in scenario.steps for one in step.objects)
+    given = (*scenario.policies, *scenario.exceptions, *scenario.objects, *brought)
+    for document in given:
+        name = _name(object_key(document.data))
+        found[name] = (*found.get(name, ()), document)
+    return MappingProxyType(found)
+
+
+def _name(key: ObjectKey) -> tuple[str, str, str]:
+    return key.kind, "" if key.namespace == "default" else key.namespace, key.name
+
+
+def _document_of(obj: Json, written: _Written) -> Document | None:
+    """Return the document of an object; of several versions the one that says the same."""
+    versions = written.get(_name(object_key(obj)), ())
+    same = (one for one in versions if one.data.get("spec") == obj.get("spec"))
+    return next(same, versions[0] if len(versions) == 1 else None)
+
+
+def _inquiry(asked: Asked, written: _Written) -> Inquiry:
+    trigger = _named(asked.subject) if asked.object is None else asked.object
+    response = EngineResponse(
+        trigger, asked.object, asked.responses, _document_of(trigger, written)
+    )
+    policies = asked.policies or _NO_POLICIES
+    explained = with_places(explanation_of(response, _once(asked.told), policies))
+    return Inquiry(
+        time=asked.time,
+        actor=asked.actor,
+        occasion=asked.occasion,
+        event=asked.event,
+        explained=explained,
+        unheard=asked.unheard,
+        waiting=asked.waiting,
+    )
+
+
+def _once(told: Iterable[FollowedRule]) -> tuple[FollowedRule, ...]:
+    """Return each rule once: it may be asked again as webhooks are, and passed by in the end."""
+    found: dict[tuple[int, Stage], FollowedRule] = {}
+    for one in told:
+        first = found.setdefault((id(one.run.rule), one.run.stage), one)
+        if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
+            whole = first._replace(steps=(*first.steps, *one.steps))
+            found[id(one.run.rule), one.run.stage] = whole
+    return tuple(found.values())
+
+
+def _named(key: ObjectKey) -> Json:
+    meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
+
+
+_NO_POLICIES: PolicySet = index_policies(())

@@ -1,0 +1,197 @@
+"""What commands that evaluate policies over resources read: its options, and their meaning."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kyvsim.api import ApplyInputs
+from kyvsim.cli import declared
+from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.walking import walking_of, walking_options
+from kyvsim.cli.what_if import what_if_of, what_if_options
+from kyvsim.load.walk import is_manifest_name
+from kyvsim.model.budget import UNCHANGED, Budget
+from kyvsim.model.payload import PayloadMode
+
+_MODELS = ("kyverno-1.19", "background-gates-generate")
+_FILES = (
+    "policies",
+    "resource",
+    "target_resource",
+    "parameter_resource",
+    "exception",
+    "crd_paths",
+    "values_file",
+    "userinfo",
+    "context_file",
+    "old_resource",
+)
+_OPTIONS = (
+    list_option("-r", "--resource", "--resources", help="Resource files, folders or - for stdin."),
+    list_option(
+        "--target-resource",
+        "--target-resources",
+        help="Existing objects that mutate rules may change on behalf of a resource.",
+    ),
+    list_option(
+        "--parameter-resource",
+        "--parameter-resources",
+        help="Parameters of Kubernetes' admission policies.",
+    ),
+    list_option("-e", "--exception", "--exceptions", help="Policy exceptions."),
+    declared.option("-f", "--values-file", default="", help="Values for the policies' variables."),
+    list_option("-s", "--set", "set_values", help="Values as name=value."),
+    declared.option("-u", "--userinfo", default="", help="File that says who sends the requests."),
+    declared.option("--context-file", default="", help="Context data for CEL policies."),
+    list_option(
+        "--json", "json_files", help="JSON or YAML files that policies of mode JSON judge."
+    ),
+    list_option(
+        "--http-payload", help="JSON files with requests that policies of mode HTTP judge."
+    ),
+    list_option(
+        "--envoy-payload", help="JSON files with requests that policies of mode Envoy judge."
+    ),
+    list_option("--crd-paths", "--crd-path", help="Definitions of custom resources."),
+    declared.option(
+        "--exceptions-with-resources",
+        "--exceptions-within-resources",
+        is_flag=True,
+        help="Take policy exceptions out of the resource files too.",
+    ),
+    declared.option(
+        "--exceptions-within-policies",
+        is_flag=True,
+        help="Take policy exceptions out of the policy files too.",
+    ),
+    declared.option(
+        "--model",
+        type=declared.Choice(_MODELS),
+        default=_MODELS[0],
+        show_default=True,
+        help="Whose reading of the policies to follow.",
+    ),
+    list_option(
+        "--budget",
+        help="Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes.",
+    ),
+    declared.option(
+        "--now",
+        callback=time_option,
+        help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
+    ),
+)
+
+
+def input_options_of(metavar: str) -> declared.Decorator:
+    """Return what adds the options that say what is read and supposed, for policies called so.
+
+    Those on walking folders come last.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        function = what_if_options(walking_options(function))
+        for option in reversed(_OPTIONS):
+            function = option(function)
+        return declared.argument("policies", nargs=-1, metavar=metavar)(function)
+
+    return add
+
+
+input_options = input_options_of("POLICY...")
+"""Adds them for commands that take one set of policies."""
+
+
+def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
+    """Raise UsageError where nothing is given to evaluate, or options do not go together.
+
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
+    """
+    policies, resources = options["policies"], options["resource"]
+    if options["values_file"] and options["set_values"]:
+        raise declared.UsageError("pass values with either --set or --values-file, not both", call)
+    if not policies:
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+    if resources and options["json_files"]:
+        text = "pass either resources or payloads (--json), not both: run kyvsim once for each"
+        raise declared.UsageError(text, call)
+    if not resources and not _payloads(options):
+        raise declared.UsageError(
+            "no resource given: pass manifests with --resource PATH (- for standard input)", call
+        )
+    refuse_urls(
+        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), call
+    )
+    for pair in options["set_values"]:
+        name, _, value = pair.partition("=")
+        if not name or not value or "=" in value:
+            raise declared.UsageError(f"--set {pair}: not of the form name=value", call)
+
+
+def is_read(place: str, options: Mapping[str, Any], *, in_folders: bool = True) -> bool:
+    """Return whether a file, by its real path, is there and is one that the options name.
+
+    With `in_folders` also whether it lies in a folder of theirs, and is named as manifests are.
+    """
+    given = [options[name] for name in (*_FILES, "json_files", "http_payload", "envoy_payload")]
+    named = [path for one in given for path in ((one,) if one.__class__ is str else one)]
+    own = {os.path.realpath(path) for path in named if path not in {"", "-"}}
+    if not os.path.isfile(place):
+        return False
+    may_be_found = in_folders and is_manifest_name(place)
+    folders = [path for path in own if os.path.isdir(path)] if may_be_found else []
+    return place in own or any(place.startswith(os.path.join(path, "")) for path in folders)
+
+
+def stdin_for(options: Mapping[str, Any], call: declared.Call) -> bytes | None:
+    """Return standard input, if one of the paths asks for it."""
+    return stdin_of({name: options[name] for name in _FILES}, call)
+
+
+def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
+    """Return what the options say is to be read and supposed; raises UsageError.
+
+    That is for a pattern of --exclude, and for suppositions that contradict each other.
+    """
+    return ApplyInputs(
+        policies=options["policies"],
+        resources=options["resource"],
+        targets=options["target_resource"],
+        parameters=options["parameter_resource"],
+        exceptions=options["exception"],
+        values_file=options["values_file"],
+        set_values=options["set_values"],
+        userinfo=options["userinfo"],
+        context_file=options["context_file"],
+        crd_paths=options["crd_paths"],
+        model=options["model"],
+        exceptions_with_resources=options["exceptions_with_resources"],
+        exceptions_within_policies=options["exceptions_within_policies"],
+        payloads=_payloads(options),
+        now=options["now"],
+        walking=walking_of(options, call),
+        what_if=what_if_of(options, call),
+        budget=_budget_of(options["budget"], call),
+    )
+
+
+def _budget_of(given: tuple[str, ...], call: declared.Call) -> Budget:
+    """Return the budget that `NAME=N` change; raises UsageError for anything else."""
+    found: dict[str, int] = {}
+    for one in given:
+        name, _, number = one.partition("=")
+        if name not in Budget._fields or not (number.isascii() and number.isdigit()):
+            known = ", ".join(f"{field}=N" for field in Budget._fields)
+            raise declared.UsageError(f"--budget {one}: not one of {known}", call)
+        found[name] = int(number[:18])
+    return UNCHANGED._replace(**found)
+
+
+def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:
+    sorts = (
+        (PayloadMode.JSON, "json_files"),
+        (PayloadMode.HTTP, "http_payload"),
+        (PayloadMode.ENVOY, "envoy_payload"),
+    )
+    return tuple((mode, path) for mode, name in sorts for path in options[name])

@@ -1,0 +1,164 @@
+"""Why policies did something to an object of a simulated cluster, or nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from kyvsim.api.explain import NotFoundError
+from kyvsim.api.simulate import SimulateInputs, simulate
+from kyvsim.report.explain_words import decision
+from kyvsim.report.inquiry_words import ending_word, told_inquiries
+
+ROOT = Path(__file__).parents[3]
+SCENARIOS = sorted((ROOT / "fixtures/scenarios").glob("*.yaml"))
+HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\npolicies: policies.yaml\n"
+MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: shop}}"
+POLICY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: make}
+spec:
+%s
+  rules:
+  - name: copies
+    match: {any: [{resources: {kinds: [%s]%s}}]}
+    exclude: {any: [{resources: {names: [copy]}}]}
+    generate: {apiVersion: v1, kind: ConfigMap, name: copy, namespace: shop, data: {data: {}}}
+"""
+VALIDATES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: named}
+spec:
+  admission: false
+  rules:
+  - name: named
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    validate: {pattern: {metadata: {name: "?*"}}}
+"""
+EXCEPTION = """{apiVersion: kyverno.io/v2, kind: PolicyException,
+  metadata: {name: spared, namespace: shop}, spec: {
+  exceptions: [{policyName: make, ruleNames: [copies]}],
+  match: {any: [{resources: {kinds: [ConfigMap], names: [free]}}]}}}"""
+
+
+@pytest.fixture
+def told(tmp_path):
+    """Return what tells of each time that policies were asked: who, rules, words, reasons."""
+
+    def run(policy, story, name):
+        (tmp_path / "policies.yaml").write_text(policy)
+        (tmp_path / "story.yaml").write_text(HEAD + story)
+        done = simulate(SimulateInputs((str(tmp_path / "story.yaml"),), explain=name))
+        assert not done.diagnostics
+        return [
+            (
+                one.inquiry.actor,
+                [(rule.rule.name, ending_word(rule)) for rule in (*one.applied, *one.others)],
+                " ".join(
+                    (*one.notes, *(decision(rule, one.found).text for rule in one.found.rules))
+                ),
+            )
+            for one in told_inquiries(done.simulation, every=False)
+        ]
+
+    return run
+
+
+def policy(spec="  background: true", kinds="ConfigMap", more=""):
+    return POLICY % (spec, kinds, more)
+
+
+NEW = f"steps:\n- create: {MAP % 'web'}\n"
+REASONS = {
+    "another kind": (policy(kinds="Secret"), NEW, "unconcerned", 'wanted ["Secret"]'),
+    "a match": (policy(more=", names: [x]"), NEW, "unconcerned", 'names wanted ["x"] found "web"'),
+    "admission is off": (
+        VALIDATES,
+        NEW,
+        "not asked",
+        "admission: false",
+    ),
+    "another operation": (policy(more=", operations: [DELETE]"), NEW, "unconcerned", '["DELETE"]'),
+    "it is taken up": (policy(), NEW, "met", ""),
+    "the reported reading": (
+        policy("  background: false"),
+        f"settings: {{model: background-gates-generate}}\n{NEW}",
+        "not asked",
+        "background: false",
+    ),
+    "the conditions of a webhook": (
+        VALIDATES.replace(
+            "admission: false",
+            "webhookConfiguration: {matchConditions: [{name: never, expression: 'false'}]}",
+        ),
+        NEW,
+        "not asked",
+        "conditions of its webhook",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "story", "word", "reason"), REASONS.values(), ids=REASONS)
+def test_it_is_told_why_a_rule_does_or_does_nothing(told, text, story, word, reason):
+    actor, rules, why = told(text, story, "shop/ConfigMap/web")[0]
+    assert actor == "admission"
+    assert [one[1] for one in rules] == [word]
+    assert reason in why
+
+
+def test_an_exception_is_told_where_the_background_is_asked(told):
+    story = f"""settings: {{exceptions: true}}
+steps:
+- create: {EXCEPTION}
+- create: {MAP % "free"}
+"""
+    ((_, rules, why),) = told(policy(), story, "ConfigMap/free")
+    assert rules == [("copies", "skip")]
+    assert 'shop/spared / any[0] / names wanted ["free"] found "free"' in why
+
+
+def test_an_object_that_an_exception_does_not_cover_is_taken_up(told):
+    story = f"""settings: {{exceptions: true}}
+steps:
+- create: {EXCEPTION}
+- create: {MAP % "bound"}
+"""
+    assert [one[1] for one in told(policy(), story, "bound")] == [[("copies", "met")]] * 2
+
+
+def test_objects_that_are_older_than_a_policy_are_told_of(told):
+    story = f"objects: [{MAP % 'old'}]\nsteps: [{{wait: 1s}}]\n"
+    before, (actor, rules, why) = told(policy(), story, "ConfigMap/old")
+    assert before == ("admission", [], "there was no policy")
+    assert (actor, rules) == ("policy", [("copies", "not asked")])
+    assert "`generateExisting` is not true" in why
+
+
+def test_what_the_background_controller_makes_is_not_heard_of(told):
+    ((_, rules, why),) = told(policy(), NEW, "ConfigMap/copy")
+    assert rules == [("copies", "not asked")]
+    assert "skipBackgroundRequests" in why
+
+
+def test_requests_that_kyverno_leaves_out_are_told(told):
+    story = "steps:\n- create: {apiVersion: v1, kind: ConfigMap, metadata: {name: own,"
+    ((_, rules, why),) = told(policy(), f"{story} namespace: kube-system}}}}\n", "ConfigMap/own")
+    assert rules == []
+    assert "no policy was asked: Kyverno's webhooks do not select it" in why
+
+
+def test_an_object_that_is_not_there_is_told_with_the_nearest_name(told):
+    with pytest.raises(NotFoundError, match="did you mean `ConfigMap/web`"):
+        told(policy(), NEW, "ConfigMap/wep")
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_listening_changes_nothing_that_happens(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    usual = simulate(SimulateInputs((str(path),)))
+    brought = [one.object for one in usual.simulation.events if one.actor == "user"]
+    heard = simulate(SimulateInputs((str(path),), explain=brought[-1].name))
+    assert heard.simulation.inquiries
+    assert heard.simulation._replace(explained="", inquiries=()) == usual.simulation
+    assert heard.diagnostics == usual.diagnostics

@@ -1,0 +1,70 @@
+"""The last lines of a run: one line in a pipe, wrapped and with the time on a terminal."""
+
+import pytest
+
+from kyvsim.cli import closing
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ending import Ending, Fact
+from kyvsim.model.source import Location
+from kyvsim.report.run import Look
+
+ENDING = Ending(
+    (
+        Fact("passed", 3, "3 results passed"),
+        Fact("resources", 12, "12 resources, 1 matched by no rule"),
+        Fact("warnings", 1, "1 warning of a folder"),
+    )
+)
+LINE = (
+    "PASSED: 3 results passed · 12 resources, 1 matched by no rule · 1 warning of a folder ·"
+    " exit status 0\n"
+)
+REMARK = Diagnostic(
+    "KV012", Severity.ERROR, "a long story " * 9, Location("p.yaml", 1, 2), ("  excerpt", "   ^")
+)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal of 60 columns, as it seems."""
+    monkeypatch.setattr(closing, "is_terminal", lambda _: True)
+    monkeypatch.setattr(closing, "shown_width", lambda _: 60)
+
+
+def test_a_pipe_has_one_line(capfdbinary):
+    closing.close(ENDING, on_stdout=True)
+    assert capfdbinary.readouterr().out.decode() == LINE
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_has_lines_that_fit(capfdbinary):
+    closing.close(ENDING, on_stdout=True)
+    out = capfdbinary.readouterr().out.decode()
+    assert " ".join(out.split()) == LINE.rstrip()
+    assert max(map(len, out.splitlines())) <= 60
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_time_is_told_on_a_terminal(capfdbinary):
+    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(Look(), begun=0.0))
+    assert " s · exit status 0\n" in capfdbinary.readouterr().out.decode()
+
+
+def test_no_time_is_told_in_a_pipe(capfdbinary):
+    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(Look(), begun=0.0))
+    assert " s · " not in capfdbinary.readouterr().out.decode()
+
+
+def test_remarks_are_lines_for_programs(capsys):
+    closing.say_remarks([REMARK])
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first.startswith("p.yaml:1:2: error KV012: a long story a long story")
+    assert rest == ["      excerpt", "       ^"]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_remarks_fit_a_terminal(capsys):
+    closing.say_remarks([REMARK])
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[-2:] == ["      excerpt", "       ^"]
