@@ -2,19 +2,23 @@
 
 Run it as `python tests/bench/bench_stages.py [--pods N] [--runs N] [--write]`. Twenty policies over
 Pods as documents, Pods as a cluster dumps them, and such a dump as one List in YAML and JSON. The
-last line puts the whole beside what PyYAML's C loader takes for the same text, measured in the
-same run: seconds depend on the machine, this ratio hardly does.
+last line puts the whole beside what PyYAML's C loader takes for such a text, measured in the same
+run: seconds depend on the machine, this ratio hardly does. It parses a tenth of the Pods, once:
+with all of them it would take most of the time of the bench. `--write` measures whole runs besides
+and renews the page, in a few minutes.
 """
 
 import argparse
 import importlib
 import json
-import resource
+import os
+import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from pod_dump import write_documents, write_list
 from pod_policies import pods, policies_text
+from runs import python, write_objects
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs/performance.md"
-BEGIN, END = "<!-- stages: begin -->\n", "<!-- stages: end -->\n"
+BEGIN, END = "<!-- {}: begin -->\n", "<!-- {}: end -->\n"
+WHOLE_RUNS = ("apply", "cel", "mutate", "simulate", "memory")
+PARSED = 10
+"""One Pod of so many is parsed by PyYAML."""
 POLICIES = "policies: read, check, compile"
 FILES = "files: read, decode"
 OBJECTS = "cut into documents, YAML or JSON to objects"
@@ -55,14 +63,33 @@ def main() -> None:
         table = "\n".join(_table(Path(folder), options.pods, options.runs)) + "\n"
     print(table)
     if options.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(f"{before}{BEGIN}{table}{END}{after}")
+        page = _with_part(PAGE.read_text(), "stages", table)
+        PAGE.write_text(_with_part(page, "runs", "\n".join(_whole_runs()) + "\n"))
+
+
+def _with_part(page: str, name: str, text: str) -> str:
+    """Return the page with another text between the marks of a part."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
+
+
+def _whole_runs() -> Iterator[str]:
+    """Yield what the benches of whole runs say, and where they ran."""
+    processors = f"{os.cpu_count()} processors, Python {platform.python_version()}"
+    busy = f"{os.getloadavg()[0]:.1f} processes busy at the start"
+    yield f"Measured on {datetime.now(UTC):%Y-%m-%d}, {processors}, {busy}:"
+    yield from ("", "```text")
+    for name in WHOLE_RUNS:
+        for line in _loaded(f"bench_{name}").lines():
+            print(line, flush=True)
+            yield line
+    yield "```"
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--pods", type=int, default=2_000)
     parser.add_argument("--runs", type=int, default=3, help="the shortest of so many counts")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
     parser.add_argument("--measure", choices=tuple(_MEASURES), help=argparse.SUPPRESS)
@@ -74,13 +101,11 @@ def _options() -> argparse.Namespace:
 def _table(folder: Path, count: int, runs: int) -> list[str]:
     policy_file = folder / "policies.yaml"
     policy_file.write_text(policies_text())
-    inputs = {
-        "documents": _write_plain(folder / "plain.yaml", count),
-        "dump": write_documents(folder / "dump.yaml", count),
-        "YAML List": write_list(folder / "list.yaml", count),
-        "JSON List": write_list(folder / "list.json", count),
-    }
+    inputs = _inputs(folder / "all", count)
     found = {name: _stages(policy_file, file, runs) for name, file in inputs.items()}
+    few = max(1, count // PARSED)
+    for name, file in _inputs(folder / "few", few).items():
+        found[name][ONLY_PARSING] = _parsing(file) * count / few
     lines = [
         f"{count:,} Pods x 20 policies, seconds of CPU and per cent:",
         "",
@@ -100,19 +125,21 @@ def _table(folder: Path, count: int, runs: int) -> list[str]:
     return [*lines, f"| {ONLY_PARSING} | " + " | ".join(ratios) + " |"]
 
 
-def _write_plain(file: Path, count: int) -> Path:
-    with file.open("w") as out:
-        for pod in pods(count):
-            out.write("---\n")
-            yaml.dump(pod, out, Dumper=yaml.CSafeDumper)
-    return file
+def _inputs(folder: Path, count: int) -> dict[str, Path]:
+    folder.mkdir()
+    return {
+        "documents": write_objects(folder / "plain.yaml", pods(count)),
+        "dump": write_documents(folder / "dump.yaml", count),
+        "YAML List": write_list(folder / "list.yaml", count),
+        "JSON List": write_list(folder / "list.json", count),
+    }
 
 
-def _stages(policy_file: Path, file: Path, runs: int) -> Mapping[str, float]:
+def _stages(policy_file: Path, file: Path, runs: int) -> dict[str, float]:
     """Return seconds by stage; what cannot be told apart in one process is a difference."""
     found = [
         {
-            "process start": _cpu(["-c", "pass"]),
+            "process start": python("-c", "pass").cpu,
             **{key: value for name in _MEASURES for key, value in _child(name, policy_file, file)},
         }
         for _ in range(runs)
@@ -126,13 +153,6 @@ def _stages(policy_file: Path, file: Path, runs: int) -> Mapping[str, float]:
     best[RECORDS] = max(0.0, loading - objects - files)
     best["report"] = max(0.0, best["evaluation and report"] - best["evaluation"])
     return best
-
-
-def _cpu(arguments: list[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _child(measure: str, policy_file: Path, file: Path) -> list[tuple[str, float]]:
@@ -198,20 +218,20 @@ def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
     return clock.found
 
 
-def _measure_parsing(_policies: str, file: str) -> Mapping[str, float]:
+def _parsing(file: Path) -> float:
+    """Return the seconds that PyYAML takes for a file."""
     clock = _Clock()
-    with open(file, "rb") as text:
+    with file.open("rb") as text:
         for _ in yaml.load_all(text, Loader=yaml.CSafeLoader):
             pass
     clock.note(ONLY_PARSING)
-    return clock.found
+    return clock.found[ONLY_PARSING]
 
 
 _MEASURES: Mapping[str, Callable[[str, str], Mapping[str, float]]] = {
     "reading": _measure_reading,
     "evaluation": _measure_evaluation,
     "report": _measure_report,
-    "parsing": _measure_parsing,
 }
 
 

@@ -1,0 +1,27 @@
+"""A slice of the fuzzer's inputs, and all that were ever found: no command dies of its input."""
+
+import pytest
+from inputs import Source
+from run import found_before, problem_of
+
+SLICE = range(40)
+"""Seeds; `python tests/fuzz/run.py --count N` runs as many as one has time for."""
+
+
+@pytest.fixture(scope="module")
+def source():
+    return Source()
+
+
+@pytest.mark.parametrize("seed", SLICE)
+def test_no_command_dies_of_its_input(source, seed):
+    assert problem_of(source.make(seed)) == ""
+
+
+def test_a_seed_makes_the_same_input_again(source):
+    assert source.make(7) == Source().make(7)
+
+
+@pytest.mark.parametrize("one", tuple(found_before()), ids=lambda one: one.name)
+def test_what_was_found_stays_mended(one):
+    assert problem_of(one) == ""

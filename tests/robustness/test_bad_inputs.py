@@ -1,0 +1,70 @@
+"""Every bad input by hand has a clear end, and what stands beside it is told."""
+
+import os
+import resource
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from bad_inputs import ALL, BadInput
+
+ROOT = Path(__file__).parents[2]
+MEMORY = 2 << 30
+"""Bytes of address space that a run gets: what would take gigabytes dies of it."""
+HUNG = 120
+ROWS = {f"{one.name}": one for some in ALL.values() for one in some}
+
+
+class Ending(NamedTuple):
+    """How a run ended."""
+
+    status: int
+    said: str
+
+
+def played(one: BadInput, folder: Path) -> Ending:
+    """Return how kyvsim ends on an input whose files are put into a folder."""
+    folder.mkdir()
+    for name, text in one.files.items():
+        made = text() if callable(text) else text
+        (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
+    given = one.stdin() if callable(one.stdin) else one.stdin
+    done = subprocess.run(
+        [sys.executable, "-m", "kyvsim", *shlex.split(one.command)],
+        cwd=folder,
+        input=given if isinstance(given, bytes) else given.encode(),
+        capture_output=True,
+        check=False,
+        timeout=HUNG,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+    )
+    return Ending(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+
+
+@pytest.fixture(scope="module")
+def endings(tmp_path_factory):
+    """How kyvsim ends on each of the inputs, by name."""
+    folder = tmp_path_factory.mktemp("bad")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda at: played(at[1], folder / str(at[0])), enumerate(ROWS.values()))
+        return dict(zip(ROWS, found, strict=True))
+
+
+def test_there_are_enough():
+    assert len(ROWS) >= 80
+    assert len(ROWS) == sum(map(len, ALL.values()))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_bad_input_has_a_clear_end(endings, name):
+    status, said = endings[name]
+    assert status in {0, 1, 2}, said
+    assert not [word for word in ("internal error", "Traceback", "report it") if word in said], said
+    assert not [mark for mark in ROWS[name].marks if mark not in said], said
