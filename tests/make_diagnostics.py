@@ -22,6 +22,7 @@ GROUPS = (
     ("KV06", "Chainsaw tests"),
     ("KV07", "Runs that may be green without a look"),
     ("KV08", "Runs that are spread over processes and machines"),
+    ("KV09", "Context files and baselines"),
     ("KV16", "Policies in CEL: names, exceptions, bindings"),
     ("KV1", "What Kyverno refuses in a policy whose shape is right"),
     ("KV2", "What `kyvsim lint` warns of"),

@@ -29,7 +29,6 @@ from kyvsim.languages.classic.checks import CHECKS
 from kyvsim.languages.classic.doubts import DOUBTS
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
-from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS
 from kyvsim.report.run_formats import FORMATS as RUN_FORMATS
 from kyvsim.sim.hazards import HAZARDS
 
@@ -206,7 +205,7 @@ FORMAT_TABLES = [
     for name, module in modules("report").items()
     if name.endswith("_formats")
     for variable, table in vars(module).items()
-    if variable.endswith("FORMATS") and name != "explain_formats"
+    if variable.endswith("FORMATS")
 ]
 
 
@@ -219,8 +218,7 @@ def test_every_format_can_be_chosen():
         and any(function in vars(module) for function in ("render", "begin", "begin_json"))
     ]
     chosen = {one.module for table in FORMAT_TABLES for one in table.values()}
-    chosen |= {one.__module__.rpartition(".")[2] for one in EXPLAIN_FORMATS.values()}
-    assert len(FORMAT_TABLES) == 6
+    assert len(FORMAT_TABLES) == 10
     assert not [name for name in written if name not in chosen]
 
 
