@@ -1,23 +1,26 @@
 """Policies with rules → policies in CEL that mean the same."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.assembly import policies_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import TRUE, All, Test, every, one_line
 from kyvsim.migrate.layout import laid_out
 from kyvsim.migrate.matching import Matching, Operations, matching_of, without_operations
+from kyvsim.migrate.part import Part
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.rules import (
     MUTATING,
+    Entry,
     Given,
     Mutation,
     RuleType,
@@ -25,10 +28,10 @@ from kyvsim.migrate.rules import (
     operations_of,
     rule_type_of,
 )
-from kyvsim.migrate.settings import actions_of, controllers_of, metadata_of, settings_of
+from kyvsim.migrate.settings import controllers_of, settings_of
 from kyvsim.migrate.subject import subject_of, without_unread
 from kyvsim.migrate.values import Value
-from kyvsim.model.migration import Conversion, Made, Note, Outcome, RuleOutcome
+from kyvsim.model.migration import Conversion, Note, Outcome, RuleOutcome
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
@@ -41,29 +44,6 @@ class Whole(NamedTuple):
 
     data: Json
     computed: ComputedRules
-
-
-class Part(NamedTuple):
-    """One rule, converted."""
-
-    place: int
-    rule: str
-    """The name of the rule as it is written."""
-    level: str
-    """Which controllers it was derived for; "" for what is written."""
-    kind: str
-    """The kind of the policy that it becomes a part of."""
-    matching: Matching
-    actions: tuple[str, ...]
-    conditions: tuple[tuple[str, str], ...]
-    variables: Mapping[str, str]
-    validations: tuple[Validation, ...]
-    mutations: tuple[Mutation, ...]
-
-    @property
-    def group(self) -> tuple[object, ...]:
-        """What rules must share to stand in one policy."""
-        return (self.kind, str(self.matching.constraints), self.actions, self.conditions)
 
 
 def convert(policy: Policy) -> Conversion:
@@ -85,7 +65,7 @@ def convert(policy: Policy) -> Conversion:
             continue
         parts += found
         verdicts.append(_told(policy, rule["name"], desk))
-    return Conversion(policy, tuple(verdicts), tuple(_policies(parts, data, computed)))
+    return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, data, computed)))
 
 
 def _derived(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str, Json]]:
@@ -149,14 +129,12 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     usual = operations_of(rule_type, rule[section][field])
     operations = Operations(usual, allowed)
     matching = matching_of(rule, operations, desk)
-    actions = actions_of(rule, spec, desk)
     scope = _scope(rule, matching, computed, desk)
     applies = _preconditions(preconditions, scope)
     mutates = rule_type.kind == MUTATING
     folded = "variables." in one_line(applies) and not mutates
-    emitted = _emitted(found, rule, scope)
-    validations = _validations(emitted, applies if folded else TRUE)
-    mutations = tuple(one for one in emitted if isinstance(one, Mutation))
+    entries = _guarded(_emitted(found, rule, scope), applies if folded else TRUE)
+    mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = list(matching.conditions)
     conditions += _named_conditions(TRUE if folded else applies)
     guards = every(guard for one in mutations for guard in one.guards)
@@ -175,17 +153,14 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
         level="",
         kind=rule_type.kind,
         matching=matching,
-        actions=tuple(actions),
+        fields=rule_type.fields(rule, spec, desk),
         conditions=_unique(conditions),
-        variables=without_unread(desk, [*_texts(validations), *(one.text for one in mutations)]),
-        validations=validations,
-        mutations=mutations,
+        variables=without_unread(desk, [text for one in entries for text in one.texts]),
+        entries=entries,
     )
 
 
-def _emitted(
-    found: tuple[tuple[str, str], RuleType], rule: Json, scope: Scope
-) -> Sequence[Validation | Mutation]:
+def _emitted(found: tuple[tuple[str, str], RuleType], rule: Json, scope: Scope) -> Sequence[Entry]:
     (section, field), rule_type = found
     try:
         return rule_type.emit(Given(rule, rule[section][field], scope))
@@ -193,14 +168,12 @@ def _emitted(
         raise refusal.below(section, field) from None
 
 
-def _validations(emitted: Sequence[Validation | Mutation], applies: Test) -> tuple[Validation, ...]:
-    """Return the validations of a rule, which hold where it does not apply."""
-    found = (one for one in emitted if isinstance(one, Validation))
-    return tuple(one._replace(test=guarded(applies, one.test)) for one in found)
-
-
-def _texts(validations: Iterable[Validation]) -> list[str]:
-    return [text for one in validations for text in (one_line(one.test), one.message.expression)]
+def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
+    """Return the entries of a rule, with validations that hold where it does not apply."""
+    return tuple(
+        one._replace(test=guarded(applies, one.test)) if isinstance(one, Validation) else one
+        for one in entries
+    )
 
 
 def _no_emitter(rule: Json) -> NotConvertible:
@@ -250,79 +223,3 @@ def _unique(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tuple[str, st
             free, number = f"{name}-{number}", number + 1
         found[free] = test if isinstance(test, str) else laid_out(test)
     return tuple(found.items())
-
-
-# ---------------------------------------------------------------------------- whole policies
-
-
-def _policies(parts: list[Part], data: Json, computed: ComputedRules) -> Iterable[Made]:
-    groups: list[list[Part]] = []
-    for part in parts:
-        home = next((one for one in groups if _fits(part, one)), None)
-        if home is None:
-            groups.append([part])
-        else:
-            home.append(part)
-    for group in groups:
-        yield _policy(_name(group[0], groups, data["metadata"]["name"]), group, data, computed)
-
-
-def _name(part: Part, groups: list[list[Part]], name: str) -> str:
-    """Return the name of a policy: the old one's, with rule and level where there are several."""
-    if len({one.place for one, *_ in groups}) > 1:
-        name = f"{name}-{part.rule}"
-    return f"{name}-{part.level}" if part.level else name
-
-
-def _fits(part: Part, group: list[Part]) -> bool:
-    if part.group != group[0].group:
-        return False
-    known = {name: text for one in group for name, text in one.variables.items()}
-    return all(known.get(name, text) == text for name, text in part.variables.items())
-
-
-def _policy(name: str, group: list[Part], data: Json, computed: ComputedRules) -> Made:
-    first, spec = group[0], data["spec"]
-    namespaced = data["kind"] == "Policy"
-    desk = Desk({}, [], set())
-    mutates = first.kind == MUTATING
-    found: dict[str, Json] = {} if mutates else {"validationActions": list(first.actions)}
-    found |= dict(settings_of(spec, desk))
-    if first.matching.kinds == _PODS:
-        controllers = [] if mutates else controllers_of(computed, desk)
-        if controllers is not None:
-            found["autogen"] = {"podControllers": {"controllers": controllers}}
-    found["matchConstraints"] = first.matching.constraints
-    if first.conditions:
-        found["matchConditions"] = [
-            {"name": one, "expression": text} for one, text in first.conditions
-        ]
-    variables = {name: text for one in group for name, text in one.variables.items()}
-    if variables:
-        found["variables"] = [{"name": one, "expression": t} for one, t in variables.items()]
-    if mutates:
-        found["mutations"] = [_mutation(one) for part in group for one in part.mutations]
-    else:
-        found["validations"] = [_validation(one) for part in group for one in part.validations]
-    made = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": f"Namespaced{first.kind}" if namespaced else first.kind,
-        "metadata": metadata_of(data["metadata"], name),
-        "spec": found,
-    }
-    places = tuple(part.place for part in group for _ in part.validations)
-    return Made(made, tuple(part.place for part in group), places)
-
-
-def _validation(one: Validation) -> dict[str, Json]:
-    found = {"expression": laid_out(one.test)}
-    if one.message.expression:
-        found["messageExpression"] = one.message.expression
-    elif one.message.text:
-        found["message"] = one.message.text
-    return found
-
-
-def _mutation(one: Mutation) -> dict[str, Json]:
-    field = "applyConfiguration" if one.form == "ApplyConfiguration" else "jsonPatch"
-    return {"patchType": one.form, field: {"expression": one.text}}

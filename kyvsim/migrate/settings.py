@@ -27,8 +27,8 @@ _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", 
 _GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job": "batch"})
 
 
-def actions_of(rule: Json, spec: Json, desk: Desk) -> list[str]:
-    """Return what the new policy does where a rule fails."""
+def actions_of(rule: Json, spec: Json, desk: Desk) -> dict[str, Json]:
+    """Return what the new policy does where a rule fails, as `validationActions`."""
     body = rule.get("validate") or {}
     if body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides"):
         raise NotConvertible(
@@ -40,9 +40,9 @@ def actions_of(rule: Json, spec: Json, desk: Desk) -> list[str]:
     if action.lower() == "enforce":
         if body.get("allowExistingViolations", True):
             desk.note(_EXISTING)
-        return ["Deny"]
+        return {"validationActions": ["Deny"]}
     warns = body.get("emitWarning", spec.get("emitWarning", False))
-    return ["Audit", "Warn"] if warns else ["Audit"]
+    return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}
 
 
 def settings_of(spec: Json, desk: Desk) -> Iterator[tuple[str, Json]]:

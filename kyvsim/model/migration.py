@@ -59,7 +59,7 @@ class Made(NamedTuple):
     rules: tuple[int, ...]
     """The places of the rules in the policy that is converted."""
     origins: tuple[int, ...] = ()
-    """For each of its validations the place of the rule that it is made of."""
+    """For each of its entries the place of the rule that it is made of."""
 
 
 class Conversion(NamedTuple):

@@ -6,12 +6,14 @@ from kyvsim.kube.objects import Json
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDTH = 100
+_ENTRIES = frozenset({"validations", "mutations", "generate"})
+"""Fields of which each entry is made of a rule."""
 
 
 def policy_yaml(
     policy: Mapping[str, Json], head: Sequence[str], above: Mapping[int, Sequence[str]]
 ) -> str:
-    """Return a policy as one document; `above` are comments of validations, by their place."""
+    """Return a policy as one document; `above` are comments of entries, by their place."""
     lines = [*head]
     for key, value in policy.items():
         if key == "spec":
@@ -23,8 +25,8 @@ def policy_yaml(
 
 def _spec(spec: Mapping[str, Json], above: Mapping[int, Sequence[str]]) -> Iterator[str]:
     for key, value in spec.items():
-        if key == "validations":
-            yield "  validations:"
+        if key in _ENTRIES:
+            yield f"  {key}:"
             for place, one in enumerate(value):
                 yield from (f"  {comment}" for comment in above.get(place, ()))
                 yield from _item(one, 2)

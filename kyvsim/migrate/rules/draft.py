@@ -1,11 +1,12 @@
 """What emitters of rules are given, and what they give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.migrate.expressions import Test
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope
 
@@ -24,6 +25,11 @@ class Validation(NamedTuple):
     test: Test
     message: Message
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions, each on one line."""
+        return (one_line(self.test), self.message.expression)
+
 
 class Mutation(NamedTuple):
     """One patch, and what has to hold for it."""
@@ -33,9 +39,24 @@ class Mutation(NamedTuple):
     text: str
     guards: tuple[Test, ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions."""
+        return (self.text,)
 
-Emit: TypeAlias = Callable[[Given], Sequence[Validation | Mutation]]
+
+Entry: TypeAlias = Validation | Mutation
+"""What stands in the list that a policy of some kind is about."""
+Emit: TypeAlias = Callable[[Given], Sequence[Entry]]
 """Raises NotConvertible with the path from the body."""
+Fields: TypeAlias = Callable[[Json, Json, Desk], Mapping[str, Json]]
+"""Gives fields for a rule and the `spec` that it stands in. Raises NotConvertible with the path
+from the rule."""
+
+
+def no_fields(_rule: Json, _spec: Json, _desk: Desk) -> Mapping[str, Json]:
+    """Return that there is nothing to be said."""
+    return {}
 
 
 class RuleType(NamedTuple):
@@ -46,3 +67,5 @@ class RuleType(NamedTuple):
     """The kind of the policies that it becomes a part of."""
     operations: tuple[str, ...]
     """The operations that it is asked for, where its policy does not say."""
+    fields: Fields = no_fields
+    """What the policy says on account of a rule, beside its entries."""

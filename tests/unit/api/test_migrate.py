@@ -37,6 +37,14 @@ def test_comments_stay_with_what_they_stand_at():
     assert lines[place - 1] == "  validations:"
 
 
+def test_comments_stay_with_patches():
+    patch = "mutate: {patchStrategicMerge: {metadata: {labels: {team: a}}}}"
+    validate = POLICY[POLICY.index("      validate:") :]
+    policy = POLICY.replace(validate, f"      # for the bill\n      {patch}\n")
+    (text,) = migrate(["-"], policy.encode()).texts
+    assert "mutations:\n  # Everybody has a team.\n  # for the bill\n  - patchType" in text
+
+
 def test_what_looks_like_a_comment_in_a_text_is_none():
     policy = POLICY.replace("message: A team is needed.", "message: |\n          # no comment")
     (text,) = migrate(["-"], policy.encode()).texts

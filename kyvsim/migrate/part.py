@@ -1,0 +1,31 @@
+"""One rule, converted: what policies in CEL are put together of."""
+
+from collections.abc import Mapping
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.matching import Matching
+from kyvsim.migrate.rules import Entry
+
+
+class Part(NamedTuple):
+    """One rule, converted."""
+
+    place: int
+    rule: str
+    """The name of the rule as it is written."""
+    level: str
+    """Which controllers it was derived for; "" for what is written."""
+    kind: str
+    """The kind of the policy that it becomes a part of."""
+    matching: Matching
+    fields: Mapping[str, Json]
+    """What the policy says beside its entries on account of the rule."""
+    conditions: tuple[tuple[str, str], ...]
+    variables: Mapping[str, str]
+    entries: tuple[Entry, ...]
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """What rules must share to stand in one policy."""
+        return (self.kind, str(self.matching.constraints), str(self.fields), self.conditions)
