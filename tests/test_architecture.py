@@ -42,13 +42,15 @@ BROAD_EXCEPTS = {
     "kyvsim/languages/policies.py": 2,
     "kyvsim/engine/evaluate.py": 1,
     "kyvsim/engine/rule.py": 1,
+    "kyvsim/migrate/convert.py": 1,
     "kyvsim/sim/server/server.py": 1,
     "kyvsim/cli/program.py": 1,
     "kyvsim/fleet/remote_files.py": 1,
 }
 """Faults become errors of what they are in: of a document as it is read, of a policy as it is
-compiled or linted, of a policy on an object, of a rule, of a request to a simulated server. Then
-comes the last resort of the program; in the last libraries of storages raise what they like."""
+compiled or linted, of a policy on an object, of a rule that is evaluated or converted, of a request
+to a simulated server. Then comes the last resort of the program; in the last libraries of storages
+raise what they like."""
 
 SLOW_OR_UNUSED = ("rich", "jinja2", "jsonschema", "jmespath", "yaml", "re2", "hypothesis", "pytest")
 PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protocol", "NamedTuple"}

@@ -15,7 +15,6 @@ from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.native import native_schemas
 from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
@@ -23,6 +22,7 @@ from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
+from kyvsim.schema.native import native_schemas
 
 _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""

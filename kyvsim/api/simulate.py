@@ -19,7 +19,6 @@ from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
-from kyvsim.load.native import NATIVE_GROUP, native_kinds
 from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.resources import load_objects
 from kyvsim.load.scenario import (
@@ -37,6 +36,7 @@ from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
+from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
 from kyvsim.sim.scenario import play
 

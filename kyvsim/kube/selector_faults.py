@@ -40,7 +40,7 @@ def selector_fault(selector: Mapping[str, Json]) -> str:
         if found:
             return _together(found)
     for expression in selector.get("matchExpressions") or ():
-        fault = _expression_fault(expression)
+        fault = _expression_fault(expression or {})  # Go reads null as one without fields
         if fault:
             return fault
     return ""

@@ -103,6 +103,8 @@ class Notebook:
 
 def _placed(way: Way) -> tuple[About, Way] | None:
     """Return what a way is about; None for one that starts at no part of a request."""
+    if not way:
+        return None
     root, *rest = way
     if root == "request" and rest[:1] in (["object"], ["oldObject"]):
         root, *rest = rest

@@ -7,7 +7,6 @@ KV018 a kind of policy that is known and not evaluated, KV019 an exception among
 from collections.abc import Iterable
 
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.native import NATIVE_GROUP, native_schemas
 from kyvsim.load.recognise import way_out
 from kyvsim.load.structure import check, diagnostics, suggestion
 from kyvsim.model.binding import Binding
@@ -17,6 +16,7 @@ from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import served_names
+from kyvsim.schema.native import NATIVE_GROUP, native_schemas
 from kyvsim.schema.node import Node
 
 _OTHER_POLICY_GROUPS = (CEL_GROUP, NATIVE_GROUP)

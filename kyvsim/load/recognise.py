@@ -5,10 +5,10 @@ import re
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
-from kyvsim.load.native import NATIVE_GROUP, native_kinds
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import policy_names
+from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 
 _OF_HELM = re.compile(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"

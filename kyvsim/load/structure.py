@@ -14,7 +14,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.findings import Finding, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, NamedSchemas, Node
+from kyvsim.schema.node import TYPE_NAMES, Node, schemas_of
 from kyvsim.schema.shape import completed
 
 
@@ -43,9 +43,7 @@ _TYPES = MappingProxyType(
 
 def load_schemas(file_name: str) -> Mapping[str, Node]:
     """Return the schemas of a file in `load/schemas`, by apiVersion/kind."""
-    table = read_table(__file__, "schemas", file_name)
-    named = NamedSchemas(table["schemas"])
-    return {name: named.node(root) for name, root in table["kinds"].items()}
+    return schemas_of(read_table(__file__, "schemas", file_name))
 
 
 def check(schema: Node, data: Json) -> tuple[Json, tuple[Problem, ...]]:

@@ -31,6 +31,7 @@ from kyvsim.migrate.rules import (
 from kyvsim.migrate.settings import controllers_of, settings_of
 from kyvsim.migrate.subject import subject_of, without_unread
 from kyvsim.migrate.values import Value
+from kyvsim.model.fault import fault_text
 from kyvsim.model.migration import Conversion, Note, Outcome, RuleOutcome
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -62,6 +63,10 @@ def convert(policy: Policy) -> Conversion:
                 found.append(part._replace(rule=rule["name"], level=level))
         except NotConvertible as refusal:
             verdicts.append(_refused(policy, rule["name"], refusal.below(*_RULES, index)))
+            continue
+        except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's fault is that rule's refusal
+            fault = NotConvertible(fault_text(error), "convert this rule by hand", (*_RULES, index))
+            verdicts.append(_refused(policy, rule["name"], fault))
             continue
         parts += found
         verdicts.append(_told(policy, rule["name"], desk))

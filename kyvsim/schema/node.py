@@ -59,6 +59,12 @@ class NamedSchemas:
         return frozenset(found)
 
 
+def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, Node]":
+    """Return the schemas of a table, by the kinds that it says they are for."""
+    named = NamedSchemas(table["schemas"])
+    return {name: named.node(root) for name, root in table["kinds"].items()}
+
+
 class Node:
     """A structural schema, and the way to those inside it. Nobody changes it.
 

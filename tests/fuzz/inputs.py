@@ -7,10 +7,12 @@ its size), an expression in a text, or a part that another document has in that 
 import copy
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from commands import COMMANDS, NEEDS, Cast, companions
 
 Json = Any
 
@@ -25,6 +27,10 @@ ODD_VALUES: tuple[Json, ...] = (
     {"any": [], "all": []}, {"any": "x"}, "quantity('1e999999999')", "object.metadata.name",
     "object.spec.x.y", "[1, 2, 3].all(x, x > 0)", "variables.a", "(", ")", "((((", "'", "`",
 )  # fmt: skip
+ODD_OF = {
+    kind: tuple(one for one in ODD_VALUES if one.__class__ is kind)
+    for kind in (str, int, float, bool, list, dict, type(None))
+}
 TOKENS = (
     *("|", "||", "&&", "!", "[]", "[*]", "[?a=='b']", "[0]", "[-1]", "[::2]", ".", "*", "@", "&a"),
     *("length(@)", "to_string(@)", "join('', [@, @])", "[@, @]", "{a: @}", "`1`", "'x'", "keys(@)"),
@@ -34,28 +40,55 @@ TOKENS = (
     *("has(object.a)", "object.?a.b", ".map(x, x)", ".replace('', 'a')", "dyn(1) + 'a'", "1/0"),
     *("semver('x')", "url('%')", "ip('::1')", "cidr('x')", "optional.none()", "lists.range(99)"),
 )
-ARGUMENTS = {
-    "apply": ("apply", "policy.yaml", "-r", "resource.yaml", "--detailed-results"),
-    "apply to json": ("apply", "policy.yaml", "-r", "resource.yaml", "--output-format", "json"),
-    "apply to yaml": ("apply", "policy.yaml", "-r", "resource.yaml", "--output-format", "yaml"),
-    "apply with targets": (
-        *("apply", "policy.yaml", "-r", "resource.yaml"),
-        *("--target-resource", "resource.yaml", "--check-idempotent", "--diff"),
-    ),
-    "explain": ("explain", "policy.yaml", "-r", "resource.yaml"),
-    "lint": ("lint", "policy.yaml"),
-    "simulate": ("simulate", "policy.yaml", "-r", "resource.yaml", "--max-events", "300"),
-    "jp": ("jp", "query", "-i", "resource.yaml", "-q", "query"),
-    "cel": ("cel", "eval", "--batch", "batch"),
-    "test": ("test", "."),
-}
-
-
-ROW = {"rule": "r", "kind": "Pod", "resources": ["x"], "result": "pass"}
-
-
-GOLDEN = tuple(f"tests/golden/{name}" for name in ("apply", "lint", "simulate"))
+GOLDEN = tuple(f"tests/golden/{name}" for name in ("apply", "simulate", "cel", "equal"))
 CEL_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
+
+
+ODD_MARKS = (
+    *(":", ": ", "- ", "#", " #", "&a ", "*a", "!!binary ", "!x ", "|", ">-", "'", '"', "{", "]"),
+    *(
+        "\t",
+        "\x00",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "%",
+        "@",
+        "`",
+        "---\n",
+        "...\n",
+        "? ",
+        "<<: ",
+        ", ",
+    ),
+)
+
+
+FREE = 8
+"""How often a place is counted where no schema refuses what is put there."""
+FREE_FIELDS = frozenset(
+    (
+        *(
+            "pattern",
+            "anyPattern",
+            "patchStrategicMerge",
+            "patchesJson6902",
+            "data",
+            "value",
+            "key",
+        ),
+        *("expression", "jmesPath", "list", "message", "labels", "annotations", "matchLabels"),
+        *(
+            "containers",
+            "messageExpression",
+            "conditions",
+            "template",
+            "names",
+            "exclude",
+            "default",
+        ),
+    )
+)
 
 
 class FuzzInput(NamedTuple):
@@ -71,6 +104,8 @@ def documents(*folders: str) -> list[Json]:
     found: list[Json] = []
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.yaml")):
+            if "broken" in path.as_posix():
+                continue
             text = path.read_text(encoding="utf-8")
             try:
                 some = [one for one in yaml.safe_load_all(text) if isinstance(one, dict)]
@@ -104,55 +139,77 @@ class Source:
     def make(self, seed: int) -> FuzzInput:
         """Return the input of a seed."""
         chance = random.Random(seed)
+        what = chance.choice(sorted(COMMANDS))
         policies = copy.deepcopy(chance.choices(self.policies, k=chance.randint(1, 3)))
-        named = [one["metadata"]["name"] for one in policies]
         resources = copy.deepcopy(chance.choices(self.resources, k=chance.randint(1, 3)))
-        for _ in range(chance.choice((1, 1, 2, 4, 8))):
-            change(chance.choice([*policies, *resources, *policies]), chance, self)
-        what = chance.choice(sorted(ARGUMENTS))
-        test = {
-            "apiVersion": "cli.kyverno.io/v1alpha1",
-            "kind": "Test",
-            "metadata": {"name": "t"},
-            "policies": ["policy.yaml"],
-            "resources": ["resource.yaml"],
-            "results": [{**ROW, "policy": name} for name in named],
+        names = [one["metadata"]["name"] for one in policies]
+        known = companions(Cast(policies, resources, names))
+        documents = {
+            "old.yaml": copy.deepcopy(policies),
+            "old-resource.yaml": copy.deepcopy(resources),
+            **copy.deepcopy(known),
         }
-        if what == "test" and chance.random() < 0.5:
-            change(test, chance, self)
+        words = COMMANDS[what]
+        read = [word for word in words if word in documents]
+        read += [name for word in read for name in NEEDS.get(word, ())]
+        # Policies are most of what can be changed, and of what is to be changed.
+        rooms = [documents[name] for name in (*read, "policy.yaml")]
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
+            change(chance.choice(chance.choice(rooms)), chance, self)
+        files = {name: written(documents[name], chance) for name in dict.fromkeys(read)}
         expression = " ".join(chance.choices(TOKENS, k=chance.randint(1, 6)))
-        files = {
-            "policy.yaml": "\n---\n".join(map(written, policies)),
-            "resource.yaml": "\n---\n".join(map(written, resources)),
-            "query": expression,
-            "batch": "\n".join(json.dumps({"expr": one}) for one in (expression, "1")),
-            "kyverno-test.yaml": written(test),
-        }
-        return FuzzInput(f"{seed} {what}", files, ARGUMENTS[what])
+        if "query" in words:
+            files["query"] = expression
+        if "batch" in words:
+            files["batch"] = "\n".join(json.dumps({"expr": one}) for one in (expression, "1"))
+        return FuzzInput(f"{seed} {what}", files, words)
 
 
-def written(document: Json) -> str:
-    """Return a document as JSON, which is YAML; halves of surrogate pairs stay escapes."""
-    return json.dumps(document, ensure_ascii=True)
+def written(documents: list[Json], chance: random.Random) -> str:
+    """Return documents as JSON, which is YAML, or as YAML in blocks, some of it damaged.
+
+    Halves of surrogate pairs stay escapes.
+    """
+    if chance.random() < 0.5:
+        return "\n---\n".join(json.dumps(one, ensure_ascii=True) for one in documents)
+    text = yaml.safe_dump_all(json.loads(json.dumps(documents)), sort_keys=False, width=100)
+    return damaged(text, chance) if chance.random() < 0.3 else text
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    """Return a text with a few of its lines changed, as a slip of an editor would."""
+    lines = text.split("\n")
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len(lines))
+        line = lines[at]
+        column = chance.randint(0, len(line))
+        lines[at] = chance.choice(
+            (
+                *("", f" {line}", line[1:], line[column:], f"{line}\n{line}", f"- {line}"),
+                *(f"{line[:column]}{odd}{line[column:]}" for odd in ODD_MARKS),
+            )
+        )
+    return "\n".join(lines)
 
 
 def change(document: Json, chance: random.Random, source: Source) -> None:
-    """Change one place of a document."""
-    places = list(_places(document))
-    holder, key = chance.choice(places)
+    """Change one place of a document: mostly by what has the type that is expected there."""
+    holder, key = chance.choice(list(_places(document)))
     value = holder[key]
     way = chance.random()
-    if isinstance(value, str) and way < 0.35:
+    if isinstance(value, str) and way < 0.45:
         holder[key] = changed_text(value, chance)
-    elif way < 0.7:
+    elif way < 0.65:
+        holder[key] = copy.deepcopy(chance.choice(ODD_OF[value.__class__] or ODD_VALUES))
+    elif way < 0.72:
         holder[key] = copy.deepcopy(chance.choice(ODD_VALUES))
-    elif way < 0.8:
+    elif way < 0.84:
         other = copy.deepcopy(chance.choice([*source.policies, *source.resources]))
         same = [h[k] for h, k in _places(other) if k == key]
         holder[key] = chance.choice(same) if same else other
-    elif way < 0.87:
+    elif way < 0.9:
         del holder[key]
-    elif way < 0.93:
+    elif way < 0.94:
         for _ in range(chance.choice((3, 60, 190, 250))):
             value = {str(key): value} if chance.random() < 0.5 else [value]
         holder[key] = value
@@ -162,14 +219,16 @@ def change(document: Json, chance: random.Random, source: Source) -> None:
         holder[key] = [value] * chance.choice((1, 2, 50))
 
 
-def _places(node: Json) -> Any:
-    pending = [node]
+def _places(node: Json) -> Iterator[tuple[Json, Any]]:
+    """Yield all places of a document; those of which any value can be read come several times."""
+    pending = [(node, 1)]
     while pending:
-        one = pending.pop()
+        one, times = pending.pop()
         for key in list(one) if isinstance(one, dict) else range(len(one)):
-            yield one, key
+            inner = FREE if key in FREE_FIELDS else times
+            yield from [(one, key)] * inner
             if isinstance(one[key], (dict, list)):
-                pending.append(one[key])
+                pending.append((one[key], inner))
 
 
 def changed_text(text: str, chance: random.Random) -> str:

@@ -25,7 +25,9 @@ from inputs import FuzzInput, Source
 from kyvsim.cli.main import run as run_kyvsim
 
 SLOW = 5.0
-"""Seconds that no input may take."""
+"""Seconds of the processor that no input may take."""
+LARGE = 500
+"""Megabytes that this process may hold at any time."""
 HUNG = 60
 FAULTS = ("internal error", "Traceback", "please report it")
 
@@ -41,8 +43,7 @@ def _hang(*_: object) -> None:
 def problem_of(one: FuzzInput) -> str:
     """Return what a command did on an input that it must not do; "" for nothing."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name, text in one.files.items():
-            Path(name).write_text(text, encoding="utf-8", errors="surrogatepass")
+        _write(one, Path())
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
         err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
         signal.signal(signal.SIGALRM, _hang)
@@ -62,6 +63,12 @@ def problem_of(one: FuzzInput) -> str:
     return next((_line(said, fault) for fault in FAULTS if fault in said), "")
 
 
+def _write(one: FuzzInput, folder: Path) -> None:
+    for name, text in one.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
+
+
 def _read(stream: io.TextIOWrapper) -> str:
     stream.flush()
     return stream.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
@@ -76,9 +83,9 @@ def found_before() -> Iterator[FuzzInput]:
     for folder in sorted((Path(__file__).parent / "found").iterdir()):
         arguments = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
         files = {
-            path.name: path.read_text(encoding="utf-8")
-            for path in sorted(folder.iterdir())
-            if path.name != "arguments.json"
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.name != "arguments.json"
         }
         yield FuzzInput(folder.name, files, tuple(arguments))
 
@@ -88,8 +95,7 @@ def keep(one: FuzzInput, folder: Path) -> None:
     place = folder / one.name.replace(" ", "-")
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    for name, text in one.files.items():
-        (place / name).write_text(text, encoding="utf-8")
+    _write(one, place)
     (place / "arguments.json").write_text(json.dumps(one.arguments), encoding="utf-8")
 
 
@@ -100,23 +106,42 @@ def main() -> int:
     options.add_argument("--count", type=int, default=1000)
     options.add_argument("--save", type=Path)
     given = options.parse_args()
-    source, found, slowest = Source(), 0, (0.0, "")
+    source, found = Source(), 0
+    slowest, largest = (0.0, ""), (0, "")
     for seed in range(given.seed, given.seed + given.count):
         one = source.make(seed)
-        began = time.monotonic()
+        _forget_peak()
+        began = time.process_time()
         problem = problem_of(one)
-        spent = time.monotonic() - began
-        slowest = max(slowest, (spent, one.name))
+        spent, held = time.process_time() - began, _peak()
+        slowest, largest = max(slowest, (spent, one.name)), max(largest, (held, one.name))
         if not problem and spent > SLOW:
             problem = f"took {spent:.1f} s"
+        if not problem and held > LARGE:
+            problem = f"held {held} MB"
         if problem:
             found += 1
             print(f"{one.name}: {problem}", flush=True)
             if given.save:
                 keep(one, given.save)
-    spent, name = slowest
-    print(f"{given.count} inputs, {found} findings, the slowest took {spent:.1f} s ({name})")
+    print(
+        f"{given.count} inputs, {found} findings; the slowest took {slowest[0]:.1f} s "
+        f"({slowest[1]}), the largest held {largest[0]} MB ({largest[1]})"
+    )
     return int(found > 0)
+
+
+def _forget_peak() -> None:
+    """Measure the most memory from here on, where the system can."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """Return the most memory that was held, in megabytes; 0 where the system does not tell."""
+    with contextlib.suppress(OSError), open("/proc/self/status") as status:
+        return next(int(line.split()[1]) >> 10 for line in status if line.startswith("VmHWM"))
+    return 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import pytest
 from inputs import Source
 from run import found_before, problem_of
 
-SLICE = range(40)
+SLICE = range(60)
 """Seeds; `python tests/fuzz/run.py --count N` runs as many as one has time for."""
 
 

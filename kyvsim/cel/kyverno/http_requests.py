@@ -5,7 +5,6 @@ takes the names of fields in any case and passes over those that it does not kno
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -132,7 +131,9 @@ def _number(value: Json, path: Path) -> int:
 def _bytes(value: Json, path: Path) -> bytes:
     try:
         return base64.b64decode(_text(value, path), validate=True)
-    except binascii.Error:
+    except (
+        ValueError
+    ):  # of which binascii.Error is a kind; characters beyond ASCII end in the other
         raise MessageError(path, "this has to be base64") from None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.patches import Around, Atomic, Patched, added_values, merged_object
+from kyvsim.migrate.patches.draft import no_twin
 from kyvsim.migrate.rules.draft import Given, Mutation
 
 
@@ -14,6 +15,8 @@ def strategic_merge(given: Given) -> list[Mutation]:
 
 def merge(patch: Mapping[str, Json], given: Given, around: Around) -> Mutation:
     """Return a patch as what is applied, or as JSON patches where types do not merge so."""
+    if not isinstance(patch, Mapping):
+        raise no_twin("a merge that is no map")
     root = given.scope.object
     try:
         return _mutation("ApplyConfiguration", merged_object(patch, root, around))

@@ -13,6 +13,7 @@ from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.simulation import Unevaluated
+from kyvsim.schema.native import native_schemas
 from kyvsim.sim.admission_policies.bound import (
     API_VERSION,
     POLICIES,
@@ -32,6 +33,7 @@ from kyvsim.sim.kyverno.reviews import admission_request
 from kyvsim.sim.server import ApiError, ApiRequest, Review, Store, Verdict, errors
 from kyvsim.sim.server.client import ADMIN
 from kyvsim.sim.server.request import ALLOWED, written
+from kyvsim.sim.server.unfit import misfits
 
 _VALIDATING, _MUTATING = POLICIES
 _GROUP = split_api_version(API_VERSION)[0]
@@ -143,16 +145,18 @@ def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
     obj = written(review)
     if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
         return None
+    key = object_key(obj)
+    schema = native_schemas().get(f"{key.api_version}/{key.kind}")
+    unfitting = misfits(obj, schema) if schema else []
+    if unfitting:
+        return errors.invalid(key, *unfitting)
     problems = [
         f"{_field(path)}: Invalid value: {quote(text)}: compilation failed: "
         + fault.removeprefix("compilation failed: ")
         for path, text, fault in _problems(obj, store)
     ]
     problems += [f"{_field(path)}.{fault}" for path, fault in _selector_faults(obj)]
-    if not problems:
-        return None
-    why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    return errors.invalid(object_key(obj), why)
+    return errors.invalid(key, *problems) if problems else None
 
 
 def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], str, str]]:

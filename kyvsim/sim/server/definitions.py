@@ -29,10 +29,7 @@ def refuse_unfit(review: Review, store: Store) -> ApiError | None:
     if schema is None or request.subresource not in _WHOLE:
         return None
     found = unfit(obj, review.old, schema)
-    if not found:
-        return None
-    why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-    return errors.invalid(object_key(obj), why)
+    return errors.invalid(object_key(obj), *found) if found else None
 
 
 def schema_of(key: ObjectKey, store: Store) -> Node | None:

@@ -45,8 +45,9 @@ def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
     return ApiError(403, "Forbidden", text)
 
 
-def invalid(key: ObjectKey, why: str) -> ApiError:
-    """Return that an object is not valid; `why` names fields and what is wrong with them."""
+def invalid(key: ObjectKey, *problems: str) -> ApiError:
+    """Return that an object is not valid; `problems` name fields and what is wrong with them."""
+    why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
     group = split_api_version(key.api_version)[0]
     kind = ".".join(filter(None, (key.kind, group)))
     text = f'{kind} "{key.name}" is invalid: {why}'

@@ -21,14 +21,16 @@ def unfit(obj: Json, old: Json, schema: Node) -> list[str]:
     Rules in CEL are asked where nothing else is wrong; `old` is None for a new object.
     """
     root = {name: value for name, value in obj.items() if name != "metadata"}
-    found = (*findings(root, schema), *duplicates(root, schema))
-    told = dict.fromkeys(text for one in found for text in _worded(one))
-    if told:
-        return list(told)
-    return [
+    return misfits(root, schema) or [
         f'{_shown_path(one.path) or "<nil>"}: Invalid value: "{one.type_name}": {one.message}'
         for one in broken_rules(obj, old, schema)
     ]
+
+
+def misfits(data: Json, schema: Node) -> list[str]:
+    """Return where data does not fit a schema, each as `field: what: why`."""
+    found = (*findings(data, schema), *duplicates(data, schema))
+    return list(dict.fromkeys(text for one in found for text in _worded(one)))
 
 
 def _worded(finding: Finding) -> Iterator[str]:

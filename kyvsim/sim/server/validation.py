@@ -11,6 +11,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.request import ApiError, Review
+from kyvsim.sim.server.validation_definitions import definition_problems
 from kyvsim.sim.server.validation_metadata import metadata_problems
 from kyvsim.sim.server.validation_pods import pod_problems
 from kyvsim.sim.server.validation_updates import update_problems
@@ -19,6 +20,7 @@ from kyvsim.sim.server.validation_workloads import workload_problems
 _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
     {
         ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
         ("apps/v1", "DaemonSet"): workload_problems,
         ("apps/v1", "Deployment"): workload_problems,
         ("apps/v1", "ReplicaSet"): workload_problems,
@@ -35,10 +37,7 @@ def refuse_invalid(review: Review) -> ApiError | None:
     if obj is None or request.subresource or request.operation is Operation.CONNECT:
         return None
     found = list(dict.fromkeys(problems_of(obj, review.old)))
-    if not found:
-        return None
-    why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-    return errors.invalid(object_key(obj), why)
+    return errors.invalid(object_key(obj), *found) if found else None
 
 
 def problems_of(obj: Json, old: Json = None) -> Iterator[str]:

@@ -220,3 +220,8 @@ def test_a_label_that_an_update_drops_still_chooses_the_object(put, admin, valid
     guarded = obj("ConfigMap", "c", "default", metadata=before)
     put(validating(TEAM, matchConstraints=constraints), bind(), guarded)
     assert "team is missing" in admin.update(obj("ConfigMap", "c", "default")).error.message
+
+
+def test_a_policy_that_does_not_fit_its_schema_is_refused(admin, mutating):
+    error = admin.create(mutating({"applyConfiguration": LABEL["applyConfiguration"]})).error
+    assert "spec.mutations[0].patchType: Required value" in error.message

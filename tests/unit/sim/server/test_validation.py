@@ -100,3 +100,13 @@ def test_a_sealed_config_map_stays(admin, obj):
     made = admin.create(obj("ConfigMap", "a", "default", data={"k": "1"}, immutable=True)).object
     message = said(admin.merge(object_key(made), {"data": {"k": "2"}}))
     assert "data: Forbidden: field is immutable when `immutable` is set" in message
+
+
+def test_a_definition_says_what_it_defines(admin, obj):
+    api_version = "apiextensions.k8s.io/v1"
+    spec = {"group": "example.com", "names": {"plural": "gizmos"}, "versions": [{}]}
+    bare = obj("CustomResourceDefinition", "gizmos.example.com", api_version=api_version, spec=spec)
+    assert said(admin.create(bare)).endswith(
+        "[spec.scope: Required value, spec.names.kind: Required value, "
+        "spec.versions[0].name: Required value]"
+    )

@@ -7,8 +7,8 @@ called and how their fields merge, but not which fields they need and which word
 from collections.abc import Mapping
 from functools import cache
 
-from kyvsim.load.structure import load_schemas
-from kyvsim.schema.node import Node
+from kyvsim.kube.package_data import read_table
+from kyvsim.schema.node import Node, schemas_of
 
 NATIVE_GROUP = "admissionregistration.k8s.io"
 
@@ -16,7 +16,7 @@ NATIVE_GROUP = "admissionregistration.k8s.io"
 @cache
 def native_schemas() -> Mapping[str, Node]:
     """Return their schemas by apiVersion/kind; seldom needed."""
-    return load_schemas("native.json")
+    return schemas_of(read_table(__file__, "native.json"))
 
 
 def native_kinds() -> frozenset[str]:
