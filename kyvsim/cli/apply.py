@@ -63,6 +63,7 @@ POLICY is a file, a folder or - for standard input.
     "-o",
     "--output",
     default="",
+    type=declared.PathText(),
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
 @formats_option(FORMATS, short=False)
@@ -91,11 +92,16 @@ POLICY is a file, a folder or - for standard input.
     help="Run the mutate rules twice; what changes again counts as a failure.",
 )
 @declared.option(
-    "--baseline", default="", metavar="FILE", help="Failures that are known: only new ones fail."
+    "--baseline",
+    default="",
+    type=declared.PathText(),
+    metavar="FILE",
+    help="Failures that are known: only new ones fail.",
 )
 @declared.option(
     "--write-baseline",
     default="",
+    type=declared.PathText(),
     metavar="FILE",
     help="Write the failures as a baseline; with --baseline what is left of that.",
 )

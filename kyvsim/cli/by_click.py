@@ -1,16 +1,28 @@
 """The program as click sees it: help texts, errors, and arguments that are not plain to read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kyvsim import __version__
 from kyvsim.cli.commands import named
-from kyvsim.cli.declared import BadValueError, Call, Choice, Command, Group, IntRange, Parameter
+from kyvsim.cli.declared import (
+    BadValueError,
+    Call,
+    Choice,
+    Command,
+    Group,
+    IntRange,
+    Parameter,
+    PathText,
+    Setting,
+    UsageError,
+)
 from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
-from kyvsim.cli.plain_arguments import respelled
+from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
 
 
@@ -47,10 +59,13 @@ def kyvsim() -> None:
     """Take the options that stand before the command."""
 
 
-def run_by_click(arguments: Sequence[str]) -> Any:
-    """Run a command and return what it returns, or an exit status where click ends it."""
+def run_by_click(arguments: Sequence[str], settings: Mapping[str, Setting]) -> Any:
+    """Run a command and return what it returns, or an exit status where click ends it.
+
+    The settings are those of the command that is run.
+    """
     try:
-        return kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
+        return kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False, obj=settings)
     except click.ClickException as error:
         _show(error)
         return UNUSABLE
@@ -101,8 +116,37 @@ class _Declared(click.Command):
             }
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments after putting them into click's spelling."""
-        return super().parse_args(ctx, respelled(self.declared, args))
+        """Parse arguments after putting them into click's spelling, and add what is set."""
+        rest = super().parse_args(ctx, respelled(self.declared, args))
+        settings: Mapping[str, Setting] = ctx.obj or {}
+        for parameter in self.params:
+            setting = settings.get(parameter.name or "")
+            if setting and _is_left(parameter, ctx):
+                ctx.params[parameter.name or ""] = _set_value(parameter, setting, ctx)
+        return rest
+
+
+def _is_left(parameter: click.Parameter, ctx: click.Context) -> bool:
+    """Return whether a line does not say what a parameter is."""
+    name = parameter.name or ""
+    if isinstance(parameter, click.Argument):
+        return not ctx.params.get(name)
+    return ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+
+
+def _set_value(parameter: click.Parameter, setting: Setting, ctx: click.Context) -> Any:
+    """Return the value of a setting; raises UsageError with its origin where it has none."""
+    value: Any = setting.words
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        value = is_yes(setting.words[0])
+    elif not parameter.multiple and parameter.nargs != -1:
+        value = setting.words[-1]
+    try:
+        return parameter.process_value(ctx, value)
+    except click.ClickException as error:
+        raise UsageError(f"{setting.origin}: {error.format_message()}") from None
+    except UsageError as error:
+        raise UsageError(f"{setting.origin}: {error}") from None
 
 
 def _callback(command: Command) -> Callable[..., Any]:
@@ -120,6 +164,8 @@ def _parameter(declared: Parameter, command: Command) -> click.Parameter:
             settings["type"] = click.Choice(words, case_sensitive=case_sensitive)
         case IntRange(least, most):
             settings["type"] = click.IntRange(least, most)
+        case PathText():
+            settings["type"] = click.STRING
     if settings.get("callback"):
         settings["callback"] = _value_callback(settings["callback"], command)
     make: type[click.Parameter] = click.Option if declared.is_option else click.Argument

@@ -31,7 +31,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
     epilog="Exit status: 0 no test failed (unsupported ones are counted in the last line), "
     "1 a test failed, 2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, required=True, metavar="DIR...")
+@declared.argument("paths", nargs=-1, metavar="DIR...", type=declared.PathText(), key="scenarios")
 @declared.option(
     "--test-file",
     default="",
@@ -43,6 +43,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
     "--config",
     "configuration",
     default="",
+    type=declared.PathText(),
     metavar="FILE",
     help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
     "else the nearest one in or above each DIR.",
@@ -50,6 +51,7 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @declared.option(
     "--install",
     metavar="helm|ci|FILE",
+    type=declared.PathText(words=("helm", "ci")),
     default="ci",
     show_default=True,
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
@@ -64,6 +66,8 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
+    if not options["paths"]:
+        raise declared.UsageError("no test given: pass folders of tests", call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     run = ChainsawRun(
         paths=options["paths"],

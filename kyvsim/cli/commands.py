@@ -32,3 +32,15 @@ def called(words: Sequence[str]) -> tuple[Call, Sequence[str]] | None:
         inner = command.commands.get(rest[0]) if rest else None
         return (Call(f"{path} {rest[0]}", inner), rest[1:]) if inner else None
     return Call(path, command), rest
+
+
+def every_command() -> Mapping[tuple[str, ...], Command]:
+    """Return all commands by the words that lead to them; their modules are loaded for it."""
+    found: dict[tuple[str, ...], Command] = {}
+    for name in COMMANDS:
+        command = named(name)
+        if isinstance(command, Group):
+            found |= {(name, word): inner for word, inner in command.commands.items()}
+        else:
+            found[name,] = command
+    return found

@@ -39,6 +39,7 @@ def coverage_options() -> declared.Decorator:
             "--coverage-report",
             multiple=True,
             metavar="FORMAT=FILE",
+            type=declared.PathText(behind="="),
             help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
         declared.option(

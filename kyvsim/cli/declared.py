@@ -6,9 +6,13 @@ the interpreter.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kyvsim.light.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from kyvsim.model.diagnostic import Diagnostic
 
 AnyFunction: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[AnyFunction], AnyFunction]
@@ -45,6 +49,15 @@ class IntRange(NamedTuple):
     most: int | None = None
 
 
+class PathText(NamedTuple):
+    """The type of an option or argument whose values are paths."""
+
+    behind: str = ""
+    """What stands between a word and the path, where a value may have both."""
+    words: tuple[str, ...] = ("-",)
+    """Values that are no paths."""
+
+
 class Parameter(NamedTuple):
     """An option or an argument of a command."""
 
@@ -53,6 +66,10 @@ class Parameter(NamedTuple):
     settings: Mapping[str, Any]
     """What else click is told of it. A callback takes the call, the last spelling and the value."""
     is_option: bool
+    key: str = ""
+    """What an argument is called in a configuration; options are called as they are spelled."""
+    shared: bool = False
+    """Whether a configuration may set it for all commands that have it at once."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -60,11 +77,41 @@ class Parameter(NamedTuple):
         return tuple(name for name in self.names if name.startswith("-"))
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is called in a configuration: nothing where it cannot be set there."""
+        if self.settings.get("hidden"):
+            return ()
+        long = tuple(name[2:] for name in self.spellings if name.startswith("--"))
+        return long or ((self.key,) if self.key else ())
+
+    @property
     def name(self) -> str:
         """What the value is called: the first long spelling says it where nothing else does."""
         own = (name for name in self.names if not name.startswith("-"))
         first = next((name for name in self.spellings if name.startswith("--")), self.names[0])
         return next(own, first.lstrip("-").replace("-", "_").lower())
+
+
+class Setting(NamedTuple):
+    """What a parameter is set to outside of a line, in words as they would stand on one."""
+
+    words: tuple[str, ...]
+    origin: str
+    """A place in a file, or the name of a variable."""
+
+
+PREFIX = "KYVSIM_"
+"""How variables begin that set parameters."""
+UNSET: Mapping[str, Setting] = MappingProxyType({})
+"""No settings."""
+
+
+class Settled(NamedTuple):
+    """What is set for a command outside of its line."""
+
+    settings: Mapping[str, Setting] = UNSET
+    """By the names of parameters."""
+    remarks: "tuple[Diagnostic, ...]" = ()
 
 
 class Command(NamedTuple):
@@ -149,14 +196,27 @@ def command(
     return make
 
 
-def argument(*names: str, **settings: Any) -> Decorator:
+def argument(*names: str, key: str = "", **settings: Any) -> Decorator:
     """Return what gives a command arguments; settings are those of click's."""
-    return _adding(Parameter(names, settings, is_option=False))
+    return _adding(Parameter(names, settings, is_option=False, key=key))
 
 
 def option(*names: str, **settings: Any) -> Decorator:
     """Return what gives a command an option; settings are those of click's."""
     return _adding(Parameter(names, settings, is_option=True))
+
+
+def shared(decorator: Decorator) -> Decorator:
+    """Return what adds the same, as parameters that are set for all commands that have them."""
+
+    def add(function: AnyFunction) -> AnyFunction:
+        before = len(vars(function).get("parameters", ()))
+        function = decorator(function)
+        added: list[Parameter] = vars(function)["parameters"]
+        added[before:] = [one._replace(shared=True) for one in added[before:]]
+        return function
+
+    return add
 
 
 def pass_call(function: _Function) -> _Function:

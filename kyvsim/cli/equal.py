@@ -37,16 +37,36 @@ _SECONDS = 8
     epilog="Exit status: 0 equal, 1 a counterexample was found or not all is covered, 2 some input "
     "could not be used.",
 )
-@declared.argument("old", metavar="OLD")
-@declared.argument("new", metavar="NEW")
+@declared.argument("old", metavar="OLD", type=declared.PathText())
+@declared.argument("new", metavar="NEW", type=declared.PathText())
 @list_option(
-    "-r", "--resource", "--resources", help="Manifests to try, too, as they are and changed."
+    "-r",
+    "--resource",
+    "--resources",
+    help="Manifests to try, too, as they are and changed.",
+    paths=True,
 )
-@list_option("-e", "--exception", "--exceptions", help="Policy exceptions, of either group.")
-@declared.option("-f", "--values-file", default="", help="Values for the policies' variables.")
-@declared.option("-u", "--userinfo", default="", help="File that says who sends the requests.")
-@declared.option("--context-file", default="", help="Context data for CEL policies.")
-@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.")
+@list_option(
+    "-e", "--exception", "--exceptions", help="Policy exceptions, of either group.", paths=True
+)
+@declared.option(
+    "-f",
+    "--values-file",
+    default="",
+    type=declared.PathText(),
+    help="Values for the policies' variables.",
+)
+@declared.option(
+    "-u",
+    "--userinfo",
+    default="",
+    type=declared.PathText(),
+    help="File that says who sends the requests.",
+)
+@declared.option(
+    "--context-file", default="", type=declared.PathText(), help="Context data for CEL policies."
+)
+@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
 @declared.option(
     "--budget",
     type=declared.IntRange(1),
@@ -72,6 +92,7 @@ _SECONDS = 8
     "--write-tests",
     default="",
     metavar="DIR",
+    type=declared.PathText(),
     help="Write the cases that matter, with a kyverno-test.yaml for either side.",
 )
 @declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")

@@ -28,32 +28,64 @@ _FILES = (
     "old_resource",
 )
 _OPTIONS = (
-    list_option("-r", "--resource", "--resources", help="Resource files, folders or - for stdin."),
+    list_option(
+        "-r",
+        "--resource",
+        "--resources",
+        help="Resource files, folders or - for stdin.",
+        paths=True,
+    ),
     list_option(
         "--target-resource",
         "--target-resources",
         help="Existing objects that mutate rules may change on behalf of a resource.",
+        paths=True,
     ),
     list_option(
         "--parameter-resource",
         "--parameter-resources",
         help="Parameters of Kubernetes' admission policies.",
+        paths=True,
     ),
-    list_option("-e", "--exception", "--exceptions", help="Policy exceptions."),
-    declared.option("-f", "--values-file", default="", help="Values for the policies' variables."),
+    list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True),
+    declared.option(
+        "-f",
+        "--values-file",
+        default="",
+        type=declared.PathText(),
+        help="Values for the policies' variables.",
+    ),
     list_option("-s", "--set", "set_values", help="Values as name=value."),
-    declared.option("-u", "--userinfo", default="", help="File that says who sends the requests."),
-    declared.option("--context-file", default="", help="Context data for CEL policies."),
-    list_option(
-        "--json", "json_files", help="JSON or YAML files that policies of mode JSON judge."
+    declared.option(
+        "-u",
+        "--userinfo",
+        default="",
+        type=declared.PathText(),
+        help="File that says who sends the requests.",
+    ),
+    declared.option(
+        "--context-file",
+        default="",
+        type=declared.PathText(),
+        help="Context data for CEL policies.",
     ),
     list_option(
-        "--http-payload", help="JSON files with requests that policies of mode HTTP judge."
+        "--json",
+        "json_files",
+        help="JSON or YAML files that policies of mode JSON judge.",
+        paths=True,
     ),
     list_option(
-        "--envoy-payload", help="JSON files with requests that policies of mode Envoy judge."
+        "--http-payload",
+        help="JSON files with requests that policies of mode HTTP judge.",
+        paths=True,
     ),
-    list_option("--crd-paths", "--crd-path", help="Definitions of custom resources."),
+    list_option(
+        "--envoy-payload",
+        help="JSON files with requests that policies of mode Envoy judge.",
+        paths=True,
+    ),
+    list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True),
     declared.option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
@@ -93,8 +125,11 @@ def input_options_of(metavar: str) -> declared.Decorator:
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function = what_if_options(walking_options(function))
         for option in reversed(_OPTIONS):
-            function = option(function)
-        return declared.argument("policies", nargs=-1, metavar=metavar)(function)
+            function = declared.shared(option)(function)
+        policies = declared.argument(
+            "policies", nargs=-1, metavar=metavar, type=declared.PathText(), key="policies"
+        )
+        return declared.shared(policies)(function)
 
     return add
 

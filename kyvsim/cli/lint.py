@@ -30,9 +30,15 @@ PATH is a file, a folder or - for standard input.
     help=_HELP,
     epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
-@declared.argument("paths", nargs=-1, metavar="PATH...")
+@declared.shared(
+    declared.argument(
+        "paths", nargs=-1, metavar="PATH...", type=declared.PathText(), key="policies"
+    )
+)
 @formats_option(FORMATS)
-@list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.")
+@declared.shared(
+    list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
+)
 @strict_option
 @declared.option(
     "--skip-others",

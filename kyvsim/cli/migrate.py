@@ -41,11 +41,12 @@ _SECONDS = 8
     epilog="Exit status: 0 all converted, 1 a rule was not, or --check shows a difference or "
     "not enough, 2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, metavar="POLICY...")
+@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
 @declared.option(
     "-o",
     "--output",
     metavar="DIR",
+    type=declared.PathText(),
     help="Write a file for each policy there, all or none; the policies are not shown then.",
 )
 @declared.option(
@@ -58,7 +59,9 @@ _SECONDS = 8
     is_flag=True,
     help="Compare each policy with what becomes of it, by cases, as kyvsim equal does.",
 )
-@list_option("-r", "--resource", "--resources", help="With --check, manifests to try, too.")
+@list_option(
+    "-r", "--resource", "--resources", help="With --check, manifests to try, too.", paths=True
+)
 @declared.option(
     "--budget",
     type=declared.IntRange(1),

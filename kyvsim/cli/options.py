@@ -44,40 +44,44 @@ _NEEDLESS = (
 def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --strict, which means the same for every command that has it."""
     text = "Count warnings about input as errors, with exit status 2."
-    return declared.option("--strict", is_flag=True, help=text)(function)
+    return declared.shared(declared.option("--strict", is_flag=True, help=text))(function)
 
 
 def colour_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --remove-color, for commands that show a view for people."""
     text = "Print without colours."
-    return declared.option("--remove-color", is_flag=True, help=text)(function)
+    return declared.shared(declared.option("--remove-color", is_flag=True, help=text))(function)
 
 
 def warn_status_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --warn-exit-code, for commands that tell how a run ended."""
-    return declared.option(
+    option = declared.option(
         "--warn-exit-code",
         type=declared.IntRange(0, 255),
         default=0,
         help="Exit status when there are warnings and nothing worse.",
-    )(function)
+    )
+    return declared.shared(option)(function)
 
 
 def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --jobs, the number of processes for commands whose work divides."""
     text = "Processes at once; 0: as many as processors, where it is worth it."
-    return declared.option("-j", "--jobs", type=declared.IntRange(0), default=0, help=text)(
-        function
-    )
+    option = declared.option("-j", "--jobs", type=declared.IntRange(0), default=0, help=text)
+    return declared.shared(option)(function)
 
 
 def list_option(
     *names: str,
     help: str,  # noqa: A002 — click's word
+    paths: bool = False,
     split: bool = True,
 ) -> declared.Decorator:
     """Return an option that may repeat, as a tuple; it splits its values at commas, or not."""
-    return declared.option(*names, multiple=True, callback=_split if split else None, help=help)
+    settings = {"type": declared.PathText()} if paths else {}
+    return declared.option(
+        *names, multiple=True, callback=_split if split else None, help=help, **settings
+    )
 
 
 def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
@@ -175,6 +179,7 @@ _SPREADING = (
         "--partials",
         default="",
         metavar="PATH",
+        type=declared.PathText(),
         help="Folder or URL for partial reports, written as they come; shows counts only.",
     ),
     declared.option(

@@ -1,16 +1,19 @@
 """Arguments that are plain to see, read without click."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kyvsim.cli.declared import (
+    UNSET,
     BadValueError,
     Call,
     Choice,
     Command,
     IntRange,
     Parameter,
+    PathText,
+    Setting,
     UsageError,
 )
 from kyvsim.light.named_tuple import NamedTuple
@@ -20,6 +23,9 @@ _PLAIN = frozenset(
 )
 """Settings of options whose values are read here."""
 
+YES = ("true", "t", "1", "yes", "on")
+NO = ("false", "f", "0", "no", "off", "")
+"""How a flag is set or not, where that is said in a word."""
 _BOOLEAN = r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)"
 _SHORT_VALUE = r"(-[a-zA-Z])=(.*)"
 
@@ -36,14 +42,17 @@ class _Given(NamedTuple):
     arguments: tuple[str, ...]
 
 
-def read_plainly(call: Call, words: Sequence[str]) -> dict[str, Any] | None:
+def read_plainly(
+    call: Call, words: Sequence[str], settings: Mapping[str, Setting] = UNSET
+) -> dict[str, Any] | None:
     """Return what click would give a command for such words; None where click is to be asked.
 
-    That is where anything is wrong with them, or may be.
+    That is where anything is wrong with them, or may be. Settings count where the words say
+    nothing.
     """
     command = call.command
     try:
-        given = _sorted(command, respelled(command, words))
+        given = _with_settings(command, _sorted(command, respelled(command, words)), settings)
         return {
             one.name: _value(one, given, call)
             for one in command.parameters
@@ -57,7 +66,7 @@ def respelled(command: Command, words: Sequence[str]) -> list[str]:
     """Return the words in click's spelling; what follows `--` stays."""
     if not command.spelled_as_in_go:
         return [*words]
-    bare = {name for one in command.parameters if _is_flag(one) for name in one.spellings}
+    bare = {name for one in command.parameters if is_flag(one) for name in one.spellings}
     end = words.index("--") if "--" in words else len(words)
     found = [part for word in words[:end] for part in _respelled(word, bare)]
     return [*found, *words[end:]]
@@ -73,7 +82,13 @@ def _respelled(word: str, bare: Collection[str]) -> Sequence[str]:
     return (short[1], short[2]) if short and short[1] not in bare else (word,)
 
 
-def _is_flag(parameter: Parameter) -> bool:
+def is_yes(word: str) -> bool:
+    """Return whether a word sets a flag."""
+    return word.lower() in YES
+
+
+def is_flag(parameter: Parameter) -> bool:
+    """Return whether a parameter holds or not, without a value."""
     return bool(parameter.settings.get("is_flag"))
 
 
@@ -93,9 +108,9 @@ def _sorted(command: Command, words: Sequence[str]) -> _Given:
             continue
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         option = known.get(name)
-        if option is None or (equals and _is_flag(option)):
+        if option is None or (equals and is_flag(option)):
             raise _Odd
-        if not equals and not _is_flag(option):
+        if not equals and not is_flag(option):
             value = next(rest, "--")
             if value.startswith("-") and value != "-":
                 raise _Odd
@@ -105,6 +120,24 @@ def _sorted(command: Command, words: Sequence[str]) -> _Given:
     return found._replace(arguments=tuple(arguments))
 
 
+def _with_settings(command: Command, given: _Given, settings: Mapping[str, Setting]) -> _Given:
+    """Return what is given on a line, and for what is not what is set."""
+    if not settings:
+        return given
+    known = {one.name: one for one in command.parameters}
+    arguments = given.arguments
+    for name, (words, _) in settings.items():
+        if not known[name].is_option:
+            arguments = arguments or words
+        elif known[name].settings.keys() - _PLAIN:
+            raise _Odd
+        elif not is_flag(known[name]):
+            given.options.setdefault(name, [*words])
+        elif is_yes(words[0]):
+            given.options.setdefault(name, [])
+    return given._replace(arguments=arguments)
+
+
 def _value(parameter: Parameter, given: _Given, call: Call) -> Any:
     """Return the value of a parameter, or what it has where it is not given."""
     settings = parameter.settings
@@ -112,7 +145,7 @@ def _value(parameter: Parameter, given: _Given, call: Call) -> Any:
         return _argument(parameter, given, call.command)
     words = given.options.get(parameter.name)
     value: Any
-    if _is_flag(parameter):
+    if is_flag(parameter):
         value = words is not None
     elif settings.get("multiple"):
         value = tuple(words or ())
@@ -132,15 +165,15 @@ def _argument(parameter: Parameter, given: _Given, command: Command) -> Any:
             raise _Odd
         return found
     every = [one for one in command.parameters if not one.is_option]
-    if settings.keys() - {"metavar"} or any("nargs" in one.settings for one in every):
+    if settings.keys() - {"metavar", "type"} or any("nargs" in one.settings for one in every):
         raise _Odd
     if len(found) != len(every):
         raise _Odd
     return found[every.index(parameter)]
 
 
-def _typed(word: str, kind: Choice | IntRange | None) -> str | int:
-    if kind is None:
+def _typed(word: str, kind: Choice | IntRange | PathText | None) -> str | int:
+    if kind is None or isinstance(kind, PathText):
         return word
     if isinstance(kind, Choice):
         if word in kind.words:

@@ -2,18 +2,23 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli.commands import called
-from kyvsim.cli.declared import CommandError, UsageError
+from kyvsim.cli.declared import UNSET, CommandError, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
+from kyvsim.cli.settled import settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
+
+if TYPE_CHECKING:
+    from kyvsim.model.diagnostic import Diagnostic
 
 _CALLS = 10_000
 """How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
 of a thread has room for more than twice as many."""
+_HELP = frozenset({"-h", "--help"})
 _COMPLETION = "_KYVSIM_COMPLETE"
 """The variable by which a shell asks click how a word may go on."""
 
@@ -60,14 +65,28 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _status(arguments: Sequence[str]) -> Any:
     found = None if _COMPLETION in os.environ else called(arguments)
+    settings = UNSET
     if found is not None:
         call, words = found
-        values = read_plainly(call, words)
+        if not _HELP.intersection(words):
+            settings, remarks = settled(call, words)
+            if remarks and _are_refused(remarks):
+                return UNUSABLE
+        values = read_plainly(call, words, settings)
         if values is not None:
             return call.run(values)
     from kyvsim.cli.by_click import run_by_click  # noqa: PLC0415 — slow, for what is not plain
 
-    return run_by_click(arguments)
+    return run_by_click(arguments, settings)
+
+
+def _are_refused(remarks: "Iterable[Diagnostic]") -> bool:
+    """Say what is wrong with settings; return whether nothing can be run with them."""
+    from kyvsim.cli.closing import say_remarks  # noqa: PLC0415 — slow, where something is wrong
+    from kyvsim.model.diagnostic import Severity  # noqa: PLC0415 — likewise
+
+    say_remarks(remarks)
+    return any(one.severity is Severity.ERROR for one in remarks)
 
 
 def _defect(error: Exception) -> int:

@@ -29,6 +29,7 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> declared.Deco
         "--output-format",
         multiple=True,
         metavar="FORMAT[=FILE]",
+        type=declared.PathText(behind="="),
         help=f"One of {', '.join(known)}; with a file it goes there. May repeat.{other}",
     )
 

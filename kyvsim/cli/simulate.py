@@ -72,10 +72,21 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
     epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
     "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
 )
-@declared.argument("paths", nargs=-1, metavar="POLICY...")
-@list_option("-r", "--resource", "--resources", help="What is created, in order; - for stdin.")
-@list_option("--object", "--objects", help="What is there before the policies, such as roles.")
-@list_option("-e", "--exception", "--exceptions", help="Policy exceptions.")
+@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
+@list_option(
+    "-r",
+    "--resource",
+    "--resources",
+    help="What is created, in order; - for stdin.",
+    paths=True,
+)
+@list_option(
+    "--object",
+    "--objects",
+    help="What is there before the policies, such as roles.",
+    paths=True,
+)
+@list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True)
 @declared.option(
     "--as", "user", default="", help="Who creates the resources; an administrator else."
 )
@@ -86,6 +97,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
 @declared.option(
     "--install",
     metavar="helm|ci|FILE",
+    type=declared.PathText(words=("helm", "ci")),
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
     "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
 )
@@ -114,6 +126,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
 @list_option(
     "--compare",
     help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
+    paths=True,
 )
 @declared.option(
     "--explain",

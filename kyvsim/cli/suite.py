@@ -63,7 +63,7 @@ resource does not exist, or that never ran, fails.
     epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
     "2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, metavar="PATH...")
+@declared.argument("paths", nargs=-1, metavar="PATH...", type=declared.PathText(), key="tests")
 @declared.option(
     "-f",
     "--file-name",
@@ -104,7 +104,13 @@ resource does not exist, or that never ran, fails.
     is_flag=True,
     help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
 )
-@list_option("-r", "--resource", "--resources", help="With --create: resource files or folders.")
+@list_option(
+    "-r",
+    "--resource",
+    "--resources",
+    help="With --create: resource files or folders.",
+    paths=True,
+)
 @declared.option("--force", is_flag=True, help="With --create: overwrite files.")
 @walking_options
 @coverage_options()

@@ -28,7 +28,7 @@ _OPTIONS = (
 def walking_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options on how folders are walked."""
     for option in reversed(_OPTIONS):
-        function = option(function)
+        function = declared.shared(option)(function)
     return function
 
 

@@ -40,6 +40,7 @@ _OPTIONS = (
         "--old-resource",
         "--old-resources",
         help="The resources as they were before: those of the same name are updated.",
+        paths=True,
     ),
     declared.option(
         "--namespace-labels",

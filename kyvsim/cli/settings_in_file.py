@@ -1,0 +1,118 @@
+"""What a project's configuration sets for a command.
+
+Codes: KV095 a key or variable that sets nothing, KV096 a value that does not fit its key.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+
+from kyvsim.cli.commands import every_command
+from kyvsim.cli.declared import Command, Parameter, PathText, Setting, Settled
+from kyvsim.cli.front_page import COMMANDS
+from kyvsim.cli.plain_arguments import NO, YES, is_flag
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.load.configuration import Configuration
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.wording import likely
+
+
+class _Level(NamedTuple):
+    """A map of a configuration: where it lies, and what its keys may be."""
+
+    path: tuple[str, ...]
+    parameters: Mapping[str, Parameter]
+    maps: frozenset[str]
+    """Keys that lead to maps of their own."""
+
+
+def settings_in_file(
+    path: tuple[str, ...], command: Command, configuration: Configuration
+) -> Iterator[Settled]:
+    """Yield what is set for the command to which the words `path` lead, the weaker first.
+
+    That is: by keys for all commands, then by those of the command; with what is wrong with them.
+    """
+    for level in _levels(path, command):
+        found: Json = configuration.data
+        for part in level.path:
+            found = found.get(part)
+            if not isinstance(found, Mapping):
+                break
+        if isinstance(found, Mapping):
+            yield _settings(level, found, configuration)
+        elif found is not None:
+            yield _wrong(configuration, level.path, "must be a map")
+
+
+def _levels(path: tuple[str, ...], command: Command) -> Iterator[_Level]:
+    """Yield the levels that concern a command, outermost first."""
+    shared = {key: one for one in command.parameters if one.shared for key in one.keys}
+    yield _Level((), shared, frozenset(COMMANDS))
+    for depth in range(1, len(path)):
+        words = {one[depth] for one in every_command() if one[:depth] == path[:depth]}
+        yield _Level(path[:depth], {}, frozenset(words))
+    own = {key: one for one in command.parameters for key in one.keys}
+    yield _Level(path, own, frozenset())
+
+
+def _settings(level: _Level, found: Mapping[str, Json], configuration: Configuration) -> Settled:
+    settings: dict[str, Setting] = {}
+    remarks: list[Diagnostic] = []
+    for key, value in found.items():
+        if key in level.maps:
+            continue
+        place = configuration.locate((*level.path, key))
+        parameter = level.parameters.get(key)
+        if parameter is None:
+            remarks += _unknown(level, key, configuration)
+            continue
+        words = _words(parameter, value, configuration.folder)
+        if isinstance(words, str):
+            remarks += _wrong(configuration, (*level.path, key), words).remarks
+        else:
+            settings[parameter.name] = Setting(words, str(place))
+    return Settled(settings, tuple(remarks))
+
+
+def _unknown(level: _Level, key: str, configuration: Configuration) -> Iterator[Diagnostic]:
+    """Yield that a key sets nothing; at the top it may set something for another command."""
+    known = {*level.parameters, *level.maps}
+    if not level.path:
+        every = (one for command in every_command().values() for one in command.parameters)
+        known.update(name for one in every if one.shared for name in one.keys)
+    if key not in known:
+        text = f"`{key}` sets nothing here{likely(key, known)}"
+        place = configuration.locate((*level.path, key))
+        yield Diagnostic("KV095", Severity.ERROR, text, place)
+
+
+def _wrong(configuration: Configuration, path: tuple[str, ...], wanted: str) -> Settled:
+    text = f"`{path[-1]}` {wanted}"
+    return Settled(remarks=(Diagnostic("KV096", Severity.ERROR, text, configuration.locate(path)),))
+
+
+def _words(parameter: Parameter, value: Json, folder: str) -> tuple[str, ...] | str:
+    """Return what a value is in words, or what it would have to be."""
+    if is_flag(parameter):
+        return (YES if value else NO)[:1] if isinstance(value, bool) else "must be true or false"
+    settings = parameter.settings
+    several = bool(settings.get("multiple")) or settings.get("nargs") == -1
+    values = value if isinstance(value, list) and several else [value]
+    if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in values):
+        return "must be a text, or a list of texts" if several else "must be a text or a number"
+    kind = settings.get("type")
+    texts = [str(one) for one in values]
+    if isinstance(kind, PathText):
+        texts = [_seen_from_here(one, kind, folder) for one in texts]
+    if settings.get("multiple") and settings.get("callback"):
+        texts = [f'"{one}"' if "," in one and '"' not in one else one for one in texts]
+    return tuple(texts)
+
+
+def _seen_from_here(value: str, kind: PathText, folder: str) -> str:
+    """Return a value with its path, which is relative to a folder, as seen from here."""
+    word, behind, path = value.partition(kind.behind) if kind.behind else ("", "", value)
+    if not folder or path in {"", *kind.words} or "://" in path:
+        return value
+    return f"{word}{behind}{os.path.join(folder, path)}"

@@ -1,0 +1,64 @@
+"""`kyvsim config`: what is set, and from where."""
+
+import json
+
+import jsonschema
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_nothing_set_is_said(kyvsim):
+    assert kyvsim("config") == (0, "configuration: none\n", "")
+
+
+def test_settings_stand_below_their_commands_with_their_places(folder, kyvsim):
+    (folder / ".kyvsim.yaml").write_text("policies: [a, b]\nlint: {strict: true}\n")
+    status, out, _ = kyvsim("config", "lint")
+    assert status == 0
+    assert out == (
+        "configuration: .kyvsim.yaml\n\nlint\n"
+        "  policies  a, b  .kyvsim.yaml:1:1\n"
+        "  strict    true  .kyvsim.yaml:2:8\n"
+    )
+
+
+def test_all_shows_what_is_not_set(kyvsim):
+    status, out, _ = kyvsim("config", "lint", "--all", "-o", "json")
+    held = {one["key"]: one["origin"] for one in json.loads(out)["settings"]}
+    assert (status, held["strict"], held["policies"]) == (0, "default", "default")
+
+
+def test_all_mistakes_of_a_file_are_told(folder, kyvsim):
+    (folder / ".kyvsim.yaml").write_text("test: {jbs: 1}\njp: {query: {inptu: x}}\n")
+    status, _, err = kyvsim("config")
+    assert status == 2
+    assert "`jbs` sets nothing here: did you mean `jobs`?" in err
+    assert "`inptu` sets nothing here: did you mean `input`?" in err
+
+
+def test_a_command_that_is_not_there_is_an_error(kyvsim):
+    status, out, err = kyvsim("config", "aply")
+    assert (status, out) == (2, "")
+    assert "there is no command `aply`: did you mean `apply`?" in err
+
+
+@pytest.mark.parametrize(
+    ("data", "fits"),
+    [
+        ({"policies": "a", "resource": ["b", "c"], "apply": {"table": True}}, True),
+        ({"jp": {"query": {"compact": True}}}, True),
+        ({"jobs": 2}, True),
+        ({"jobs": "many"}, False),
+        ({"polices": "a"}, False),
+        ({"apply": {"tabel": True}}, False),
+    ],
+)
+def test_the_schema_says_what_a_configuration_may_hold(kyvsim, data, fits):
+    schema = json.loads(kyvsim("config", "--schema")[1])
+    assert jsonschema.Draft202012Validator(schema).is_valid(data) == fits

@@ -1,0 +1,166 @@
+"""What a configuration and variables set for commands."""
+
+import json
+
+import pytest
+
+POLICY = """apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: named
+spec:
+  rules:
+    - name: labelled
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: label app is required
+        pattern: {metadata: {labels: {app: "?*"}}}
+"""
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a policy and a Pod that fails it; calls go from a folder in it."""
+    (tmp_path / "pol").mkdir()
+    (tmp_path / "pol/named.yaml").write_text(POLICY)
+    (tmp_path / "man").mkdir()
+    (tmp_path / "man/pod.yaml").write_text(POD)
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    return tmp_path
+
+
+def configure(project, text, name=".kyvsim.yaml"):
+    (project / name).write_text(text)
+
+
+WHOLE = "policies: pol\nresource: [man]\n"
+TOML = '[tool.kyvsim]\npolicies = "pol"\nresource = ["man"]\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(".kyvsim.yaml", WHOLE), ("pyproject.toml", TOML)], ids=["yaml", "toml"]
+)
+def test_paths_are_those_of_the_configurations_folder(project, kyvsim, name, text):
+    configure(project, text, name)
+    status, out, _ = kyvsim("apply")
+    assert (status, "../man/pod.yaml:3:1" in out) == (1, True)
+    assert kyvsim("lint")[0] == 0
+
+
+def test_a_line_says_otherwise(project, kyvsim):
+    configure(project, WHOLE + "apply: {output-format: json, table: false}\n")
+    (project / "other.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n")
+    assert json.loads(kyvsim("apply")[1])["summary"]["fail"] == 1
+    status, out, _ = kyvsim("apply", "-r", "../other.yaml", "--output-format", "csv")
+    assert (status, "web" in out) == (0, False)
+
+
+def test_a_flag_can_be_switched_off(project, kyvsim):
+    configure(project, WHOLE + "apply: {table: true}\n")
+    assert "RESULT" in kyvsim("apply")[1]
+    assert "RESULT" not in kyvsim("apply", "--table=false")[1]
+
+
+def test_variables_count_before_files_and_those_of_a_command_first(project, kyvsim, monkeypatch):
+    configure(project, WHOLE + "apply: {output-format: csv}\njobs: 2\n")
+    monkeypatch.setenv("KYVSIM_APPLY_OUTPUT_FORMAT", "json")
+    monkeypatch.setenv("KYVSIM_JOBS", "3")
+    monkeypatch.setenv("KYVSIM_APPLY_JOBS", "1")
+    assert json.loads(kyvsim("apply")[1])["summary"]["fail"] == 1
+    held = json.loads(kyvsim("config", "-o", "json")[1])["settings"]
+    jobs = {one["command"]: (one["value"], one["origin"]) for one in held if one["key"] == "jobs"}
+    assert jobs["apply"] == (["1"], "KYVSIM_APPLY_JOBS")
+    assert jobs["test"] == (["3"], "KYVSIM_JOBS")
+
+
+def test_another_configuration_or_none_can_be_named(project, kyvsim, monkeypatch):
+    configure(project, WHOLE)
+    configure(project, "policies: pol\nresource: nowhere\n", "other.yaml")
+    monkeypatch.setenv("KYVSIM_CONFIG", "../other.yaml")
+    assert "nowhere: error KV001" in kyvsim("apply")[2]
+    monkeypatch.setenv("KYVSIM_CONFIG", "")
+    assert "no policy given" in kyvsim("apply")[2]
+
+
+def test_a_table_of_another_program_is_none(project, kyvsim):
+    configure(project, "[tool.other]\npolicies = 1\n", "pyproject.toml")
+    assert "no policy given" in kyvsim("apply")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("exclud: [a]\n", "../.kyvsim.yaml:1:1: error KV095: `exclud` sets nothing here: did you"),
+        ("apply: {tabel: true}\n", "../.kyvsim.yaml:1:9: error KV095: `tabel` sets nothing here"),
+        ("strict: maybe\n", "../.kyvsim.yaml:1:1: error KV096: `strict` must be true or false"),
+        ("resource: {a: b}\n", "error KV096: `resource` must be a text, or a list of texts"),
+        ("values-file: [a, b]\n", "error KV096: `values-file` must be a text or a number"),
+        ("apply: [a]\n", "error KV096: `apply` must be a map"),
+        ("jobs: many\n", "../.kyvsim.yaml:1:1: Invalid value for '-j' / '--jobs': 'many'"),
+        ("now: soon\n", "error: ../.kyvsim.yaml:1:1: --now soon: not a time"),
+        ("- a\n", "../.kyvsim.yaml: error KV094: a configuration is one map"),
+        ("a: [\n", "error KV006"),
+        ("", "error KV009"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(project, kyvsim, text, told):
+    configure(project, text)
+    status, out, err = kyvsim("apply", "../pol", "-r", "../man")
+    assert (status, out) == (2, "")
+    assert told in err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[tool.kyvsim]\nexclud = "a"\n', "../pyproject.toml:2:1: error KV095"),
+        ("[tool.kyvsim.apply]\n  tabel = true\n", "../pyproject.toml:2:3: error KV095"),
+        ("[tool]\nkyvsim = 1\n# tool.kyvsim", "error KV094: `kyvsim` must be a table"),
+        ("[tool.kyvsim\n", "../pyproject.toml: error KV094: cannot be read"),
+    ],
+)
+def test_what_is_wrong_in_toml_is_told(project, kyvsim, text, told):
+    configure(project, text, "pyproject.toml")
+    status, _, err = kyvsim("apply", "../pol", "-r", "../man")
+    assert (status, told in err) == (2, True), err
+
+
+def test_two_configurations_in_one_folder_are_an_error(project, kyvsim):
+    configure(project, WHOLE)
+    configure(project, TOML, "pyproject.toml")
+    status, _, err = kyvsim("apply")
+    assert (status, "keep one of both" in err) == (2, True)
+
+
+def test_keys_of_other_commands_are_let_be(project, kyvsim):
+    configure(project, WHOLE + "test: {tests: t}\njobs: 1\n")
+    assert kyvsim("lint")[0] == 0
+
+
+def test_a_misspelt_variable_is_told_and_a_stranger_is_not(project, kyvsim, monkeypatch):
+    configure(project, WHOLE)
+    monkeypatch.setenv("KYVSIM_APPLY_TABEL", "1")
+    monkeypatch.setenv("KYVSIM_XYZZY_QUUX_PLUGH", "1")
+    _, _, err = kyvsim("apply")
+    assert "KYVSIM_APPLY_TABEL: warning KV095: the variable sets nothing: did you mean" in err
+    assert "QUUX" not in err
+
+
+def test_a_flags_variable_is_true_or_false(project, kyvsim, monkeypatch):
+    configure(project, WHOLE)
+    monkeypatch.setenv("KYVSIM_STRICT", "perhaps")
+    status, _, err = kyvsim("apply")
+    assert (status, err) == (2, "KYVSIM_STRICT: error KV096: `perhaps` is neither true nor false\n")
+
+
+def test_help_is_shown_whatever_is_set(project, kyvsim):
+    configure(project, "exclud: a\n")
+    assert kyvsim("apply", "--help")[0] == 0
+
+
+def test_formats_with_files_go_beside_the_configuration(project, kyvsim):
+    configure(project, WHOLE + "apply: {output-format: [text, csv=out.csv]}\n")
+    assert kyvsim("apply")[0] == 1
+    assert (project / "out.csv").is_file()
