@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_record import Recorder
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
-from kyvsim.api.system import own_system
+from kyvsim.api.system import still_system
 from kyvsim.compile import CompileOptions
 from kyvsim.engine import GivenObjects, World
 from kyvsim.evidence.case import STRANGER, Case
@@ -97,7 +97,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
 
 
 def _reading(shared: ReadInputs, inputs: EqualInputs) -> _Reading:
-    system = own_system(inputs.shared.now or datetime.now(UTC))
+    system = still_system(inputs.shared.now or datetime.now(UTC))
     given = tuple(whole_numbers(one) for one in objects_of(shared.resources))
     others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
     world = World(

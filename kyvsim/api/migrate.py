@@ -18,7 +18,7 @@ from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import Policy
-from kyvsim.report.policy_yaml import policy_yaml
+from kyvsim.report.policy_yaml import document_yaml, policy_yaml
 
 _KINDS = frozenset({"ClusterPolicy", "Policy"})
 
@@ -73,7 +73,7 @@ def _errors(policies: Sequence[Policy]) -> tuple[Diagnostic, ...]:
 
 def _converted(policy: Policy, source: str) -> tuple[Conversion, str]:
     """Return what becomes of a policy, and the YAML of what is made of it."""
-    conversion = convert(policy)
+    conversion = convert(policy, document_yaml)
     comments = comments_of(policy, source)
     texts: list[str] = []
     kept: list[Made] = []

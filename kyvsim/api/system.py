@@ -22,6 +22,12 @@ class _SystemEntropy:
         return random.SystemRandom().randrange(bound)
 
 
+class _LastChance:
+    def below(self, bound: int) -> int:
+        """Return the largest whole number below `bound`, each time."""
+        return bound - 1
+
+
 class _StoppedClock(NamedTuple):
     time: datetime
 
@@ -34,6 +40,11 @@ def own_system(now: datetime | None = None, budget: Budget = UNCHANGED) -> Syste
     """Return the machine's own, whose time passes, or stands at `now`, and a budget."""
     clock = _StoppedClock(now) if now else _SystemClock()
     return System(clock, _SystemEntropy(), Meter(budget))
+
+
+def still_system(now: datetime) -> System:
+    """Return a system in which no time passes and nothing is left to chance."""
+    return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED))
 
 
 def processors() -> int:

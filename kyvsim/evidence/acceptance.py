@@ -1,12 +1,15 @@
 """Whether an API server would hand an object to policies as it is."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from kyvsim.evidence.known_fields import problems
-from kyvsim.evidence.types import type_of
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.evidence.types import type_at, type_of
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kube.quantity import parse_quantity
-from kyvsim.patch.merge_types import FindType, Type, resolve
+from kyvsim.patch.merge_types import FindType, Type, find_type, resolve
 from kyvsim.patch.typed_values import misfits
 from kyvsim.sim.server.typed import as_typed
 from kyvsim.sim.server.validation import problems_of
@@ -17,12 +20,15 @@ _AMOUNTS = frozenset({"limits", "requests"})
 def is_accepted(obj: Json, find: FindType) -> bool:
     """Return whether an API server would take an object, and would leave nothing of it out.
 
-    Of kinds whose types nobody knows all that is certain is that null is no value.
+    Of kinds whose types nobody knows all that is certain is that null is no value, and what
+    metadata look like.
     """
     kind = type_of(obj, find)
     if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
         return False
     key = object_key(obj)
+    if misfits(_metadata(), metadata(obj)) or not _lies_well(key):
+        return False
     if not key.name or as_typed(obj) != obj or _has_null(obj):
         return False
     return (
@@ -30,6 +36,21 @@ def is_accepted(obj: Json, find: FindType) -> bool:
         and not any(problems_of(obj))
         and all(map(_is_quantity, _amounts(obj)))
     )
+
+
+@cache
+def _metadata() -> Type:
+    """Return the type of metadata, which objects of all kinds share."""
+    pod = find_type("v1", "Pod")
+    found = type_at(pod, ("metadata",)) if pod else None
+    if found is None:
+        raise LookupError("the types of Kubernetes have no metadata")
+    return found
+
+
+def _lies_well(key: ObjectKey) -> bool:
+    """Return whether an object is in no namespace where its kind is for the whole cluster."""
+    return not key.namespace or is_namespaced(split_api_version(key.api_version)[0], key.kind)
 
 
 def _is_named(kind: Type, value: Json) -> bool:

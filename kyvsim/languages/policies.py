@@ -103,5 +103,10 @@ def _faulted(policy: Policy, error: Exception) -> Diagnostic:
 
 
 def mentions_of(policy: Policy, system: System) -> "tuple[Mention, ...]":
-    """Return where a policy looks, and what it looks for there."""
-    return tuple(language_of(policy).mentions(policy, system))
+    """Return where a policy looks, and what it looks for there; one of a namespace looks there."""
+    told = tuple(language_of(policy).mentions(policy, system))
+    if not policy.namespace:
+        return told
+    from kyvsim.model.mention import About, Mention  # noqa: PLC0415 — for `equal` only
+
+    return (Mention(About.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *told)

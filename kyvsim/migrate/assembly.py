@@ -2,21 +2,39 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.layout import laid_out
 from kyvsim.migrate.part import Part
-from kyvsim.migrate.rules import MUTATING, VALIDATING, Mutation, Validation
-from kyvsim.migrate.settings import controllers_of, metadata_of, settings_of
+from kyvsim.migrate.rules import GENERATING, MUTATING, VALIDATING, Generation, Mutation, Validation
+from kyvsim.migrate.settings import API_VERSION, controllers_of, metadata_of, settings_of
 from kyvsim.model.migration import Made
 
 _PODS: Final = ("Pod",)
 
 
-def policies_of(parts: list[Part], data: Json, computed: ComputedRules) -> Iterable[Made]:
+Written: TypeAlias = Callable[[Mapping[str, Json]], str]
+"""Gives an object as YAML."""
+
+
+class Whole(NamedTuple):
+    """The policy that is converted."""
+
+    data: Json
+    computed: ComputedRules
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it lies in, "" for a policy of the cluster."""
+        is_namespaced = self.data["kind"] == "Policy"
+        return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
+
+
+def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[Made]:
     """Yield the policies that converted rules of one become: rules that match alike share one."""
     groups: list[list[Part]] = []
     for part in parts:
@@ -26,7 +44,8 @@ def policies_of(parts: list[Part], data: Json, computed: ComputedRules) -> Itera
         else:
             home.append(part)
     for group in groups:
-        yield _policy(_name(group[0], groups, data["metadata"]["name"]), group, data, computed)
+        name = _name(group[0], groups, whole.data["metadata"]["name"])
+        yield _policy(name, group, whole, written)
 
 
 def _name(part: Part, groups: list[list[Part]], name: str) -> str:
@@ -43,15 +62,16 @@ def _fits(part: Part, group: list[Part]) -> bool:
     return all(known.get(name, text) == text for name, text in part.variables.items())
 
 
-def _policy(name: str, group: list[Part], data: Json, computed: ComputedRules) -> Made:
-    first, spec = group[0], data["spec"]
-    namespaced = data["kind"] == "Policy"
+def _policy(name: str, group: list[Part], whole: Whole, written: Written) -> Made:
+    first, data = group[0], whole.data
     desk = Desk({}, [], set())
-    mutates = first.kind == MUTATING
     found = dict(first.fields)
-    found |= dict(settings_of(spec, desk))
-    if first.matching.kinds == _PODS:
-        controllers = [] if mutates else controllers_of(computed, desk)
+    settings = settings_of(data["spec"], first.kind, desk)
+    if "evaluation" in found and "evaluation" in settings:
+        settings["evaluation"] |= found["evaluation"]
+    found |= settings
+    if first.matching.kinds == _PODS and first.kind != GENERATING:
+        controllers = [] if first.kind == MUTATING else controllers_of(whole.computed, desk)
         if controllers is not None:
             found["autogen"] = {"podControllers": {"controllers": controllers}}
     found["matchConstraints"] = first.matching.constraints
@@ -62,11 +82,11 @@ def _policy(name: str, group: list[Part], data: Json, computed: ComputedRules) -
     variables = {name: text for one in group for name, text in one.variables.items()}
     if variables:
         found["variables"] = [{"name": one, "expression": t} for one, t in variables.items()]
-    field, written = _ENTRIES[first.kind]
-    found[field] = [written(one) for part in group for one in part.entries]
+    field, entry = _ENTRIES[first.kind]
+    found[field] = [entry(one, written) for part in group for one in part.entries]
     made = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": f"Namespaced{first.kind}" if namespaced else first.kind,
+        "apiVersion": API_VERSION,
+        "kind": f"Namespaced{first.kind}" if whole.namespace else first.kind,
         "metadata": metadata_of(data["metadata"], name),
         "spec": found,
     }
@@ -74,7 +94,7 @@ def _policy(name: str, group: list[Part], data: Json, computed: ComputedRules) -
     return Made(made, tuple(part.place for part in group), places)
 
 
-def _validation(one: Validation) -> dict[str, Json]:
+def _validation(one: Validation, _: Written) -> dict[str, Json]:
     found = {"expression": laid_out(one.test)}
     if one.message.expression:
         found["messageExpression"] = one.message.expression
@@ -83,12 +103,24 @@ def _validation(one: Validation) -> dict[str, Json]:
     return found
 
 
-def _mutation(one: Mutation) -> dict[str, Json]:
+def _mutation(one: Mutation, _: Written) -> dict[str, Json]:
     field = "applyConfiguration" if one.form == "ApplyConfiguration" else "jsonPatch"
     return {"patchType": one.form, field: {"expression": one.text}}
 
 
-_ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any], Json]]]] = MappingProxyType(
-    {VALIDATING: ("validations", _validation), MUTATING: ("mutations", _mutation)}
+def _generation(one: Generation, written: Written) -> dict[str, Json]:
+    if one.template is None:
+        return {"expression": one.text}
+    value = written(one.template.data)
+    mode = {"interpolate": "cel"} if one.template.expressions or "\\((" in value else {}
+    return {"template": {**mode, "value": value}}
+
+
+_ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = MappingProxyType(
+    {
+        VALIDATING: ("validations", _validation),
+        MUTATING: ("mutations", _mutation),
+        GENERATING: ("generate", _generation),
+    }
 )
 """By kind of policy the field that its entries stand in, and how one is written."""

@@ -5,8 +5,7 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.migrate.assembly import policies_of
+from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
@@ -17,19 +16,19 @@ from kyvsim.migrate.part import Part
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.refusal import NotConvertible, within
 from kyvsim.migrate.rules import (
-    MUTATING,
+    GENERATING,
+    VALIDATING,
     Entry,
     Given,
     Mutation,
-    RuleType,
     Validation,
     operations_of,
     rule_type_of,
 )
 from kyvsim.migrate.settings import controllers_of, settings_of
-from kyvsim.migrate.subject import subject_of, without_unread
+from kyvsim.migrate.subject import inlined, subject_of, without_unread
 from kyvsim.migrate.values import Value
 from kyvsim.model.fault import fault_text
 from kyvsim.model.migration import Conversion, Note, Outcome, RuleOutcome
@@ -40,15 +39,11 @@ _RULES: Final = ("spec", "rules")
 _PODS: Final = ("Pod",)
 
 
-class Whole(NamedTuple):
-    """The policy that is converted."""
+def convert(policy: Policy, written: Written) -> Conversion:
+    """Return what becomes of a ClusterPolicy or Policy, rule by rule.
 
-    data: Json
-    computed: ComputedRules
-
-
-def convert(policy: Policy) -> Conversion:
-    """Return what becomes of a ClusterPolicy or Policy, rule by rule."""
+    `written` gives an object as YAML, for templates.
+    """
     data = policy.document.data
     computed = compute_rules(policy)
     whole = Whole(data, computed)
@@ -70,7 +65,7 @@ def convert(policy: Policy) -> Conversion:
             continue
         parts += found
         verdicts.append(_told(policy, rule["name"], desk))
-    return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, data, computed)))
+    return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
 
 
 def _derived(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str, Json]]:
@@ -130,15 +125,15 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     if found is None:
         raise _no_emitter(rule)
     preconditions, allowed = without_operations(rule.get("preconditions"))
-    (section, field), rule_type = found
-    usual = operations_of(rule_type, rule[section][field])
-    operations = Operations(usual, allowed)
+    rule_type = found.rule_type
+    usual = operations_of(rule_type, found.body)
+    operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
     matching = matching_of(rule, operations, desk)
-    scope = _scope(rule, matching, computed, desk)
+    scope = _scope(rule, matching, whole, desk)
     applies = _preconditions(preconditions, scope)
-    mutates = rule_type.kind == MUTATING
-    folded = "variables." in one_line(applies) and not mutates
-    entries = _guarded(_emitted(found, rule, scope), applies if folded else TRUE)
+    folded = "variables." in one_line(applies) and rule_type.kind == VALIDATING
+    emitted = within(found.steps, rule_type.emit, Given(rule, found.body, scope))
+    entries = _guarded(emitted, applies if folded else TRUE)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = list(matching.conditions)
     conditions += _named_conditions(TRUE if folded else applies)
@@ -149,9 +144,12 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
             "conditions in one of several patches", "write a rule for each", ("mutate",)
         )
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
-    if matching.kinds == _PODS and not mutates:
+    if matching.kinds == _PODS and rule_type.kind == VALIDATING:
         controllers_of(computed, desk)
-    tuple(settings_of(spec, desk))
+    settings_of(spec, rule_type.kind, desk)
+    texts = _unique(conditions)
+    if rule_type.kind == GENERATING:
+        texts = tuple((name, inlined(text, desk.variables)) for name, text in texts)
     return Part(
         place=place,
         rule=rule["name"],
@@ -159,18 +157,10 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
         kind=rule_type.kind,
         matching=matching,
         fields=rule_type.fields(rule, spec, desk),
-        conditions=_unique(conditions),
+        conditions=texts,
         variables=without_unread(desk, [text for one in entries for text in one.texts]),
         entries=entries,
     )
-
-
-def _emitted(found: tuple[tuple[str, str], RuleType], rule: Json, scope: Scope) -> Sequence[Entry]:
-    (section, field), rule_type = found
-    try:
-        return rule_type.emit(Given(rule, rule[section][field], scope))
-    except NotConvertible as refusal:
-        raise refusal.below(section, field) from None
 
 
 def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
@@ -193,23 +183,16 @@ def _no_emitter(rule: Json) -> NotConvertible:
     )
 
 
-def _scope(rule: Json, matching: Matching, computed: ComputedRules, desk: Desk) -> Scope:
-    derived = matching.kinds == _PODS and bool(computed.derived) and "validate" in rule
+def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
+    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "validate" in rule
     found = subject_of(matching, desk, derived=derived)
-    scope = Scope(desk, found, Value("oldObject", matching.types, rewritten=True), read)
-    try:
-        return with_entries(rule.get("context"), scope)
-    except NotConvertible as refusal:
-        raise refusal.below("context") from None
+    old = Value("oldObject", matching.types, rewritten=True)
+    scope = Scope(desk, found, old, read, namespace=whole.namespace)
+    return within(("context",), with_entries, rule.get("context"), scope)
 
 
 def _preconditions(block: Json, scope: Scope) -> Test:
-    if not block:
-        return TRUE
-    try:
-        return conditions_test(block, scope)
-    except NotConvertible as refusal:
-        raise refusal.below("preconditions") from None
+    return within(("preconditions",), conditions_test, block, scope) if block else TRUE
 
 
 def _named_conditions(applies: Test) -> list[tuple[str, Test]]:

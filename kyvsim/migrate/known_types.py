@@ -70,6 +70,11 @@ def field_of(types: Types, key: str) -> Types:
     return tuple(found)
 
 
+def field_names(types: Types) -> tuple[str, ...]:
+    """Return the names of the fields of objects; () where nothing is known."""
+    return tuple(dict.fromkeys(name for one in types if one.mapping for name in one.mapping.fields))
+
+
 def element_of(types: Types) -> Types:
     """Return the types of a list's elements."""
     found: list[Type] = []

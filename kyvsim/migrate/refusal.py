@@ -1,6 +1,12 @@
 """What cannot be said in CEL."""
 
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
 from kyvsim.model.source import Path
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class NotConvertible(Exception):  # noqa: N818 — it is no fault: it says what a policy asks for
@@ -16,3 +22,13 @@ class NotConvertible(Exception):  # noqa: N818 — it is no fault: it says what 
     def below(self, *steps: str | int) -> "NotConvertible":
         """Return the same as it is seen from further up."""
         return NotConvertible(self.what, self.advice, (*steps, *self.path))
+
+
+def within(
+    steps: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
+) -> _Found:
+    """Return what a conversion gives; what it refuses stands below some steps."""
+    try:
+        return convert(*given, **named)
+    except NotConvertible as refusal:
+        raise refusal.below(*steps) from None

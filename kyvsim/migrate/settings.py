@@ -1,6 +1,6 @@
 """What a policy says beside its rules → the same of the new one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -10,6 +10,11 @@ from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
+from kyvsim.schema.facts import CEL_GROUP, written_schema
+from kyvsim.schema.node import Node
+
+API_VERSION: Final = f"{CEL_GROUP}/v1"
+"""Of the policies that others become."""
 
 _EXISTING: Final = Condition(
     "existing violations",
@@ -45,21 +50,33 @@ def actions_of(rule: Json, spec: Json, desk: Desk) -> dict[str, Json]:
     return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}
 
 
-def settings_of(spec: Json, desk: Desk) -> Iterator[tuple[str, Json]]:
-    """Yield the fields of a policy as a whole."""
+def settings_of(spec: Json, kind: str, desk: Desk) -> dict[str, Json]:
+    """Return the fields of a policy as a whole, as far as its kind has them."""
+    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
+        desk.note(_ONE_RULE)
+    found: dict[str, Json] = {}
     if spec.get("failurePolicy") == "Ignore":
-        yield "failurePolicy", "Ignore"
+        found["failurePolicy"] = "Ignore"
     webhook = spec.get("webhookConfiguration") or {}
     timeout = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
     if timeout:
-        yield "webhookConfiguration", {"timeoutSeconds": timeout}
-    evaluation = {
-        name: {"enabled": False} for name in ("admission", "background") if spec.get(name) is False
+        found["webhookConfiguration"] = {"timeoutSeconds": timeout}
+    switches = {
+        name: {"enabled": False}
+        for name in ("admission", "background")
+        if spec.get(name) is False and _has(kind, "evaluation", name)
     }
-    if evaluation:
-        yield "evaluation", evaluation
-    if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
-        desk.note(_ONE_RULE)
+    if switches:
+        found["evaluation"] = switches
+    return {name: value for name, value in found.items() if _has(kind, name)}
+
+
+def _has(kind: str, *steps: str) -> bool:
+    """Return whether the `spec` of a kind of policies in CEL has a field."""
+    node: Node | None = written_schema(f"{API_VERSION}/{kind}")
+    for step in ("spec", *steps):
+        node = node and node.child(step)
+    return node is not None
 
 
 def controllers_of(computed: ComputedRules, desk: Desk) -> Json | None:

@@ -1,5 +1,7 @@
 """What a rule looks at: the object, or the one that is deleted, with what may be missing in it."""
 
+import re
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -81,3 +83,10 @@ def _reads(name: str, text: str) -> bool:
             return True
         start = text.find(f"variables.{name}", start + 1)
     return False
+
+
+def inlined(text: str, variables: Mapping[str, str]) -> str:
+    """Return an expression with the texts of variables in place of their names."""
+    for name, held in reversed(tuple(variables.items())):
+        text = re.sub(rf"\bvariables\.{name}\b", lambda _, held=held: f"({held})", text)  # type: ignore[misc]
+    return text

@@ -23,6 +23,11 @@ def policy_yaml(
     return "\n".join([*lines, ""])
 
 
+def document_yaml(data: Mapping[str, Json]) -> str:
+    """Return an object as one document, its keys in their order."""
+    return "\n".join([line for key, value in data.items() for line in _entry(key, value, 0)] + [""])
+
+
 def _spec(spec: Mapping[str, Json], above: Mapping[int, Sequence[str]]) -> Iterator[str]:
     for key, value in spec.items():
         if key in _ENTRIES:

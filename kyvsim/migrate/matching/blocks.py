@@ -7,7 +7,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types
-from kyvsim.migrate.matching.filters import filter_tests
+from kyvsim.migrate.matching.filters import ADMITTED, DELETED, Names, filter_tests
 from kyvsim.migrate.matching.kinds import (
     Named,
     guessed_kinds,
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
     field: str
     desk: Desk
-    deleting: bool
+    names: Names
 
 
 class Matching(NamedTuple):
@@ -61,10 +61,10 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
     match = rule.get("match") or {}
     filters = list(_filters(match))
     chosen = operations.chosen(_operations(filters))
-    deleting = "DELETE" in chosen
+    names = DELETED if "DELETE" in chosen else ADMITTED
     named = _named(match, filters, desk.at("match"))
     constraints: dict[str, Json] = {"resourceRules": resource_rules(named, list(chosen))}
-    block = Block("match", desk, deleting)
+    block = Block("match", desk, names)
     if len(filters) == 1:
         selectors, matched = _only(block, *filters[0])
         constraints |= selectors
@@ -77,7 +77,7 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
         "not-excluded": TRUE,
     }
     if rule.get("exclude"):
-        conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, deleting)))
+        conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, names)))
     kinds = tuple(dict.fromkeys(one.kind for one in named))
     asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
     return Matching(constraints, asked, known_types(named), kinds, tuple(chosen))
@@ -90,7 +90,7 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
     left_out = _CONSTRAINED
     if resources.get("namespaceSelector") is not None:
         selectors["namespaceSelector"] = resources["namespaceSelector"]
-    if block.deleting and resources.get("selector") is not None:
+    if block.names is DELETED and resources.get("selector") is not None:
         if _is_wild(resources["selector"]):
             raise _wild_labels(steps)
         selectors["objectSelector"] = resources["selector"]
@@ -146,7 +146,7 @@ def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> l
     steps = (block.field, *steps)
     desk = block.desk.at(*steps)
     try:
-        return filter_tests(one, desk, left_out=left_out, deleting=block.deleting)
+        return filter_tests(one, desk, block.names, left_out=left_out)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
 

@@ -7,51 +7,72 @@ from typing import Final
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.wildcards import like, like_one
 
-_NAME: Final = "object.metadata.?name.orValue('')"
+
+class Names(NamedTuple):
+    """The expressions of what filters ask for."""
+
+    kind: str = "request.kind.kind"
+    name: str = "object.metadata.?name.orValue('')"
+    namespace: str = "request.?namespace.orValue('')"
 
 
-def _kinds(selectors: Json, _: bool) -> Test:
+ADMITTED: Final = Names()
+"""Of an object that is created or changed."""
+DELETED: Final = Names(name="request.name")
+"""Of one that may be deleted, of which only the request tells then."""
+AT_REST: Final = Names(kind="object.kind", namespace="object.metadata.?namespace.orValue('')")
+"""Of one that is there, without any request."""
+
+
+def _kinds(selectors: Json, names: Names) -> Test:
     kinds = [parse_kind_selector(one).kind for one in selectors]
-    return some(like_one("request.kind.kind", kinds))
+    return some(like_one(names.kind, kinds))
 
 
-def _names(patterns: Json, deleting: bool) -> Test:
-    return some(like_one("request.name" if deleting else _NAME, list(patterns)))
+def _names(patterns: Json, names: Names) -> Test:
+    return some(like_one(names.name, list(patterns)))
 
 
-def _name(pattern: Json, deleting: bool) -> Test:
-    return _names([pattern], deleting)
+def _name(pattern: Json, names: Names) -> Test:
+    return _names([pattern], names)
 
 
-def _namespaces(patterns: Json, _: bool) -> Test:
-    return some(like_one("request.?namespace.orValue('')", list(patterns)))
+def _namespaces(patterns: Json, names: Names) -> Test:
+    return some(like_one(names.namespace, list(patterns)))
 
 
-def _operations(operations: Json, _: bool) -> Test:
+def _operations(operations: Json, _: Names) -> Test:
     return some(like_one("request.operation", list(operations)))
 
 
-def _annotations(wanted: Json, _: bool) -> Test:
+def _annotations(wanted: Json, _: Names) -> Test:
     return every(_entry("annotations", key, str(value)) for key, value in wanted.items())
 
 
-def _selector(selector: Json, _: bool) -> Test:
-    tests = [_entry("labels", k, str(v)) for k, v in (selector.get("matchLabels") or {}).items()]
-    tests += [_expression(one) for one in selector.get("matchExpressions") or ()]
+def _selector(selector: Json, _: Names) -> Test:
+    return selector_test(selector)
+
+
+def selector_test(selector: Json, of: str = "object") -> Test:
+    """Return the test that an object carries the labels of a selector."""
+    labels = selector.get("matchLabels") or {}
+    tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
+    tests += [_expression(one, of) for one in selector.get("matchExpressions") or ()]
     return every(tests)
 
 
-def _entry(field: str, key: str, value: str) -> Test:
-    start = f"object.metadata.?{field}"
+def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
+    start = f"{of}.metadata.?{field}"
     if has_wildcard(key):
         entries = f"{start}.orValue({{}})"
-        body = every([like("key", key), like(f"object.metadata.{field}[key]", value)])
+        body = every([like("key", key), like(f"{of}.metadata.{field}[key]", value)])
         return Each(entries, "key", body, "exists")
     held = f"{start}[?{quoted(key)}]"
     if value and not value.strip("*"):
@@ -59,8 +80,8 @@ def _entry(field: str, key: str, value: str) -> Test:
     return like(f"{held}.orValue('')", value)
 
 
-def _expression(one: Json) -> Test:
-    held = f"object.metadata.?labels[?{quoted(one['key'])}]"
+def _expression(one: Json, of: str) -> Test:
+    held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
     values = ", ".join(map(quoted, one.get("values") or ()))
     listed = Relation(f"{held}.orValue('')", "in", f"[{values}]")
     there = Plain(f"{held}.hasValue()")
@@ -73,14 +94,14 @@ def _expression(one: Json) -> Test:
     return tests[one["operator"]]
 
 
-def _no_namespace_labels(_selector: Json, _: bool) -> Test:
+def _no_namespace_labels(_selector: Json, _: Names) -> Test:
     raise NotConvertible(
         "a namespaceSelector in one of several filters has no twin in CEL",
         "split the rule: one for the filter with the selector",
     )
 
 
-_RESOURCES: Final[Mapping[str, Callable[[Json, bool], Test]]] = MappingProxyType(
+_RESOURCES: Final[Mapping[str, Callable[[Json, Names], Test]]] = MappingProxyType(
     {
         "kinds": _kinds,
         "name": _name,
@@ -96,7 +117,7 @@ _HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
 
 
 def filter_tests(
-    one: Json, desk: Desk, *, left_out: frozenset[str] = frozenset(), deleting: bool = False
+    one: Json, desk: Desk, names: Names, *, left_out: frozenset[str] = frozenset()
 ) -> list[Test]:
     """Return the tests of a filter, all of which have to hold; fields of `left_out` are not asked.
 
@@ -110,7 +131,7 @@ def filter_tests(
         )
         if given and field not in left_out:
             try:
-                tests.append(convert(resources[field], deleting))
+                tests.append(convert(resources[field], names))
             except NotConvertible as refusal:
                 raise refusal.below("resources", field) from None
     return tests + _user_tests(one, desk)

@@ -22,6 +22,8 @@ class Operations(NamedTuple):
     """The operations of its type, where neither it nor its preconditions say so."""
     allowed: frozenset[str]
     """Those that its preconditions allow."""
+    takes_all: bool = False
+    """Whether it is asked for any operation that a match block names."""
 
     def chosen(self, named: Iterable[str]) -> list[str]:
         """Return the operations of resource rules, where a match block names some or none.
@@ -30,7 +32,9 @@ class Operations(NamedTuple):
         """
         listed = tuple(named)
         usual = self.usual
-        if listed or self.allowed == {"CONNECT"}:
+        if self.takes_all and listed:
+            usual = EVERY
+        elif listed or self.allowed == {"CONNECT"}:
             usual = (*self.usual, "CONNECT")
         found = [one for one in listed or usual if one in self.allowed and one in usual]
         if not found:

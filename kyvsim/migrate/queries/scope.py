@@ -30,6 +30,8 @@ class Scope(NamedTuple):
     current: Value | None = None
     """What fields are looked up in; None for the names themselves."""
     taken: frozenset[str] = frozenset()
+    namespace: str = ""
+    """The namespace of the policy, "" for one of the cluster."""
 
     def within(self, value: Value) -> "Scope":
         """Return the scope in which fields are those of a value."""

@@ -14,21 +14,32 @@ def text_value(text: str, scope: Scope) -> Value:
     variables = find_variables(text)
     if not variables:
         return constant(unescape(text))
-    if any("{{" in one.expression for one in variables):
-        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
-    if variables[0].text == text:
+    if variables[0].text == text and "{{" not in variables[0].expression:
         return query_value(variables[0].expression, scope)
-    pieces = plain_pieces(text, variables)
-    if any("{{" in one for one in pieces):
-        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
-    values = [query_value(one.expression, scope) for one in variables]
-    first, *rest = pieces
-    parts = [quoted(unescape(first))] if first else []
-    for value, piece in zip(values, rest, strict=True):
-        parts.append(shown(value))
-        if piece:
-            parts.append(quoted(unescape(piece)))
+    parts = [
+        quoted(one) if isinstance(one, str) else shown(one) for one in text_pieces(text, scope)
+    ]
     return Value(" + ".join(parts), TEXT, SUM)
+
+
+def text_pieces(text: str, scope: Scope) -> list[str | Value]:
+    """Return what a text is made of: fixed pieces that are not empty, and values of variables."""
+    variables = find_variables(text)
+    pieces = plain_pieces(text, variables) if variables else [text]
+    if any(map(_is_open, [*pieces, *(one.expression for one in variables)])):
+        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
+    found: list[str | Value] = []
+    for number, piece in enumerate(pieces):
+        if number:
+            found.append(query_value(variables[number - 1].expression, scope))
+        if piece:
+            found.append(unescape(piece))
+    return found
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a variable begins in what is left of a text, or within a variable."""
+    return "{{" in text.replace("\\{{", "")
 
 
 def shown(value: Value) -> str:

@@ -5,9 +5,11 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules import mutate_foreach, validate_foreach
-from kyvsim.migrate.rules.draft import Entry, Given, Mutation, RuleType, Validation
+from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation
+from kyvsim.migrate.rules.generate import evaluation_of, generate
 from kyvsim.migrate.rules.mutate_resource import strategic_merge
 from kyvsim.migrate.rules.validate_any_pattern import any_pattern
 from kyvsim.migrate.rules.validate_cel import cel
@@ -17,20 +19,22 @@ from kyvsim.migrate.settings import actions_of
 
 VALIDATING: Final = "ValidatingPolicy"
 MUTATING: Final = "MutatingPolicy"
+GENERATING: Final = "GeneratingPolicy"
 _WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
-RULE_TYPES: Final[Mapping[tuple[str, str], RuleType]] = MappingProxyType(
+RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
     {
         ("validate", "deny"): RuleType(deny, VALIDATING, WRITES, actions_of),
         ("validate", "pattern"): RuleType(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "anyPattern"): RuleType(any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "foreach"): RuleType(validate_foreach.foreach, VALIDATING, WRITES, actions_of),
         ("validate", "cel"): RuleType(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
+        ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
     }
 )
-"""By section and field of a rule, in the order in which one that has several is taken."""
+"""By the way to the body in a rule, in the order in which one that has several is taken."""
 
 
 def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
@@ -44,21 +48,37 @@ def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
     return rule_type.operations
 
 
-def rule_type_of(rule: Mapping[str, Json]) -> tuple[tuple[str, str], RuleType] | None:
+class Found(NamedTuple):
+    """The type of a rule, and its body with the way to it."""
+
+    steps: tuple[str, ...]
+    body: Json
+    rule_type: RuleType
+
+
+def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
     """Return the type of a rule and where its body stands; None where there is no emitter."""
-    for (section, field), found in RULE_TYPES.items():
-        body = rule.get(section)
-        if isinstance(body, dict) and body.get("targets"):
-            return None
-        if isinstance(body, dict) and body.get(field) is not None:
-            return (section, field), found
+    for steps, found in RULE_TYPES.items():
+        body: Json = rule
+        for step in steps:
+            if not isinstance(body, dict):
+                break
+            if body.get("targets"):
+                return None
+            body = body.get(step)
+        else:
+            if body is not None:
+                return Found(steps, body, found)
     return None
 
 
 __all__ = [
+    "GENERATING",
     "MUTATING",
     "VALIDATING",
     "Entry",
+    "Found",
+    "Generation",
     "Given",
     "Mutation",
     "RuleType",

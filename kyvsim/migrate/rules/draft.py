@@ -7,6 +7,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Test, one_line
+from kyvsim.migrate.generated.templates import Template
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope
 
@@ -45,7 +46,19 @@ class Mutation(NamedTuple):
         return (self.text,)
 
 
-Entry: TypeAlias = Validation | Mutation
+class Generation(NamedTuple):
+    """What makes objects: an expression, or the template of one."""
+
+    text: str = ""
+    template: Template | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions."""
+        return (self.text,) if self.template is None else self.template.expressions
+
+
+Entry: TypeAlias = Validation | Mutation | Generation
 """What stands in the list that a policy of some kind is about."""
 Emit: TypeAlias = Callable[[Given], Sequence[Entry]]
 """Raises NotConvertible with the path from the body."""

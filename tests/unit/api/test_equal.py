@@ -333,3 +333,33 @@ def test_a_policy_that_is_refused_leaves_no_evidence():
     found = compare(EqualInputs(*texts, ApplyInputs(policies=())))
     assert found.evidence is None
     assert [one.code for one in found.diagnostics] == ["KV150"]
+
+
+def generating(namespace, name="random"):
+    texts = {
+        "random": ("{{ random('[a-z]{4}') }}", "(( random('[a-z]{4}') ))"),
+        "fixed": ("made", "other"),
+    }
+    old_name, new_name = texts[name]
+    kinds = {"any": [{"resources": {"kinds": ["ConfigMap"], "operations": ["CREATE"]}}]}
+    made = {"apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": old_name}
+    old = rules({"name": "make", "match": kinds, "generate": {**made, "data": {}}})
+    new = in_cel("true", constraints("configmaps", ["CREATE"]))
+    new["kind"] = "GeneratingPolicy"
+    del new["spec"]["validations"]
+    metadata = {"namespace": namespace, "name": new_name}
+    template = json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})
+    new["spec"]["generate"] = [{"template": {"interpolate": "cel", "value": template}}]
+    for one in (old, new):
+        one["metadata"]["namespace"] = namespace
+    return {**old, "kind": "Policy"}, {**new, "kind": "NamespacedGeneratingPolicy"}
+
+
+def test_objects_with_names_by_chance_are_compared_in_the_namespace_of_policies():
+    assert evidence(*generating("vault")).answer is Answer.EQUAL
+
+
+def test_other_generated_objects_are_a_difference():
+    found = evidence(*generating("vault", "fixed"))
+    assert found.counterexamples[0].difference is Difference.GENERATED
+    assert found.counterexamples[0].object["metadata"]["namespace"] == "vault"

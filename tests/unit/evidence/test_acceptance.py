@@ -65,3 +65,17 @@ def test_a_controller_of_a_pod_leads_back_to_it(group, kind):
     assert found["spec"]["containers"] == POD["spec"]["containers"]
     assert found["metadata"]["name"] == POD["metadata"]["name"]
     assert unwrapped(POD) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata"),
+    [
+        (KindName("", "v1", "Namespace"), {"name": "a", "namespace": "b"}),
+        (KindName("example.com", "v1", "Odd"), {"name": "a", "namespace": 1}),
+        (KindName("example.com", "v1", "Odd"), {"name": "a", "labels": {"b": True}}),
+    ],
+    ids=str,
+)
+def test_metadata_are_checked_for_every_kind(kind, metadata):
+    assert is_accepted(smallest(kind), find_type)
+    assert not is_accepted({**smallest(kind), "metadata": metadata}, find_type)

@@ -8,6 +8,7 @@ from kyvsim.load.policy import load_policies
 from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
 from kyvsim.model.source import Document, Location
+from kyvsim.report.policy_yaml import document_yaml
 
 DENIALS = {"fail", "error"}
 
@@ -34,7 +35,7 @@ def converted(policy):
     """Return what converts a rule: the outcome of the rule, and the policies made of it."""
 
     def convert_rule(rule, **spec):
-        conversion = convert(policy(rule, **spec))
+        conversion = convert(policy(rule, **spec), document_yaml)
         return conversion.rules[0], [dict(one.data) for one in conversion.made]
 
     return convert_rule

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
 
 CONTAINERS = [{"name": "a", "image": "i:1"}, {"name": "b", "image": "i:2", "command": ["x"]}]
@@ -92,11 +91,11 @@ def test_loops(both, pod):
     assert sorted(images) == sorted(one["image"] for one in old["spec"]["containers"])
 
 
-def test_each_level_of_controllers_has_a_policy_of_its_own(policy):
-    made = convert(policy(merge({"metadata": {"labels": {"a": "b"}}}))).made
-    resources = [one.data["spec"]["matchConstraints"]["resourceRules"] for one in made]
+def test_each_level_of_controllers_has_a_policy_of_its_own(converted):
+    _, made = converted(merge({"metadata": {"labels": {"a": "b"}}}))
+    resources = [one["spec"]["matchConstraints"]["resourceRules"] for one in made]
     assert [some[0]["resources"][0] for some in resources] == ["pods", "daemonsets", "cronjobs"]
-    assert made[0].data["spec"]["autogen"] == {"podControllers": {"controllers": []}}
+    assert made[0]["spec"]["autogen"] == {"podControllers": {"controllers": []}}
 
 
 @pytest.mark.parametrize(
