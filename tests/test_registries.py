@@ -29,6 +29,8 @@ from kyvsim.languages.classic.checks import CHECKS
 from kyvsim.languages.classic.doubts import DOUBTS
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
+from kyvsim.mutants.change import Kind
+from kyvsim.mutants.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.report.run_formats import FORMATS as RUN_FORMATS
 from kyvsim.sim.hazards import HAZARDS
 
@@ -85,6 +87,12 @@ def test_every_context_loader_is_registered():
         missing = [one.field for one in values(module, ContextLoader) if one not in known]
         assert not missing, name
     assert [one.field for one in known] == [*CONTEXT_FIELDS]
+
+
+def test_every_kind_of_change_is_registered():
+    for name, module in modules("mutants/changes").items():
+        assert [one for one in values(module, Kind) if one in KINDS_OF_CHANGES], name
+    assert not only_once(one.name for one in KINDS_OF_CHANGES)
 
 
 def test_context_loaders_cover_every_source_of_an_entry():

@@ -4,11 +4,12 @@ Codes: KV049 a folder without manifests.
 """
 
 import os
-import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
+from kyvsim.api.several import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.system import processors
 from kyvsim.light.named_tuple import NamedTuple
@@ -108,19 +109,7 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
 def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
     """Yield what came of each file, in their order, by several processes if it is worth it."""
     jobs = run.jobs or (processors() if len(files) > _FEW else 1)
-    if jobs == 1 or len(files) < 2:
-        for file in files:
-            yield run_file(file, run.options)
-        return
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
-
-    # An interrupt reaches all processes of a terminal: this one ends the others.
-    ignoring = (signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(
-        min(jobs, len(files)), initializer=signal.signal, initargs=ignoring
-    ) as pool:
-        options = [run.options] * len(files)
-        yield from pool.map(run_file, files, options, chunksize=4)
+    yield from each_in_processes(partial(run_file, options=run.options), files, jobs, chunk=4)
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
@@ -135,8 +124,7 @@ def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     """Return what came of one manifest: its policies compiled once, every row checked."""
-    narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
-    rows = tuple(row for row in narrowed if row is not None)
+    rows = chosen_rows(manifest, options)
     if not rows:
         return _without_rows(manifest, options)
     recorder = Recorder(rows) if options.coverage else None
@@ -156,6 +144,12 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     return ManifestOutcome(
         file, outcomes, inputs.diagnostics, inputs.stamps, points, left_out=inputs.left_out
     )
+
+
+def chosen_rows(manifest: Manifest, options: Reading) -> tuple[ExpectedRow, ...]:
+    """Return the rows that are to be checked, narrowed to the resources that are selected."""
+    narrowed = (options.selector.narrow(row, lenient=options.lenient) for row in manifest.rows)
+    return tuple(row for row in narrowed if row is not None)
 
 
 def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:

@@ -67,6 +67,10 @@ class ManifestInputs(NamedTuple):
     """What was found at the paths that the manifest names, before it was read."""
     left_out: tuple[Diagnostic, ...]
     """What was left out of the folders that it names: where, and what it is."""
+    policies: tuple[Policy, ...]
+    """Its policies as they are written, those too that are refused."""
+    options: CompileOptions
+    """What they are compiled with."""
 
 
 class _Reader:
@@ -124,15 +128,8 @@ def read_test(
     objects = objects_of(resources)
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
-    options = CompileOptions(
-        own_system(),
-        exceptions.rules,
-        listener=listener,
-        cel_exceptions=exceptions.policies,
-        kinds=crd_kinds((*definitions, *objects)),
-        bindings=bindings,
-        parameters=tuple(params),
-    )
+    options = _options(exceptions, (*definitions, *objects), params, bindings)
+    options = options._replace(listener=listener)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     suite = SuiteInputs(
@@ -163,6 +160,24 @@ def read_test(
         unusable=unusable or bool(lost),
         stamps=tuple(reader.stamps),
         left_out=left_out,
+        policies=policies,
+        options=options,
+    )
+
+
+def _options(
+    exceptions: Exceptions,
+    objects: Iterable[Json],
+    params: Iterable[Json],
+    bindings: tuple[Binding, ...],
+) -> CompileOptions:
+    return CompileOptions(
+        own_system(),
+        exceptions.rules,
+        cel_exceptions=exceptions.policies,
+        kinds=crd_kinds(objects),
+        bindings=bindings,
+        parameters=tuple(params),
     )
 
 

@@ -1,10 +1,11 @@
 """`kyvsim test --coverage`: its options, where its reports go, and whether it is enough."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
 from kyvsim.light.named_tuple import NamedTuple
@@ -45,7 +46,7 @@ def coverage_options() -> declared.Decorator:
         declared.option(
             "--coverage-threshold",
             metavar="PERCENT",
-            callback=_percent,
+            callback=percent_option,
             help="Fail where less was reached, of all policies together.",
         ),
     )
@@ -56,18 +57,6 @@ def coverage_options() -> declared.Decorator:
         return command
 
     return decorate
-
-
-def _percent(_call: declared.Call, _spelled: str, value: str | None) -> Any:
-    if value is None:
-        return None
-    try:
-        percent = Decimal(value.removesuffix("%"))
-    except InvalidOperation:
-        raise declared.BadValueError(f"`{value}` is no number") from None
-    if not percent.is_finite() or not 0 <= percent <= 100:
-        raise declared.BadValueError(f"`{value}` is not in the range from 0 to 100")
-    return percent
 
 
 def coverage_wish(options: Mapping[str, Any], call: declared.Call) -> CoverageWish:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
@@ -18,6 +17,7 @@ from kyvsim.cli.coverage import (
     write_coverage,
 )
 from kyvsim.cli.golden_files import write_updates
+from kyvsim.cli.mutants import MutantsWish, mutants_options, mutants_wish
 from kyvsim.cli.options import (
     colour_option,
     jobs_option,
@@ -38,7 +38,7 @@ from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
-from kyvsim.report.progress import with_progress
+from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
@@ -60,7 +60,7 @@ resource does not exist, or that never ran, fails.
 @declared.command(
     spelled_as_in_go=True,
     help=_HELP,
-    epilog="Exit status: 0 all rows passed, 1 a row failed or too little was reached, "
+    epilog="Exit status: 0 all rows passed, 1 a row failed, too little was reached or noticed, "
     "2 some input could not be used.",
 )
 @declared.argument("paths", nargs=-1, metavar="PATH...", type=declared.PathText(), key="tests")
@@ -114,6 +114,7 @@ resource does not exist, or that never ran, fails.
 @declared.option("--force", is_flag=True, help="With --create: overwrite files.")
 @walking_options
 @coverage_options()
+@mutants_options()
 @jobs_option
 @offline_options("--registry", "--git-branch")
 @declared.pass_call
@@ -126,7 +127,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     if options["resource"] or options["force"]:
         raise declared.UsageError("--resource and --force go with --create", call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
-    wish = coverage_wish(options, call)
+    wishes = coverage_wish(options, call), mutants_wish(options, call)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
@@ -134,7 +135,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             _selector(options["test_case_selector"], call),
             options["lenient"],
             options["update"],
-            wish.wanted,
+            wishes[0].wanted,
             walking_of(options, call),
         ),
         jobs=options["jobs"],
@@ -146,17 +147,24 @@ def command(call: declared.Call, /, **options: Any) -> int:
         close(ending, on_stdout=True)
         return ending.status
     with ReportFiles(path for _, path in chosen.files) as files:
-        return _run_once(run, options, wish, (chosen, files))
+        return _run_once(run, options, wishes, (chosen, files))
 
 
 def _run_once(
     run: SuiteRun,
     options: Mapping[str, Any],
-    wish: CoverageWish,
+    wishes: tuple[CoverageWish, MutantsWish],
     outputs: tuple[Chosen, ReportFiles],
 ) -> int:
     chosen, files = outputs
-    outcome = _judged(run_tests(run, _watched), options, wish)
+    coverage, mutants = wishes
+    found = run_tests(run, _watched)
+    if mutants.wanted:
+        from kyvsim.api.suite_mutants import try_mutants  # noqa: PLC0415 — slow, for these only
+
+        with waiting("trying mutants", shown=is_terminal(sys.stderr)):
+            found = found._replace(mutants=try_mutants(run, mutants.seconds))
+    outcome = _judged(found, options, wishes)
     say_remarks(every_diagnostic(outcome))
     for_people = FORMATS[chosen.shown].for_people
     if options["update"] and not for_people:
@@ -165,7 +173,7 @@ def _run_once(
     if options["update"] and for_people:
         outcome = _updated(outcome, chosen)
     files.fill(FORMATS[name].write(outcome, _sight(options)) for name, _ in chosen.files)
-    _cover(outcome, chosen, wish)
+    _cover(outcome, chosen, coverage)
     say_left_out(everything_left_out(outcome), options)
     ending = suite_ending(outcome)
     close(ending, on_stdout=for_people)
@@ -180,10 +188,14 @@ def _watched(outcomes: Outcomes, total: int) -> Outcomes:
 
 
 def _judged(
-    outcome: SuiteOutcome, options: Mapping[str, Any], wish: CoverageWish | None = None
+    outcome: SuiteOutcome,
+    options: Mapping[str, Any],
+    wishes: tuple[CoverageWish, MutantsWish] | None = None,
 ) -> SuiteOutcome:
     """Return an outcome with what the options ask of it."""
-    demands = Demands(options["require_tests"], wish.threshold if wish else Decimal())
+    demands = Demands(options["require_tests"])
+    if wishes is not None:
+        demands = demands._replace(coverage=wishes[0].threshold, score=wishes[1].score)
     return (_strict(outcome) if options["strict"] else outcome)._replace(demands=demands)
 
 

@@ -10,6 +10,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
+from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import counted, safe_line
 
@@ -42,6 +43,8 @@ def _creation(options: Mapping[str, Any], call: declared.Call) -> Creation:
         raise declared.UsageError("--create does not go with --watch: it runs no tests", call)
     if asks_for_coverage(options):
         raise declared.UsageError("--create runs no rows: there is no coverage to show", call)
+    if asks_for_mutants(options):
+        raise declared.UsageError("--create runs no rows: they notice no mutants", call)
     if len(folders) > 1:
         raise declared.UsageError("with --create, -o is one folder", call)
     for path in (*policies, *resources):

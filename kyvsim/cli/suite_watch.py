@@ -9,6 +9,7 @@ from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
+from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
 from kyvsim.light.named_tuple import NamedTuple
@@ -40,6 +41,9 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, call: declared.Call)
         raise declared.UsageError(text, call)
     if asks_for_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
+        raise declared.UsageError(text, call)
+    if asks_for_mutants(options):
+        text = "--watch does not go with --mutants: it takes too long for every change"
         raise declared.UsageError(text, call)
     if not FORMATS[chosen.shown].for_people:
         views = " or ".join(name for name, one in FORMATS.items() if one.for_people)

@@ -1,6 +1,6 @@
 """Single changes of an object at a way: a value set, a part taken away, elements added."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from kyvsim.evidence.known_fields import needed, usual, words
@@ -14,13 +14,15 @@ from kyvsim.patch.merge_types import Type
 _ABSENT = object()
 _MOST_ELEMENTS = 3
 """In lists that grow: one that decides, with something on either side of it."""
+_MOST_IN_ALL = 64
+"""Elements or characters, where a policy counts them."""
 _Change: TypeAlias = Callable[[Json], Json]
 """Takes what stands somewhere, or _ABSENT; gives what is to stand there, or _ABSENT."""
 Edit: TypeAlias = Callable[[Json], Json]
 """Returns an object changed; the same one where there is nothing to change."""
 
 
-def edits(root: Type | None, way: Way, values: Iterable[Json]) -> tuple[list[Edit], list[Edit]]:
+def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edit], list[Edit]]:
     """Return the changes at a way that keep to the type of an object, and those that do not."""
     plain: list[Edit] = []
     odd: list[Edit] = []
@@ -34,6 +36,9 @@ def edits(root: Type | None, way: Way, values: Iterable[Json]) -> tuple[list[Edi
         inner = way[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
         plain += (_edit(place, change, root) for change in changes)
+    sizes = tuple(_sizes(values, type_at(root, way) if root else None))
+    for place in (*_lists(way), way):
+        plain += (_edit(place, _of_size(size), root) for size in sizes)
     return plain, odd
 
 
@@ -108,11 +113,39 @@ def _with_another(inner: Way, change: _Change, element: Type | None, *, first: b
         added = _changed(found[0], inner, change, element)
         if added is _ABSENT:
             return found
-        if added.__class__ is dict and added.get("name").__class__ is str:
-            added = {**added, "name": f"{added['name']}{len(found) + 1}"}
+        added = _renumbered(added, len(found))
         return [added, *found] if first else [*found, added]
 
     return another
+
+
+def _sizes(values: Sequence[Json], at: Type | None) -> Iterator[int]:
+    """Yield sizes to try where numbers are held against what is none: its length is meant."""
+    for value in samples(values):
+        is_number = value.__class__ is int and not suits(at, value)
+        if is_number and 1 < value <= _MOST_IN_ALL:
+            yield value
+
+
+def _of_size(size: int) -> _Change:
+    """Return what makes a list that has elements, or a text, as long as that."""
+
+    def sized(found: Json) -> Json:
+        if found.__class__ is str:
+            return ((found or "a") * size)[:size]
+        if found.__class__ is not list or not found:
+            return found
+        added = (_renumbered(found[0], number) for number in range(len(found), size))
+        return [*found[:size], *added]
+
+    return sized
+
+
+def _renumbered(element: Json, number: int) -> Json:
+    """Return an element like another one, with a name of its own."""
+    if element.__class__ is not dict or element.get("name").__class__ is not str:
+        return element
+    return {**element, "name": f"{element['name']}{number + 1}"}
 
 
 def _set(value: Json) -> _Change:

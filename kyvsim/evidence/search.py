@@ -32,6 +32,8 @@ class Budget(NamedTuple):
     seconds: float
     clock: Callable[[], float]
     """Tells seconds that pass."""
+    first_only: bool = False
+    """Whether one difference that counts is enough."""
 
 
 class Disagreement(NamedTuple):
@@ -90,6 +92,8 @@ class Search:
             finished = True
         except _SpentError:
             pass
+        except _EnoughError:
+            finished = True
         return Tried(
             cases=tuple(self._kept),
             total=len(self._known),
@@ -211,10 +215,16 @@ class Search:
             rules = tuple(_refusals(effect) for effect in verdicts)
             sort = (finding, rules, case.operation)
             self._found.setdefault(sort, Disagreement(case, finding))
+            if self._budget.first_only and finding.limit is None:
+                raise _EnoughError
 
 
 class _SpentError(Exception):
     """The budget has come to its end."""
+
+
+class _EnoughError(Exception):
+    """What is looked for is found."""
 
 
 def _statuses(effect: Effect) -> tuple[tuple[str, str, str], ...]:

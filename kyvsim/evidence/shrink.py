@@ -9,6 +9,7 @@ from itertools import chain, islice
 from kyvsim.evidence.case import STRANGER, Case
 from kyvsim.evidence.seeds import unwrapped
 from kyvsim.kube.objects import Json
+from kyvsim.kube.trees import replaced, without
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
 
@@ -70,7 +71,7 @@ def _smaller_objects(obj: Json) -> Iterator[Json]:
 def _parts_left_out(obj: Json) -> Iterator[Json]:
     found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in _IDENTITY]
     for path, _ in sorted(found, key=lambda one: -one[1]):
-        yield _without(obj, path)
+        yield without(obj, path)
 
 
 def _parts_simplified(obj: Json) -> Iterator[Json]:
@@ -78,7 +79,7 @@ def _parts_simplified(obj: Json) -> Iterator[Json]:
         if path[:1] in {("apiVersion",), ("kind",)} or value.__class__ in {dict, list}:
             continue
         for simple in _simpler(value):
-            yield _with(obj, path, simple)
+            yield replaced(obj, path, simple)
 
 
 def _simpler(value: Json) -> Iterator[Json]:
@@ -106,24 +107,3 @@ def _nodes(value: Json, path: Path) -> Iterator[tuple[Path, int, Json]]:
         size += below[-1][1]
         yield from below
     yield path, size, value
-
-
-def _without(value: Json, path: Path) -> Json:
-    step, *rest = path
-    if rest:
-        return _with_member(value, step, _without(value[step], tuple(rest)))
-    if value.__class__ is list:
-        return [one for index, one in enumerate(value) if index != step]
-    return {name: one for name, one in value.items() if name != step}
-
-
-def _with(value: Json, path: Path, leaf: Json) -> Json:
-    if not path:
-        return leaf
-    return _with_member(value, path[0], _with(value[path[0]], path[1:], leaf))
-
-
-def _with_member(value: Json, step: str | int, inner: Json) -> Json:
-    if value.__class__ is list:
-        return [inner if index == step else one for index, one in enumerate(value)]
-    return {**value, step: inner}

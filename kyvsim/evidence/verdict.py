@@ -46,13 +46,10 @@ class Bench(NamedTuple):
 
 def evidence_of(tried: Tried, space: Space, bench: Bench) -> Evidence:
     """Return what a search came to."""
-    counted = [one for one in tried.disagreements if one.finding.limit is None]
-    counted.sort(key=lambda one: (one.case.operation is not Operation.CREATE, not one.case.given))
-    shown = _shown(counted, bench)
-    reasons = tuple(_reasons(tried, space, bench))
-    answer = Answer.NOT_COVERED if reasons else Answer.EQUAL
+    shown = _shown(_counted(tried), bench)
+    answer, reasons = answer_of(tried, space, bench.pair)
     return Evidence(
-        answer=Answer.COUNTEREXAMPLE if shown else answer,
+        answer=answer,
         cases=tried.total,
         given=tried.given,
         denied=tried.denied,
@@ -62,6 +59,27 @@ def evidence_of(tried: Tried, space: Space, bench: Bench) -> Evidence:
         untried=tuple(_untried(space)),
         old=_reached(bench.pair.old, tried.acted[0]),
         new=_reached(bench.pair.new, tried.acted[1]),
+    )
+
+
+def answer_of(tried: Tried, space: Space, pair: Pair) -> tuple[Answer, tuple[str, ...]]:
+    """Return what a search came to, and why its cases are not enough where they are not."""
+    reasons = tuple(_reasons(tried, space, pair))
+    if _counted(tried):
+        return Answer.COUNTEREXAMPLE, reasons
+    return Answer.NOT_COVERED if reasons else Answer.EQUAL, reasons
+
+
+def first_counterexample(tried: Tried, bench: Bench) -> Counterexample | None:
+    """Return the difference that is shown first, made small; None where nothing counts."""
+    return next((_counterexample(one, bench) for one in _counted(tried)), None)
+
+
+def _counted(tried: Tried) -> list[Disagreement]:
+    """Return the differences that count: creations first, of them the objects that were given."""
+    found = [one for one in tried.disagreements if one.finding.limit is None]
+    return sorted(
+        found, key=lambda one: (one.case.operation is not Operation.CREATE, not one.case.given)
     )
 
 
@@ -148,12 +166,12 @@ def _user(user: UserInfo) -> Json:
     return {name: value for name, value in told.items() if value}
 
 
-def _reasons(tried: Tried, space: Space, bench: Bench) -> Iterator[str]:
+def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     """Yield why two sets that never disagreed cannot be called equal."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the budget ended after {cases}: there are more"
-    for name, side in (("old", bench.pair.old), ("new", bench.pair.new)):
+    for name, side in (("old", pair.old), ("new", pair.new)):
         for point in side.points():
             missing = _unseen(point)
             if missing:

@@ -6,6 +6,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.mutants import Mutants
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Document, Location, Path, Stamp
 
@@ -125,6 +126,8 @@ class Demands(NamedTuple):
     """That there are any."""
     coverage: Decimal = Decimal()
     """How many percent of the policies are to be reached; 0 where it does not matter."""
+    score: Decimal = Decimal()
+    """How many percent of the mutants are to be noticed; 0 where it does not matter."""
 
 
 class SuiteOutcome(NamedTuple):
@@ -140,6 +143,8 @@ class SuiteOutcome(NamedTuple):
     """How many files of expected objects could not be written."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of the folders in which manifests were looked for."""
+    mutants: Mutants | None = None
+    """What rows notice where policies are changed, if asked for."""
 
     @property
     def failed(self) -> int:

@@ -29,8 +29,8 @@ def evidence_json(evidence: Evidence) -> Json:
         "cases": evidence.cases,
         "given": evidence.given,
         "denied": evidence.denied,
-        "counterexamples": [_example(one) for one in evidence.counterexamples],
-        "notCounted": [_example(one) for one in evidence.limited],
+        "counterexamples": [example_json(one) for one in evidence.counterexamples],
+        "notCounted": [example_json(one) for one in evidence.limited],
         "notCovered": list(evidence.reasons),
         "notTried": list(evidence.untried),
         "old": _side(evidence.old),
@@ -38,7 +38,8 @@ def evidence_json(evidence: Evidence) -> Json:
     }
 
 
-def _example(one: Counterexample) -> Json:
+def example_json(one: Counterexample) -> Json:
+    """Return a case in which two sets of policies differ, with both accounts of it."""
     return {
         "difference": one.difference.value,
         "operation": one.operation,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
+from kyvsim.report.mutants_text import advice_lines, change_text, score_line
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_rows import reason
 from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, summary_line
@@ -15,7 +16,12 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     yield from map(remark, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
         yield annotation(Severity.ERROR, row.location, reason(row), _text(row))
+    for hole in outcome.mutants.holes if outcome.mutants else ():
+        text = "\n".join(advice_lines(hole))
+        yield annotation(Severity.WARNING, hole.location, change_text(hole), text)
     yield f"{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield f"{score_line(outcome.mutants)}\n"
 
 
 def _text(row: RowOutcome) -> str:

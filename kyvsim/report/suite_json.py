@@ -8,6 +8,7 @@ from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
+from kyvsim.report.mutants_json import mutants_json
 from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
@@ -21,7 +22,10 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     remarks = [to_json(diagnostic_json(one)) for one in every_diagnostic(outcome)]
     listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
     yield f'],\n"diagnostics": [{listed}],\n"ending": {to_json(ending_json(suite_ending(outcome)))}'
-    yield f',\n"summary": {to_json(tally_of(outcome)._asdict())}}}\n'
+    yield f',\n"summary": {to_json(tally_of(outcome)._asdict())}'
+    if outcome.mutants is not None:
+        yield f',\n"mutants": {to_json(mutants_json(outcome.mutants))}'
+    yield "}\n"
 
 
 def row_json(file: str, row: RowOutcome) -> Json:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from kyvsim.model.mutants import Mutants
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.markdown_text import markdown_text, table_line
+from kyvsim.report.mutants_text import change_text, score_line
 from kyvsim.report.suite_rows import cells, columns
 from kyvsim.report.suite_run import Sight, shown_rows, summary_line
 
@@ -16,3 +18,12 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     for number, (_, row) in enumerate(shown_rows(outcome, sight), 1):
         yield table_line(tuple(map(markdown_text, cells(number, row, sight))))
     yield f"\n{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield from _mutants(outcome.mutants)
+
+
+def _mutants(mutants: Mutants) -> Iterator[str]:
+    yield f"\n{score_line(mutants)}\n\n"
+    for hole in mutants.holes:
+        told = f"{hole.location}: {change_text(hole)}"
+        yield f"- {markdown_text(told)}\n"

@@ -6,7 +6,8 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
-from kyvsim.report.ending import error_fact, left_out_fact, warning_fact, weighing
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
+from kyvsim.report.mutants_text import holes_text
 from kyvsim.report.style import counted
 
 
@@ -72,6 +73,7 @@ def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
     demands = outcome.demands
     text = f"coverage is below {demands.coverage}%"
     yield weighing("coverageTooLow", int(not reaches_enough(outcome)), text)
+    yield from _mutant_facts(outcome)
     if tally.total:
         skipped = f", {tally.skipped} skipped" if tally.skipped else ""
         yield Fact(
@@ -80,6 +82,19 @@ def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
         return
     verdict = Verdict.FAILED if demands.tests else Verdict.NOTHING
     yield Fact("nothingChecked", 1, "no row was checked", verdict)
+
+
+def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    mutants, wanted = outcome.mutants, outcome.demands.score
+    if mutants is None:
+        return
+    # What was not tried may not be noticed.
+    noticed, total = mutants.noticed, mutants.score.total + mutants.untried
+    missed = bool(wanted) and (not total or 100 * noticed < wanted * total)
+    yield weighing("scoreTooLow", int(missed), f"score is below {wanted}%")
+    yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
+    text = f"{counted(mutants.untried, 'mutant')} not tried"
+    yield informing("notTried", mutants.untried, text)
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:

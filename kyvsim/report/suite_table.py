@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.model.suite import SuiteOutcome
+from kyvsim.report import mutants_text
 from kyvsim.report.style import painter
 from kyvsim.report.suite_rows import RESULT, cells, columns
 from kyvsim.report.suite_run import Sight, shown_rows, summary_line
@@ -25,6 +26,9 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
         padded[RESULT] = paint(paints[row[RESULT]], padded[RESULT])
         yield f"{'  '.join(padded).rstrip()}\n"
     yield f"\n{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield "\n"
+        yield from mutants_text.lines(outcome.mutants)
 
 
 def _line(texts: tuple[str, ...], widths: list[int]) -> str:

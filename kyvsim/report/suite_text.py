@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report import mutants_text
 from kyvsim.report.run import Look
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_diff import diff_lines
@@ -20,6 +21,9 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
         if one.rows and (not sight.fail_only or any(row.failed for row in one.rows)):
             yield _manifest(one, sight, sheet)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield "\n"
+        yield from mutants_text.lines(outcome.mutants)
 
 
 def _manifest(one: ManifestOutcome, sight: Sight, sheet: Sheet) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
+from kyvsim.report.mutants_json import mutants_json
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.suite_json import row_json
 from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
@@ -12,11 +13,12 @@ from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_e
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     """Yield the document as a whole."""
-    yield to_yaml(
-        {
-            "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
-            "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
-            "ending": ending_json(suite_ending(outcome)),
-            "summary": tally_of(outcome)._asdict(),
-        }
-    )
+    found = {
+        "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
+        "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+        "ending": ending_json(suite_ending(outcome)),
+        "summary": tally_of(outcome)._asdict(),
+    }
+    if outcome.mutants is not None:
+        found["mutants"] = mutants_json(outcome.mutants)
+    yield to_yaml(found)

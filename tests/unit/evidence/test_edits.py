@@ -1,3 +1,5 @@
+import pytest
+
 from kyvsim.evidence.edits import edits
 from kyvsim.model.mention import Hole
 from kyvsim.patch.merge_types import find_type
@@ -75,3 +77,20 @@ def test_the_object_itself_stays_as_it_is():
 def test_a_list_of_which_nothing_is_written_gets_an_element():
     made = [one["spec"].get("volumes") for one in results(("spec", "volumes")) if "spec" in one]
     assert [{"name": "a"}] in made
+
+
+@pytest.mark.parametrize("way", [("spec", "containers"), IMAGE[:-1]])
+def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(way):
+    sizes = {len(images(one) or ()) for one in results(way, [4])}
+    assert {4, 5} <= sizes
+    names = [
+        [one["name"] for one in obj["spec"]["containers"]]
+        for obj in results(way, [4])
+        if len(images(obj) or ()) == 4
+    ]
+    assert len(set(names[0])) == 4
+
+
+def test_where_a_text_is_counted_it_is_as_long_or_longer():
+    names = [one.get("metadata", {}).get("name") for one in results(("metadata", "name"), [8])]
+    assert {"a" * 8, "a" * 9, "a" * 7} <= set(names)

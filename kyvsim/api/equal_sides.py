@@ -1,0 +1,91 @@
+"""Two sets of policies made ready to be asked the same, and who says what decided in a case."""
+
+from collections.abc import Iterable
+
+from kyvsim.api.explain import explanation_of
+from kyvsim.api.explain_record import Recorder
+from kyvsim.compile import CompileOptions
+from kyvsim.evidence.case import Case
+from kyvsim.evidence.pair import Pair
+from kyvsim.evidence.side import Marks, Side, Surroundings
+from kyvsim.evidence.space import Space, space_of
+from kyvsim.evidence.verdict import Why
+from kyvsim.kube.objects import Json
+from kyvsim.languages import compile_policies, mentions_of
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import UserInfo
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
+from kyvsim.patch.schema_types import type_finder
+from kyvsim.report.explain_words import decision, rule_name
+from kyvsim.suite.coverage import Tally
+
+_REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+
+
+class Ground(NamedTuple):
+    """What both sides share."""
+
+    options: CompileOptions
+    given: tuple[Json, ...]
+    """Objects to try, too."""
+    surroundings: Surroundings
+    user: UserInfo
+    """Who sends requests, where it does not matter."""
+
+    def space(self, policies: Iterable[Policy]) -> Space:
+        """Return what there is to vary for some policies."""
+        found = [one for policy in policies for one in mentions_of(policy, self.options.system)]
+        return space_of(found, self.options.kinds)._replace(user=self.user)
+
+    def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
+        """Return both sides, which count what is reached in their policies."""
+        return self._pair(self._followed(old), self._followed(new))
+
+    def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
+        """Return both sides, which tell nobody of what they do."""
+        sides = (
+            Side(compile_policies(one, self.options)[0], self.surroundings) for one in (old, new)
+        )
+        return self._pair(*sides)
+
+    def _pair(self, old: Side, new: Side) -> Pair:
+        return Pair(old, new, self.surroundings, type_finder(self.options.kinds))
+
+    def _followed(self, policies: tuple[Policy, ...]) -> Side:
+        marks, tally = Marks(), Tally()
+        options = self.options._replace(listener=tally.listen, follower=marks)
+        compiled = compile_policies(policies, options)[0]
+        asks = bool(self.space(policies).asked)
+        return Side(compiled, self.surroundings, marks, tally, asks=asks)
+
+
+def why(policies: tuple[Policy, ...], ground: Ground) -> Why:
+    """Return what says what decided in a case: the policies compiled once more, to be followed."""
+    recorder = Recorder()
+    compiled = compile_policies(policies, ground.options._replace(follower=recorder))[0]
+    side = Side(compiled, ground.surroundings)
+
+    def decided(case: Case) -> tuple[str, Location | None]:
+        response = side.respond(ground.surroundings.request(case), case.namespace_labels)
+        whole = explanation_of(response, recorder.taken(), compiled)
+        rule = _decisive(whole)
+        if rule is None:
+            return "no rule was asked", None
+        found = decision(rule, whole)
+        return f"{rule_name(rule)}: {found.text}", found.place
+
+    return decided
+
+
+def _decisive(whole: ObjectExplanation) -> RuleExplanation | None:
+    """Return the rule that refused, else one that had something to say, else any."""
+
+    def rank(rule: RuleExplanation) -> int:
+        if any(one.status in _REFUSING for one in rule.results):
+            return 0
+        return 1 if rule.results else 2 if rule.applied else 3
+
+    return min(whole.rules, key=rank, default=None)

@@ -1,0 +1,28 @@
+"""Work on many items by several processes, in the order of the items."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def each_in_processes(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int, chunk: int = 1
+) -> Iterator[_Result]:
+    """Yield what `work` makes of each item, in their order, whatever the number of processes.
+
+    With one process, or one item, all is done here; `work` and items cross processes otherwise.
+    """
+    if jobs == 1 or len(items) < 2:
+        yield from map(work, items)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many items only
+
+    # An interrupt reaches all processes of a terminal: this one ends the others.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(
+        min(jobs, len(items)), initializer=signal.signal, initargs=ignoring
+    ) as pool:
+        yield from pool.map(work, items, chunksize=chunk)

@@ -1,0 +1,67 @@
+"""`kyvsim test --mutants`: its options."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from kyvsim.cli import declared
+from kyvsim.cli.percent import percent_option
+from kyvsim.light.named_tuple import NamedTuple
+
+_SECONDS = 120
+_OPTIONS = ("mutants", "min_score")
+
+
+class MutantsWish(NamedTuple):
+    """What is asked for."""
+
+    wanted: bool
+    score: Decimal
+    """Percent; 0 where nothing is asked for."""
+    seconds: float
+
+
+def mutants_options() -> declared.Decorator:
+    """Return the options; a least score asks for mutants, too."""
+    options = (
+        declared.option(
+            "--mutants",
+            is_flag=True,
+            help="Change the policies a little, and show which changes no test notices.",
+        ),
+        declared.option(
+            "--min-score",
+            metavar="PERCENT",
+            callback=percent_option,
+            help="Fail where tests notice less of the mutants.",
+        ),
+        declared.option(
+            "--budget",
+            type=declared.IntRange(1),
+            default=_SECONDS,
+            show_default=True,
+            metavar="SECONDS",
+            help="With --mutants: stop after this time, and say how many are left.",
+        ),
+    )
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def mutants_wish(options: Mapping[str, Any], call: declared.Call) -> MutantsWish:
+    """Return what the options ask for; raise UsageError where another one does not go with it."""
+    wanted = asks_for_mutants(options)
+    if wanted and options["update"]:
+        text = "--mutants does not go with --update: what is written would depend on the mutant"
+        raise declared.UsageError(text, call)
+    return MutantsWish(wanted, options["min_score"] or Decimal(), options["budget"])
+
+
+def asks_for_mutants(options: Mapping[str, Any]) -> bool:
+    """Return whether one of the options is given."""
+    return any(options[name] not in {False, None} for name in _OPTIONS)

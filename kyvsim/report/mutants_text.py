@@ -1,0 +1,87 @@
+"""What tests notice of changed policies as text: the score, and each change that none notices."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.model.evidence import Counterexample, Difference
+from kyvsim.model.mutants import Hole, Mutants
+from kyvsim.report.compact_yaml import compact_lines
+from kyvsim.report.style import counted, safe_line
+
+_WORDS: Mapping[Difference, str] = MappingProxyType(
+    {
+        Difference.DENIAL_LOST: "the policy denies this, the changed one does not",
+        Difference.DENIAL_GAINED: "the changed policy denies this, the policy does not",
+        Difference.OBJECT: "the changed policy makes another object of this",
+        Difference.GENERATED: "the changed policy generates something else for this",
+        Difference.DELETION: "only one of both would delete this",
+    }
+)
+
+
+_LONGEST = 80
+"""What is told of a value that was changed: its line is shown, too."""
+
+
+def lines(mutants: Mutants) -> Iterator[str]:
+    """Yield the score, then the holes with what they need of tests."""
+    yield f"{score_line(mutants)}\n"
+    for hole in mutants.holes:
+        yield f"  {safe_line(str(hole.location))}: {safe_line(change_text(hole))}\n"
+        yield f"    {hole.location.line} | {safe_line(hole.line.strip())}\n"
+        yield from (f"    {safe_line(line)}\n" for line in advice_lines(hole))
+
+
+def score_line(mutants: Mutants) -> str:
+    """Return how many mutants were noticed, and what does not count."""
+    ratio = mutants.score
+    if ratio.total:
+        told = f"{ratio.percent}% ({ratio.reached} of {ratio.total}) noticed by tests"
+    else:
+        told = "there is nothing to notice"
+    same = f", {mutants.same} that mean the same" if mutants.same else ""
+    untried = f", {mutants.untried} not tried: the time was over" if mutants.untried else ""
+    return f"mutants: {told}{same}{untried}"
+
+
+def change_text(hole: Hole) -> str:
+    """Return in words what was changed."""
+    was, now = _cut(hole.was), _cut(hole.now)
+    if now:
+        return f"{hole.kind}: `{was}` became `{now}`"
+    kind = "" if hole.kind == "left out" else f"{hole.kind}: "
+    return f"{kind}`{was}` left out"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def advice_lines(hole: Hole) -> Iterator[str]:
+    """Yield what a test would have to try, as far as it is known."""
+    if hole.example is None:
+        why = (
+            "no object was found" if hole.looked_for else "there was no time to look for an object"
+        )
+        yield f"no test notices; {why} that shows a difference"
+        return
+    yield f"no test notices; {_WORDS[hole.example.difference]}{_request(hole.example)}:"
+    yield from (f"  {line}" for line in compact_lines(hole.example.object))
+    for name, value in (
+        ("labels of its Namespace", hole.example.namespace_labels),
+        ("sent by", hole.example.user),
+        ("as it was before", hole.example.old_object),
+    ):
+        if value:
+            yield f"{name}:"
+            yield from (f"  {line}" for line in compact_lines(value))
+
+
+def _request(example: Counterexample) -> str:
+    """Return which request it is, unless it is a creation."""
+    return "" if example.operation == "CREATE" else f", at {example.operation}"
+
+
+def holes_text(mutants: Mutants) -> str:
+    """Return how many changes no test notices."""
+    return f"{counted(len(mutants.holes), 'mutant')} not noticed"
