@@ -32,6 +32,8 @@ class Scope(NamedTuple):
     taken: frozenset[str] = frozenset()
     namespace: str = ""
     """The namespace of the policy, "" for one of the cluster."""
+    at_rest: bool = False
+    """Whether objects are looked at as they are, without any request."""
 
     def within(self, value: Value) -> "Scope":
         """Return the scope in which fields are those of a value."""
