@@ -1,9 +1,9 @@
 """`migrate`: policies with rules → policies in CEL, with what became of each rule.
 
-Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
+Codes: KV280 nothing to convert.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
@@ -13,12 +13,14 @@ from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import load_policies
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
-from kyvsim.migrate import CONVERTED_KINDS, convert
+from kyvsim.migrate import convert
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import Policy
 from kyvsim.report.policy_yaml import document_yaml, policy_yaml
+
+_KINDS = frozenset({"ClusterPolicy", "Policy"})
 
 
 def migrate(
@@ -34,7 +36,7 @@ def migrate(
     documents, remarks = read_documents(sources, stdin, STRICT, walking)
     documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
     policies, problems = load_policies(documents, READERS)
-    chosen = [one for one in policies if one.kind in CONVERTED_KINDS]
+    chosen = [one for one in policies if one.kind in _KINDS]
     usable, refused = _usable(chosen)
     unread = (one for one in found if isinstance(one, Diagnostic))
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *refused))
@@ -42,32 +44,14 @@ def migrate(
         said = (*said, _nothing_to_convert())
     texts = {one.name: one.text for one in sources}
     pairs = [_converted(one, texts.get(one.document.file, "")) for one in usable]
-    said = (*said, *_clashes([one for one, _ in pairs]))
     return Migration(
         tuple(one for one, _ in pairs), tuple(text for _, text in pairs), said, left_out
     )
 
 
 def _nothing_to_convert() -> Diagnostic:
-    text = "there is nothing to convert: no policy of `kyverno.io`"
+    text = "there is nothing to convert: no ClusterPolicy and no Policy of `kyverno.io`"
     return Diagnostic("KV280", Severity.ERROR, text)
-
-
-def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
-    """Yield the policies that become one of a name that another one becomes already."""
-    owners: dict[tuple[str, str, str], Policy] = {}
-    for one in conversions:
-        for made in one.made:
-            meta = made.data["metadata"]
-            key = (made.data["kind"], meta.get("namespace", ""), meta["name"])
-            owner = owners.setdefault(key, one.policy)
-            if owner is not one.policy:
-                text = (
-                    f"`{one.policy.key}` and `{owner.key}` both become the {key[0]} `{key[2]}`: "
-                    "rename one of them, or a rule"
-                )
-                place = one.policy.document.locate(("metadata", "name"))
-                yield Diagnostic("KV281", Severity.ERROR, text, place)
 
 
 def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic, ...]]:

@@ -89,4 +89,5 @@ def _amounts(value: Json) -> Iterator[Json]:
 
 
 def _is_quantity(value: Json) -> bool:
-    return value.__class__ in {int, float} or parse_quantity(str(value)) is not None
+    """Return whether it is an amount in the form in which an API server hands it on: a text."""
+    return value.__class__ is str and parse_quantity(value) is not None

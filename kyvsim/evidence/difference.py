@@ -18,9 +18,7 @@ def difference(old: Effect, new: Effect) -> Difference | None:
     if old.object != new.object:
         same = _unordered(old.object) == _unordered(new.object)
         return Difference.ORDER if same else Difference.OBJECT
-    if old.generated != new.generated:
-        return Difference.GENERATED
-    return None if old.later == new.later else Difference.LATER
+    return None if old.generated == new.generated else Difference.GENERATED
 
 
 def _unordered(value: Json) -> Json:

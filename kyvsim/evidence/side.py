@@ -29,21 +29,20 @@ class Effect(NamedTuple):
     denied: bool
     """Whether a rule fails or ends in an error before the object is stored."""
     object: Json
-    """The object as it was changed; None where it stays as it is."""
+    """The object as it is left."""
+    changed: bool
     generated: tuple[Json, ...]
     """What is created, without Kyverno's own labels, and what is changed of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
     said: tuple[Said, ...]
-    later: tuple[str, ...] = ()
-    """What is to come: when and how the object goes, how what was made is kept."""
     unanswered: bool = False
     """Whether something was looked up in vain."""
 
     @property
     def acts(self) -> bool:
         """Whether anything comes of it at all."""
-        return self.denied or self.deleted or bool(self.generated) or self.object is not None
+        return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
 class Marks:
@@ -237,12 +236,13 @@ class Side:
 def effect_of(response: EngineResponse) -> Effect:
     """Return what comes of a response."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
-    changed = any(answer.changed for answer in response.responses)
     return Effect(
         denied=any(
             one.status in _REFUSING and answer.phase in _ADMITTING for answer, one in results
         ),
-        object=response.object if changed and response.object != response.trigger else None,
+        object=response.object,
+        changed=any(answer.changed for answer in response.responses)
+        and response.object != response.trigger,
         generated=tuple(sorted(_made(results), key=_identity)),
         deleted=any(
             answer.phase is Phase.DELETE and one.status is RuleStatus.PASS
@@ -252,19 +252,7 @@ def effect_of(response: EngineResponse) -> Effect:
             Said(answer.policy.key, one.rule.name, one.status.value, one.message)
             for answer, one in results
         ),
-        later=tuple(sorted({text for answer, one in results for text in _later(answer, one)})),
     )
-
-
-def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
-    """Yield what is to come of a result, as policies of all languages have it in their facts."""
-    if one.status is not RuleStatus.PASS:
-        return
-    if answer.phase is Phase.DELETE:
-        facts = answer.policy.facts
-        yield f"it goes on `{facts.schedule}`, {facts.propagation}"
-    elif one.generated:
-        yield from (f"what is made has {name}" for name, on in one.rule.facts.upkeep.items() if on)
 
 
 def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json]:

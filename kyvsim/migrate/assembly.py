@@ -1,5 +1,6 @@
 """Converted rules → whole policies."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -9,13 +10,14 @@ from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.layout import laid_out
-from kyvsim.migrate.names import object_name
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.rules import GENERATING, MUTATING, VALIDATING, Generation, Mutation, Validation
 from kyvsim.migrate.settings import API_VERSION, controllers_of, metadata_of, settings_of
 from kyvsim.model.migration import Made
 
 _PODS: Final = ("Pod",)
+_AS_NAME: Final = re.compile(r"[^a-z0-9.-]+")
+"""What a rule's name may hold and a policy's may not."""
 
 
 Written: TypeAlias = Callable[[Mapping[str, Json]], str]
@@ -45,16 +47,14 @@ def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[M
         else:
             home.append(part)
     for group in groups:
-        wanted = _name(group[0], groups, whole.data["metadata"]["name"])
-        name = object_name(wanted)
-        made = _policy(name, group, whole, written)
-        yield made if name == wanted else made._replace(wanted=wanted)
+        name = _name(group[0], groups, whole.data["metadata"]["name"])
+        yield _policy(name, group, whole, written)
 
 
 def _name(part: Part, groups: list[list[Part]], name: str) -> str:
     """Return the name of a policy: the old one's, with rule and level where there are several."""
     if len({one.place for one, *_ in groups}) > 1:
-        name = f"{name}-{part.rule}"
+        name = f"{name}-{_AS_NAME.sub('-', part.rule.lower()).strip('-.')}"
     return f"{name}-{part.level}" if part.level else name
 
 

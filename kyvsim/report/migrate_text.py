@@ -27,8 +27,7 @@ def _policy(conversion: Conversion) -> Iterator[str]:
         yield from _rule(one)
     for made in conversion.made:
         data = made.data
-        why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
-        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'] + why)}\n"
+        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'])}\n"
 
 
 def _rule(one: RuleOutcome) -> Iterator[str]:

@@ -10,7 +10,7 @@ from kyvsim.migrate.entries.config_map import config_map
 from kyvsim.migrate.entries.global_reference import global_reference
 from kyvsim.migrate.entries.image_registry import image_registry
 from kyvsim.migrate.entries.variable import variable
-from kyvsim.migrate.expressions import TIGHT
+from kyvsim.migrate.expressions import CHOICE, TIGHT, every, one_line
 from kyvsim.migrate.queries.paths import variable_name
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.refusal import NotConvertible
@@ -50,9 +50,23 @@ def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
         raise refusal.below(source) from None
     name = entry["name"]
     if not inline and not value.constant:
+        if scope.patching and value.soft:
+            value = _complete(value)
         text = f"{value.optional}.orValue(null)" if value.optional else value.text
         value = _held(value, scope.desk.variable(variable_name(name), text))
     return scope._replace(names={**scope.names, name: value})
+
+
+def _complete(value: Value) -> Value:
+    """Return a list that is null where what it is made of is missing.
+
+    Once patches are made nobody can ask for that any more.
+    """
+    there = one_line(every(value.needs))
+    text = f"{there} ? {value.text} : dyn(null)"
+    return value._replace(
+        text=text, level=CHOICE, optional=f"optional.of({text})", soft="", needs=()
+    )
 
 
 def _held(value: Value, held: str) -> Value:

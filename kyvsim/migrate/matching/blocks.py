@@ -7,10 +7,11 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types
-from kyvsim.migrate.matching.filters import ADMITTED, AT_REST, DELETED, Names, filter_tests
+from kyvsim.migrate.matching.filters import ADMITTED, DELETED, Names, filter_tests
 from kyvsim.migrate.matching.kinds import (
     Named,
     guessed_kinds,
+    known_merges,
     known_types,
     named_kinds,
     resource_rules,
@@ -18,6 +19,7 @@ from kyvsim.migrate.matching.kinds import (
 from kyvsim.migrate.matching.operations import Operations
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.wildcards import like_one
+from kyvsim.patch.merge_keys import Field
 
 _CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
 """What constraints say of a filter that is the only one. An objectSelector would also take updates
@@ -44,6 +46,8 @@ class Matching(NamedTuple):
     """Names and tests."""
     types: Types
     """What is known of the objects."""
+    merges: tuple[Field, ...]
+    """How lists of the objects merge, by kind; () where nothing is known of one."""
     kinds: tuple[str, ...]
     operations: tuple[str, ...]
 
@@ -58,23 +62,12 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
 
     Raises NotConvertible with the path from the rule.
     """
-    chosen = operations.chosen(_operations(list(_filters(rule.get("match") or {}))))
-    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, desk)
-
-
-def matching_at_rest(spec: Json, desk: Desk) -> Matching:
-    """Return what a policy is about that looks at objects as they are: operations do not count.
-
-    Raises NotConvertible with the path from `spec`.
-    """
-    return _matching(spec, [], AT_REST, desk)
-
-
-def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:
     match = rule.get("match") or {}
     filters = list(_filters(match))
+    chosen = operations.chosen(_operations(filters))
+    names = DELETED if "DELETE" in chosen else ADMITTED
     named = _named(match, filters, desk.at("match"))
-    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, operations)}
+    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, list(chosen))}
     block = Block("match", desk, names)
     if len(filters) == 1:
         selectors, matched = _only(block, *filters[0])
@@ -83,7 +76,7 @@ def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Ma
         matched = _several(match, filters, block)
     guessed = guessed_kinds(named)
     conditions = {
-        "kind": some(like_one(names.kind, guessed)) if guessed else TRUE,
+        "kind": some(like_one("request.kind.kind", guessed)) if guessed else TRUE,
         "matched": matched,
         "not-excluded": TRUE,
     }
@@ -91,7 +84,14 @@ def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Ma
         conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, names)))
     kinds = tuple(dict.fromkeys(one.kind for one in named))
     asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
-    return Matching(constraints, asked, known_types(named), kinds, tuple(operations))
+    return Matching(
+        constraints=constraints,
+        conditions=asked,
+        types=known_types(named),
+        merges=known_merges(named),
+        kinds=kinds,
+        operations=tuple(chosen),
+    )
 
 
 def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
@@ -101,10 +101,9 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
     left_out = _CONSTRAINED
     if resources.get("namespaceSelector") is not None:
         selectors["namespaceSelector"] = resources["namespaceSelector"]
-    wild = _is_wild(resources.get("selector"))
-    if block.names is DELETED and wild:
-        raise _wild_labels(steps)
-    if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
+    if block.names is DELETED and resources.get("selector") is not None:
+        if _is_wild(resources["selector"]):
+            raise _wild_labels(steps)
         selectors["objectSelector"] = resources["selector"]
         left_out = _CONSTRAINED | {"selector"}
     return selectors, every(_tests(block, steps, one, left_out))
@@ -157,8 +156,6 @@ def _is_wild(selector: Json) -> bool:
 def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
     steps = (block.field, *steps)
     desk = block.desk.at(*steps)
-    if block.names is AT_REST:
-        left_out |= {"operations"}
     try:
         return filter_tests(one, desk, block.names, left_out=left_out)
     except NotConvertible as refusal:

@@ -11,6 +11,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import Types, types_of
 from kyvsim.model.migration import Condition
+from kyvsim.patch.merge_keys import Field, find_type
 
 _GUESSED: Final = Condition(
     "guessed resource names",
@@ -81,10 +82,7 @@ def _with_part(name: str, selector: KindSelector) -> str:
 
 
 def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[str, Json]]:
-    """Return the resource rules for kinds: one for each group and version.
-
-    Without operations they name none.
-    """
+    """Return the resource rules for kinds: one for each group and version."""
     by_group: dict[tuple[str, str], list[str]] = {}
     for one in named:
         listed = by_group.setdefault((one.group, one.version), [])
@@ -94,7 +92,7 @@ def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[s
         {
             "apiGroups": [group],
             "apiVersions": [version],
-            **({"operations": operations} if operations else {}),
+            "operations": operations,
             "resources": resources,
         }
         for (group, version), resources in by_group.items()
@@ -103,13 +101,26 @@ def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[s
 
 def known_types(named: Iterable[Named]) -> Types:
     """Return what is known of the objects of kinds; () where one of them is not known."""
+    pairs = _known(named)
+    return types_of(pairs) if pairs else ()
+
+
+def known_merges(named: Iterable[Named]) -> tuple[Field, ...]:
+    """Return how lists of the objects of kinds merge; () where one of them is not known."""
+    found = [find_type(*one) for one in _known(named)]
+    known = tuple(one for one in found if one is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _known(named: Iterable[Named]) -> list[tuple[str, str]]:
+    """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
     pairs = []
     for one in named:
         if not one.kind or "/" in one.resource or one.group == "*":
-            return ()
+            return []
         version = preferred_version(one.group, one.kind) if one.version == "*" else one.version
         pairs.append((f"{one.group}/{version}".lstrip("/"), one.kind))
-    return types_of(pairs)
+    return pairs
 
 
 def guessed_kinds(named: Iterable[Named]) -> list[str]:

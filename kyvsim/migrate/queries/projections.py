@@ -1,6 +1,6 @@
 """Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`."""
 
-from kyvsim.migrate.expressions import Each, one_line
+from kyvsim.migrate.expressions import SUM, Each, one_line
 from kyvsim.migrate.known_types import (
     UNKNOWN,
     Types,
@@ -65,7 +65,11 @@ def flatten(tree: Tree, scope: Scope) -> Value:
 def _concatenated(found: list[Value], scope: Scope) -> Value:
     if not all(is_list(one.types) for one in found):
         raise no_twin("`[a, b][]` of what may be no lists")
-    parts = sorted((_source(one) for one in found), key=lambda text: ".orValue" in text)
+    parts = [_source(one) for one in found]
+    if scope.patching:
+        text = " + ".join(parts)
+        return Value(text, found[0].types, SUM, noun=found[0].noun)
+    parts.sort(key=lambda text: ".orValue" in text)
     text = scope.desk.variable(_name_of(found), " + ".join(parts))
     return Value(text, found[0].types, noun=found[0].noun)
 

@@ -32,8 +32,8 @@ class Scope(NamedTuple):
     taken: frozenset[str] = frozenset()
     namespace: str = ""
     """The namespace of the policy, "" for one of the cluster."""
-    at_rest: bool = False
-    """Whether objects are looked at as they are, without any request."""
+    patching: bool = False
+    """Whether objects are patched: the order of lists counts, and what is read may change."""
 
     def within(self, value: Value) -> "Scope":
         """Return the scope in which fields are those of a value."""

@@ -10,7 +10,7 @@ from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules import mutate_foreach, validate_foreach
 from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation
 from kyvsim.migrate.rules.generate import evaluation_of, generate
-from kyvsim.migrate.rules.mutate_resource import strategic_merge
+from kyvsim.migrate.rules.mutate_resource import by_json_patch, strategic_merge
 from kyvsim.migrate.rules.validate_any_pattern import any_pattern
 from kyvsim.migrate.rules.validate_cel import cel
 from kyvsim.migrate.rules.validate_deny import deny
@@ -32,6 +32,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
+        ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
     }
 )
 """By the way to the body in a rule, in the order in which one that has several is taken."""

@@ -10,6 +10,7 @@ from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.generated.templates import Template
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope
+from kyvsim.patch.merge_keys import Field
 
 
 class Given(NamedTuple):
@@ -18,6 +19,8 @@ class Given(NamedTuple):
     rule: Json
     body: Json
     scope: Scope
+    merges: tuple[Field, ...] = ()
+    """How lists of the objects merge, by kind; () where nothing is known of one."""
 
 
 class Validation(NamedTuple):

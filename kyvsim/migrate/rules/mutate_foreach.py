@@ -3,11 +3,23 @@
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.expressions import TRUE, Test
+from kyvsim.migrate.expressions import OR, TRUE, Test, enclosed, every, one_line, opposite
 from kyvsim.migrate.known_types import element_of, is_list
-from kyvsim.migrate.patches import Around
+from kyvsim.migrate.patches import (
+    Around,
+    Loop,
+    Operation,
+    Place,
+    counter,
+    json_patch,
+    listed,
+    looped,
+    operation,
+    operations_of,
+    removed_element,
+)
 from kyvsim.migrate.patches.draft import no_twin
-from kyvsim.migrate.queries import query_value
+from kyvsim.migrate.queries import Scope, query_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.rules.draft import Given, Mutation
 from kyvsim.migrate.rules.mutate_resource import merge
@@ -15,32 +27,107 @@ from kyvsim.migrate.values import Value
 
 
 def foreach(given: Given) -> list[Mutation]:
-    """Return the mutation of each loop."""
+    """Return the mutation of each loop: the next one sees what it made."""
     found = []
     for index, block in enumerate(given.body):
         try:
-            found.append(_loop(block, given))
+            found.append(_mutation(block, given))
         except NotConvertible as refusal:
             raise refusal.below(index) from None
-    return found
+    return found if len(found) == 1 else [_on_its_own(one) for one in found]
 
 
-def _loop(block: Json, given: Given) -> Mutation:
-    if block.get("patchStrategicMerge") is None or block.get("foreach"):
-        raise no_twin("a JSON patch in a loop", "map the list to patches by hand")
-    listed = query_value(block["list"], given.scope)
-    if not is_list(listed.types):
-        raise no_twin("a loop over what is no list").below("list")
-    name = given.scope.element(listed.noun)
-    element = Value(name, element_of(listed.types), noun=listed.noun)
-    names = {**given.scope.names, "element": element, "element0": element}
-    scope = given.scope._replace(names=names, taken=given.scope.taken | {name})
-    scope = with_entries(block.get("context"), scope, inline=True)
-    kept: Test = TRUE
-    if block.get("preconditions"):
-        kept = conditions_test(block["preconditions"], scope, lenient=True)
-    around = Around(scope, loop=listed, kept=kept, element=name)
+def _on_its_own(one: Mutation) -> Mutation:
+    """Return one of several mutations, which asks its conditions itself."""
+    if not one.guards:
+        return one
+    nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
+    text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
+    return one._replace(text=text, guards=())
+
+
+def _mutation(block: Json, given: Given) -> Mutation:
+    around = Around(given.scope, merges=given.merges)
+    if block.get("patchStrategicMerge") is None:
+        return Mutation("JSONPatch", listed(_operations(block, given.scope.object, around)))
     try:
-        return merge(block["patchStrategicMerge"], given, around)
+        return merge(block["patchStrategicMerge"], given, _inside(block, around))
     except NotConvertible as refusal:
         raise refusal.below("patchStrategicMerge") from None
+
+
+def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
+    """Return the operations of a loop with JSON patches, or with loops in it."""
+    inside = _inside(block, around)
+    (loop,) = inside.loops[-1:]
+    if block.get("foreach"):
+        blocks = block["foreach"]
+        if len(blocks) > 1:
+            raise no_twin("several loops in a loop", "write a loop for each").below("foreach")
+        if blocks[0].get("patchStrategicMerge") is not None:
+            raise no_twin("a merge in a nested loop", "write a JSON patch").below("foreach", 0)
+        try:
+            return looped(loop, _operations(blocks[0], root, inside))
+        except NotConvertible as refusal:
+            raise refusal.below("foreach", 0) from None
+    try:
+        patch = operations_of(block.get("patchesJson6902"), inside.scope)
+        taken_from = removed_element(patch, root, inside)
+        if taken_from is not None:
+            return [_without(taken_from, loop)]
+        return looped(loop, json_patch(patch, root, inside))
+    except NotConvertible as refusal:
+        raise refusal.below("patchesJson6902") from None
+
+
+def _without(place: Place, loop: Loop) -> Operation:
+    """Return what takes the elements out of a list that a loop goes over."""
+    if not loop.backwards:
+        raise no_twin(
+            "elements that are taken out from the front: each moves those behind it",
+            "write `order: Descending`",
+        )
+    kept = opposite(loop.kept)
+    rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
+    there = TRUE if not loop.listed.fallback else place.value.is_there()
+    return Operation(operation("replace", place, rest), there)
+
+
+def _inside(block: Json, around: Around) -> Around:
+    """Return what a patch in a loop knows: its element, and the place of that."""
+    elements = _list(block, around.scope)
+    name = around.scope.element(elements.noun)
+    taken = around.scope.taken | {name}
+    depth = len(around.loops)
+    index = counter("index" if not depth else f"index{depth + 1}")
+    element = Value(name, element_of(elements.types), noun=elements.noun)
+    names = {
+        **around.scope.names,
+        "element": element,
+        f"element{depth}": element,
+        "elementIndex": index,
+        f"elementIndex{depth}": index,
+    }
+    scope = around.scope._replace(names=names, taken=taken | {index.text})
+    try:
+        scope = with_entries(block.get("context"), scope, inline=True)
+    except NotConvertible as refusal:
+        raise refusal.below("context") from None
+    kept: Test = TRUE
+    if block.get("preconditions"):
+        try:
+            kept = every([conditions_test(block["preconditions"], scope)])
+        except NotConvertible as refusal:
+            raise refusal.below("preconditions") from None
+    loop = Loop(elements, element, index, kept, backwards=block.get("order") == "Descending")
+    return around._replace(scope=scope, loops=(*around.loops, loop))
+
+
+def _list(block: Json, scope: Scope) -> Value:
+    try:
+        found = query_value(block["list"].strip(), scope)
+    except NotConvertible as refusal:
+        raise refusal.below("list") from None
+    if found.types and not is_list(found.types):
+        raise no_twin("a loop over what is no list").below("list")
+    return found

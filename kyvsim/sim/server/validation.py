@@ -20,6 +20,7 @@ from kyvsim.sim.server.validation_workloads import workload_problems
 _CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
     {
         ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
+        ("v1", "ReplicationController"): workload_problems,
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
         ("apps/v1", "DaemonSet"): workload_problems,
         ("apps/v1", "Deployment"): workload_problems,

@@ -24,6 +24,10 @@ def workload_problems(obj: Json) -> Iterator[str]:
     if template.__class__ is not dict:
         yield f"{path}.template: Required value"
         return
+    if kind == "ReplicationController":
+        # Labels alone; where there are none, those of the template are taken.
+        labelled = spec.get("selector")
+        spec = {"selector": {"matchLabels": labelled or labels(template)}}
     if kind not in {"CronJob", "Job"}:
         yield from _selector_problems(spec, template)
     yield from label_value_problems(template, f"{path}.template.labels")

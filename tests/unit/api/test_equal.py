@@ -363,26 +363,3 @@ def test_other_generated_objects_are_a_difference():
     found = evidence(*generating("vault", "fixed"))
     assert found.counterexamples[0].difference is Difference.GENERATED
     assert found.counterexamples[0].object["metadata"]["namespace"] == "vault"
-
-
-def test_what_goes_at_another_time_is_a_difference():
-    match = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
-    old = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "ClusterCleanupPolicy",
-        "metadata": {"name": "old"},
-        "spec": {"schedule": "0 * * * *", "match": match},
-    }
-    new = copy.deepcopy(old)
-    assert evidence(old, new).answer is Answer.EQUAL
-    new["spec"]["schedule"] = "1 * * * *"
-    (found,) = evidence(old, new).counterexamples
-    assert found.difference is Difference.LATER
-    assert found.old.later == ("it goes on `0 * * * *`, Background",)
-
-
-def test_what_is_kept_otherwise_is_a_difference():
-    old, new = generating("vault")
-    old["spec"]["rules"][0]["generate"]["synchronize"] = True
-    (found,) = evidence(old, new).counterexamples
-    assert (found.old.later, found.new.later) == (("what is made has synchronize",), ())

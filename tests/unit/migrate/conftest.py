@@ -1,5 +1,7 @@
 """Rules as they are written and as they are converted, on the same objects."""
 
+import json
+
 import pytest
 
 from kyvsim.kube.objects import text_field
@@ -18,6 +20,14 @@ def _read(data):
     (found,), remarks = load_policies([document], READERS)
     assert remarks == ()
     return found
+
+
+def _unordered(value):
+    if isinstance(value, dict):
+        return {name: _unordered(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return sorted(map(_unordered, value), key=lambda one: json.dumps(one, sort_keys=True))
+    return value
 
 
 def _is_denied(response):
@@ -70,3 +80,23 @@ def denials(policy, run, converted):
         return found
 
     return denied_by
+
+
+@pytest.fixture
+def patched(policy, run, converted):
+    """Return what a rule, and its conversion in the same way, makes of an object.
+
+    None where they deny it. The order of lists is left open.
+    """
+
+    def patched_by(rule, obj, **spec):
+        told, made = converted(rule, **spec)
+        assert told.outcome is not Outcome.REFUSED, told.reason
+        old, new = run([policy(rule, **spec)], obj), run([_read(one) for one in made], obj)
+        assert _is_denied(new) is _is_denied(old), obj
+        if _is_denied(old):
+            return None
+        assert _unordered(new.object) == _unordered(old.object)
+        return new.object
+
+    return patched_by

@@ -192,7 +192,7 @@ def test_cel_stays_as_it_is(converted):
 @pytest.mark.parametrize(
     ("rule", "path"),
     [
-        ({"mutate": {"patchesJson6902": "- op: remove\n  path: /spec/a"}}, ".mutate"),
+        ({"mutate": {"patchesJson6902": "{{ x }}"}}, ".mutate.patchesJson6902"),
         ({"exclude": {"any": [{"clusterRoles": ["x"]}]}}, ".exclude.any[0].clusterRoles"),
     ],
     ids=str,
