@@ -1,64 +1,254 @@
 """Schedules: the next times at which a cron expression is due.
 
-Kyverno reads schedules with github.com/aptible/supercronic/cronexpr: five fields, a sixth for the
-year, a seventh in front for the second, or a name such as `@daily`. All times are UTC.
+Five fields; a sixth names years, and of seven the first names seconds. A name such as `@daily`
+stands for fields. Days of the month and of the week together mean either, unless one of them is
+`*`. All times are UTC.
+
+upstream: github.com/aptible/supercronic/cronexpr, with which Kyverno reads schedules.
 """
 
-from collections.abc import Iterator
-from datetime import datetime
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, timedelta
+from itertools import islice, product
 from types import MappingProxyType
+
+from kyvsim.light.named_tuple import NamedTuple
 
 _NAMES = MappingProxyType(
     {
-        "@yearly": "0 0 1 1 *",
-        "@annually": "0 0 1 1 *",
-        "@monthly": "0 0 1 * *",
-        "@weekly": "0 0 * * 0",
-        "@daily": "0 0 * * *",
-        "@hourly": "0 * * * *",
+        "@yearly": "0 0 0 1 1 * *",
+        "@annually": "0 0 0 1 1 * *",
+        "@monthly": "0 0 0 1 * * *",
+        "@weekly": "0 0 0 * * 0 *",
+        "@daily": "0 0 0 * * * *",
+        "@hourly": "0 0 * * * * *",
     }
 )
-_YEARS = range(1970, 2100)
+_MONTHS = "january february march april may june july august september october november december"
+_WEEK = "sunday monday tuesday wednesday thursday friday saturday"
+_SATURDAY, _SUNDAY = 5, 6
+_WEEKS = "12345"
+
+
+class _Field(NamedTuple):
+    """What a field is called, and the least and greatest of its numbers."""
+
+    name: str
+    least: int
+    most: int
+    words: Mapping[str, int] = MappingProxyType({})
+
+
+def _words(names: str, first: int) -> Mapping[str, int]:
+    """Return the numbers of names, short and long, and of digits as they may be written."""
+    numbered = list(enumerate(names.split(), first))
+    found = {text: number for number, name in numbered for text in (name, name[:3], str(number))}
+    return MappingProxyType(found)
+
+
+_SECOND = _Field("second", 0, 59)
+_MINUTE = _Field("minute", 0, 59)
+_HOUR = _Field("hour", 0, 23)
+_DAY = _Field("day-of-month", 1, 31)
+_MONTH = _Field("month", 1, 12, _words(_MONTHS, 1))
+# As upstream has it, a day of the week with a leading zero is Sunday.
+_WEEKDAY = _Field(
+    "day-of-week", 0, 6, {**{f"0{n}": 0 for n in range(8)}, **_words(_WEEK, 0), "7": 0}
+)
+_YEAR = _Field("year", 1970, 2099)
+
+
+class _Days(NamedTuple):
+    """What a field of days says: days by number, and other ways to find days of a month."""
+
+    everyday: bool
+    numbers: frozenset[int]
+    others: tuple[Callable[[date], date | None], ...]
+    """Each gives its day of the month that a first day begins; None where it has none."""
 
 
 def next_times(schedule: str, after: datetime, count: int) -> list[datetime]:
     """Return the first `count` times after a moment in UTC; fewer where the years run out.
 
-    Raises ValueError where the schedule cannot be read.
+    Raises ValueError, with upstream's message, where the schedule cannot be read.
     """
-    fields = _NAMES.get(schedule.strip(), schedule).split()
+    for name, meaning in _NAMES.items():
+        schedule = schedule.replace(name, meaning)
+    fields = schedule.split()
     if len(fields) < 5:
         raise ValueError("missing field(s)")
-    second = fields[:1] if len(fields) > 6 else []
-    year = fields[-1] if len(fields) > 5 else "*"
-    year = fields[6] if len(fields) > 6 else year
-    middle = fields[1:6] if second else fields[:5]
-    years = set(_years(year))
-    times = _times(" ".join([*second, *middle]).replace("?", "*"), after, max(years, default=0))
-    return list(islice((time for time in times if time.year in years), count))
+    second = _numbers(fields.pop(0), _SECOND) if len(fields) > 6 else [0]
+    minutes, hours = _numbers(fields[0], _MINUTE), _numbers(fields[1], _HOUR)
+    days = _days(fields[2], _DAY, _other_day)
+    months = _numbers(fields[3], _MONTH)
+    weekdays = _days(fields[4], _WEEKDAY, _other_weekday)
+    years = _numbers(fields[5] if len(fields) > 5 else "*", _YEAR)
+    times = list(product(hours, minutes, second))
+    found = (
+        datetime(day.year, day.month, day.day, *time, tzinfo=after.tzinfo)
+        for year, month in product(years, months)
+        if (year, month) >= (after.year, after.month)
+        for day in _days_of(date(year, month, 1), days, weekdays)
+        if day >= after.date()
+        for time in times
+    )
+    return list(islice((time for time in found if time > after), count))
 
 
-def _times(expression: str, after: datetime, last_year: int) -> Iterator[datetime]:
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415 — rarely needed
+def _days_of(first: date, days: _Days, weekdays: _Days) -> Iterator[date]:
+    """Yield the days of a month that are meant, in order."""
+    month = [first + timedelta(n) for n in range((_next_month(first) - first).days)]
+    if days.everyday and weekdays.everyday:
+        yield from month
+        return
+    meant: set[date | None] = set()
+    if not days.everyday:
+        meant |= {day for day in month if day.day in days.numbers}
+        meant |= {way(first) for way in days.others}
+    if not weekdays.everyday:
+        meant |= {day for day in month if day.isoweekday() % 7 in weekdays.numbers}
+        meant |= {way(first) for way in weekdays.others}
+    yield from (day for day in month if day in meant)
 
-    try:
-        times = CronSim(expression, after)
-    except CronSimError as error:
-        raise ValueError(str(error)) from error
-    for time in times:
-        if time.year > last_year:
-            return
-        yield time
+
+def _next_month(first: date) -> date:
+    return (first + timedelta(31)).replace(day=1)
 
 
-def _years(field: str) -> Iterator[int]:
-    """Yield the years that a field names: `*`, `2030`, `2030-2032`, `*/2`, lists of these."""
-    for part in field.split(","):
-        base, _, step = part.partition("/")
-        first, _, last = base.partition("-")
-        every = base in {"*", "?"}
-        start = _YEARS.start if every else int(first)
-        single = not last and not step and not every
-        end = start if single else int(last) if last else _YEARS.stop - 1
-        yield from range(start, end + 1, int(step or 1))
+# ---------------------------------------------------------------------------- fields
+
+
+def _numbers(text: str, field: _Field) -> list[int]:
+    found: set[int] = set()
+    for part in _parts(text, field):
+        numbers = _span(part, field)
+        if numbers is None:
+            raise _not_read(part, field)
+        found.update(numbers)
+    return sorted(found)
+
+
+def _days(
+    text: str, field: _Field, other: Callable[[str], Callable[[date], date | None] | None]
+) -> _Days:
+    """Return what a field of days says; `other` reads what is no number."""
+    everyday, numbers, others = False, set[int](), []
+    for part in _parts(text, field):
+        span = _span(part, field)
+        way = other(part) if span is None else None
+        if way is not None:
+            others.append(way)
+        elif span is None:
+            raise _not_read(part, field)
+        else:
+            everyday = everyday or part in {"*", "?"}
+            numbers.update(span)
+    return _Days(everyday, frozenset(numbers), tuple(others))
+
+
+def _parts(text: str, field: _Field) -> list[str]:
+    parts = [part for part in text.lower().split(",") if part]
+    if not parts:
+        raise ValueError(f"{field.name} field: missing directive")
+    return parts
+
+
+def _not_read(part: str, field: _Field) -> ValueError:
+    return ValueError(f"syntax error in {field.name} field: '{part}'")
+
+
+def _span(part: str, field: _Field) -> range | None:
+    """Return the numbers of `*`, `5`, `5-20`, each also with `/2`; None for anything else."""
+    base, slash, step = part.partition("/")
+    low, dash, high = base.partition("-")
+    if base == "*" or (base == "?" and not slash):
+        first, last = field.least, field.most
+    else:
+        start = _number(low, field)
+        end = _number(high, field) if dash else (field.most if slash else start)
+        if start is None or end is None:
+            return None
+        first, last = start, end
+    if not slash:
+        if last < first:
+            raise ValueError(f"invalid interval {part} (normalized to {first}-{last})")
+        return range(first, last + 1)
+    if not (step.isascii() and step.isdigit()):
+        return None
+    if not 1 <= _step(step) <= field.most:
+        raise ValueError(f"invalid interval {part}")
+    return range(first, last + 1, _step(step))
+
+
+def _number(text: str, field: _Field) -> int | None:
+    """Return the number that a word or one or two digits (of a year four) stand for, or None."""
+    if text in field.words:
+        return field.words[text]
+    if field is _WEEKDAY or not (text.isascii() and text.isdigit()):
+        return None
+    longest = len(str(field.most))
+    number = int(text) if len(text) <= longest else -1
+    return number if field.least <= number <= field.most else None
+
+
+def _step(text: str) -> int:
+    """Return the width of a step; upstream knows minutes and years as numbers, and 0 for others."""
+    number = int(text) if len(text) <= 4 else 0
+    is_year = _YEAR.least <= number <= _YEAR.most
+    return number if is_year or (len(text) <= 2 and number <= _MINUTE.most) else 0
+
+
+# ---------------------------------------------------------------------------- other days
+
+
+def _other_day(part: str) -> Callable[[date], date | None] | None:
+    """Read `l` (the last day), `lw` (the last working day), `15w` (the one nearest to the 15th)."""
+    if part == "l":
+        return _last
+    if part == "lw":
+        return lambda first: _working(_last(first))
+    number = _number(part[:-1], _DAY) if part.endswith("w") else None
+    if number is None:
+        return None
+
+    def near(first: date) -> date | None:
+        day = first + timedelta(number - 1)
+        return _working(day) if day.month == first.month else None
+
+    return near
+
+
+def _other_weekday(part: str) -> Callable[[date], date | None] | None:
+    """Read `5l` (the last Friday) and `5#3` (the third)."""
+    if part.endswith("l"):
+        last = _number(part[:-1], _WEEKDAY)
+        return None if last is None else lambda first: _weekday(_last(first) - timedelta(6), last)
+    text, sign, week = part.partition("#")
+    number = _number(text, _WEEKDAY)
+    if number is None or not sign or len(week) != 1 or week not in _WEEKS:
+        return None
+
+    def nth(first: date) -> date | None:
+        day = _weekday(first, number) + timedelta(7 * (int(week) - 1))
+        return day if day.month == first.month else None
+
+    return nth
+
+
+def _last(first: date) -> date:
+    return _next_month(first) - timedelta(1)
+
+
+def _weekday(start: date, weekday: int) -> date:
+    """Return the first day from `start` on that is a day of the week; Sunday is 0."""
+    return start + timedelta((weekday - start.isoweekday()) % 7)
+
+
+def _working(day: date) -> date:
+    """Return the nearest day of the same month from Monday to Friday."""
+    if day.weekday() == _SATURDAY:
+        return day - timedelta(1) if day.day > 1 else day + timedelta(2)
+    if day.weekday() == _SUNDAY:
+        after = day + timedelta(1)
+        return after if after.month == day.month else day - timedelta(2)
+    return day

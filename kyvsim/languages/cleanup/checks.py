@@ -4,11 +4,10 @@ Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/clean
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
-from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
+from kyvsim.kube.standard_cron import is_standard_schedule
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.match.filters import filters
@@ -16,8 +15,6 @@ from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
 
 _LONGEST_NAME = 63
-_FIELDS = 5
-_ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
 
 
@@ -37,20 +34,9 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
 
 
 def _schedule_problem(schedule: Json) -> Iterator[str]:
-    if not _is_schedule(str(schedule)):
+    if not is_standard_schedule(str(schedule)):
         why = "schedule spec in the cleanupPolicy is not in proper cron format"
         yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
-
-
-def _is_schedule(text: str) -> bool:
-    """Return whether a schedule has the five fields or the name that upstream's parser wants."""
-    if not text.startswith("@") and len(text.split()) != _FIELDS:
-        return False
-    try:
-        next_times(text, _ANY_TIME, 1)
-    except ValueError:
-        return False
-    return True
 
 
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:
