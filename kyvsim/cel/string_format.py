@@ -158,9 +158,10 @@ def _quoted(value: Any) -> str:
 
 
 def _double(value: Any, letter: str, precision: int) -> str:
-    if value.__class__ is not float and value not in _NOT_NUMBERS:
+    kind = value.__class__
+    if kind is not float and not (kind is str and value in _NOT_NUMBERS):
         raise unfit(letter, type_name(value))
-    number = text_to_double(value) if value.__class__ is str else value
+    number = text_to_double(value) if kind is str else value
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):

@@ -21,6 +21,10 @@ import pytest
             "'%d'.format([object])",
             "error: error during formatting: decimal clause can only be used on integers, was given double",  # noqa: E501 — one message
         ),
+        (
+            "'%.2f'.format([dyn([])])",
+            "error: error during formatting: fixed-point clause can only be used on doubles, was given list",  # noqa: E501 — one message
+        ),
         ("'%s %s'.format(dyn(['a']))", "error: index 1 out of range"),
         (
             "'%d'.format(['a'])",
