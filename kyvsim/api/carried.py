@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.api.apply import Compiled, compiled_for, responses_of
+from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.compile import PolicySet
@@ -18,7 +18,7 @@ from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
-from kyvsim.report.run import Unparted
+from kyvsim.report.run import Explain, Unparted
 
 
 class Ready(NamedTuple):
@@ -75,13 +75,27 @@ def are_shared(objects: Iterable[Json]) -> bool:
     return any(one["kind"] in SHARED for one in objects)
 
 
-def responses_alone(ready: Ready, documents: tuple[Document, ...]) -> Iterator[EngineResponse]:
-    """Yield what the rules say of each object; raise Unparted where others make a difference."""
+class Evaluation(NamedTuple):
+    """What the rules say of some objects, as it is asked for."""
+
+    responses: Iterator[EngineResponse]
+    explain: Explain
+
+
+def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> Evaluation:
+    """Return what the rules say of each object.
+
+    It raises Unparted, also while responses are read, where others make a difference.
+    """
     if are_shared(one.data for one in documents):
         raise Unparted
     cluster = UnaskedObjects()
     read = ready.read._replace(resources=documents)
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
+    return Evaluation(_unasked(found, cluster), explaining(ready.inputs, read, cluster))
+
+
+def _unasked(found: Iterator[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
     try:
         yield from alone(found, cluster)
     except AskedForOthers as error:
@@ -105,12 +119,13 @@ def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
     return Surroundings(compiled.policies, view)
 
 
-def responses_among(
+def evaluated_among(
     ready: Ready, around: Surroundings, documents: tuple[Document, ...]
-) -> Iterator[EngineResponse]:
-    """Yield what the rules say of some of the objects of a cluster."""
+) -> Evaluation:
+    """Return what the rules say of some of the objects of a cluster."""
     read = ready.read._replace(resources=shared_data_apart(documents)[1])
-    return responses_of(around.policies, read, ready.inputs, around.view)
+    found = responses_of(around.policies, read, ready.inputs, around.view)
+    return Evaluation(found, explaining(ready.inputs, read, around.view))
 
 
 def kinds_shown(documents: tuple[Document, ...]) -> tuple[Json, ...]:

@@ -61,8 +61,8 @@ def _refuse(options: Mapping[str, Any], call: declared.Call) -> None:
         if options[name]:
             text = "does not go with --engine and --partials: it needs all of a run in one place"
             raise declared.UsageError(f"{spelled} {text}", call)
-    if options["show"] not in {None, Show.OBJECTS}:
-        text = "partial reports hold what --show objects tells, and not the lines of manifests"
+    if options["show"] == Show.ALL:
+        text = "partial reports tell once what is alike, and count the rest"
         raise declared.UsageError(f"--show {options['show']}: {text}", call)
     if "-" in options["resource"]:
         text = "standard input cannot be spread: write it to a file and pass that"

@@ -1,10 +1,12 @@
 """What is shown of partial reports: all of a run as `apply` shows it, or counts."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.run_shown import View, show_run
-from kyvsim.cli.streams import shows_colours
+from kyvsim.cli.streams import shown_width, shows_colours
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports
 from kyvsim.model.partial import ToldRow
@@ -29,17 +31,23 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
     colours = format_.for_people and shows_colours(unwanted=options["remove_color"])
-    look = Look(colours=colours, detailed=options["detailed_results"], show=Show.OBJECTS)
+    look = Look(
+        colours=colours,
+        detailed=options["detailed_results"],
+        show=Show(options["show"] or Show.CHANGES),
+        width=shown_width(sys.stdout),
+    )
 
     def as_text(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
         return text_of(rows, look), []
 
+    is_view = format_.for_people and look.show is not Show.OBJECTS
     run = reports.told_by(as_text if format_.for_people else json_of)
     return show_run(
         run,
         options,
         lambda one: render(format_.write, one, look),
-        View(for_people=format_.for_people),
+        View(format_.for_people, ClosingLook(look) if is_view else None),
     )
 
 

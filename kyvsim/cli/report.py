@@ -11,6 +11,7 @@ from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
 from kyvsim.report.fleet_summary import PARTS
+from kyvsim.report.run import Show
 
 
 @declared.group()
@@ -20,7 +21,9 @@ def report() -> None:
 
 command = report
 _folders = declared.argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
-_REST = MappingProxyType({"warn_no_pass": False, "show_ignored": False, "detailed_results": False})
+_REST = MappingProxyType(
+    {"warn_no_pass": False, "show_ignored": False, "detailed_results": False, "show": None}
+)
 """What options of `apply` are where there is no such option here."""
 
 
@@ -33,6 +36,12 @@ _REST = MappingProxyType({"warn_no_pass": False, "show_ignored": False, "detaile
     help="How it is printed.",
 )
 @declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
+@declared.option(
+    "--show",
+    type=declared.Choice((Show.CHANGES.value, Show.OBJECTS.value)),
+    help="How the view tells them: with reasons, once where they are alike (changes), or each "
+    "in a line or two (objects). Default: changes.",
+)
 @strict_option
 @warn_status_option
 @colour_option

@@ -9,11 +9,11 @@ from typing import Any
 from kyvsim import __version__
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.partial_json import head_json, head_of
-from kyvsim.fleet.row_lines import lines_of, rows_in
+from kyvsim.fleet.row_lines import lines_of, reason_of, rows_in
 from kyvsim.model.partial import Partial, ToldRow
 
 SUFFIX = ".parquet"
-_FORMAT = 1
+_FORMAT = 2
 _NUMBERS = ("line", "column", "number")
 
 
@@ -51,22 +51,39 @@ def unpacked(data: bytes) -> Partial | None:
 
 def _field(arrow: ModuleType, name: str) -> Any:
     texts, number = arrow.string(), arrow.int64()
+    place = arrow.struct([("file", texts), ("line", number), ("column", number)])
+    reason = [("text", texts), ("place", place), ("seen_at", place)]
     odd = {
         "unchecked": arrow.list_(texts),
         "at": arrow.list_(number),
-        "place": arrow.struct([("file", texts), ("line", number), ("column", number)]),
+        "place": place,
+        "reasons": arrow.list_(arrow.struct([*reason, ("excerpt", arrow.list_(texts))])),
     }
     return arrow.field(name, odd.get(name, number if name in _NUMBERS else texts))
 
 
 def _columns(row: ToldRow) -> dict[str, Any]:
     place = dict(zip(("file", "line", "column"), row.place, strict=True))
-    return {**row._asdict(), "place": place}
+    reasons = [
+        {
+            **one._asdict(),
+            "place": one.place._asdict(),
+            "seen_at": one.seen_at._asdict() if one.seen_at else None,
+        }
+        for one in row.reasons
+    ]
+    return {**row._asdict(), "place": place, "reasons": reasons}
 
 
 def _row(columns: dict[str, Any]) -> ToldRow:
     file, line, column = columns["place"].values()
-    return ToldRow(**{**columns, "place": (file, line, column)})
+    reasons = tuple(reason_of(**_reason(one)) for one in columns["reasons"])
+    return ToldRow(**{**columns, "place": (file, line, column), "reasons": reasons})
+
+
+def _reason(columns: dict[str, Any]) -> dict[str, Any]:
+    places = {name: columns[name] and columns[name].values() for name in ("place", "seen_at")}
+    return {**columns, **places}
 
 
 def _libraries() -> tuple[ModuleType, ModuleType]:

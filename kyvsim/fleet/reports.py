@@ -13,9 +13,11 @@ from kyvsim.fleet.store import Store
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
+from kyvsim.model.reason import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run, Told
+from kyvsim.report.view_rows import behind
 
 TellRows: TypeAlias = Callable[[Iterable[ToldRow]], tuple[str, list[str]]]
 """Returns what a format says of rows, and its entries for what was not checked."""
@@ -127,11 +129,25 @@ def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> Course:
         course.unmatched += head.unmatched
         course.unchecked += head.unchecked
         for one in head.counts:
-            course.count(("", one.policy, one.rule, ()), one.result, one.number)
+            course.count(
+                ("", "", one.title or behind(one.policy, one.rule), ()), one.result, one.number
+            )
     return course
 
 
 def _rows(store: Store, piece: Settled) -> Iterator[ToldRow]:
     for row in store.rows(piece.head.key):
         line, column = moved(piece, row.line, row.column)
-        yield row._replace(line=line, column=column, at=moved(piece, *row.at))
+        reasons = tuple(_moved(piece, one) for one in row.reasons)
+        at = moved(piece, *row.at)
+        yield row._replace(line=line, column=column, at=at, reasons=reasons)
+
+
+def _moved(piece: Settled, reason: ToldReason) -> ToldReason:
+    """Return a reason with its place in the file; without its line where nobody can tell that."""
+    place = reason.seen_at
+    if place is None:
+        return reason
+    line, column = moved(piece, place.line, place.column)
+    seen_at = place._replace(line=line, column=column)
+    return reason._replace(seen_at=seen_at, excerpt=reason.excerpt if line else None)

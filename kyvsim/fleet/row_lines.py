@@ -4,7 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kyvsim.kube.objects import Json
 from kyvsim.model.partial import ToldRow
+from kyvsim.model.reason import Excerpt, ToldReason
+from kyvsim.model.source import Location
 
 _USUAL = ToldRow._field_defaults
 
@@ -33,4 +36,15 @@ def rows_in(lines: bytes) -> Iterator[ToldRow]:
             place=(file, line_of_rule, column),
             unchecked=tuple(row.unchecked),
             at=(at_line, at_column),
+            reasons=tuple(reason_of(*one) for one in row.reasons),
         )
+
+
+def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ToldReason:
+    """Return the reason that some texts and lists tell."""
+    return ToldReason(
+        text,
+        Location(*place),
+        Location(*seen_at) if seen_at else None,
+        Excerpt(*excerpt) if excerpt else None,
+    )

@@ -8,11 +8,12 @@ from threading import Lock
 from typing import Final
 
 from kyvsim.api.carried import (
+    Evaluation,
     Ready,
+    evaluated_alone,
+    evaluated_among,
     kinds_shown,
     opened,
-    responses_alone,
-    responses_among,
     surroundings,
 )
 from kyvsim.fleet.assignment import Assignment, ready_for
@@ -24,7 +25,6 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
-from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Unparted
@@ -59,8 +59,8 @@ def evaluate(assignment: Assignment, item: Item) -> Outcome:
         if found is None:
             return Outcome((Partial(head),))
         try:
-            responses = responses_alone(ready, found.resources)
-            return Outcome((_told((assignment, ready), head, found, responses),))
+            evaluation = evaluated_alone(ready, found.resources)
+            return Outcome((_told((assignment, ready), head, found, evaluation),))
         except Unparted:
             return Outcome((), asked=True)
 
@@ -74,8 +74,8 @@ def _together(assignment: Assignment, ready: Ready, item: Item) -> Iterator[Part
         if found is None:
             yield Partial(head)
         else:
-            responses = responses_among(ready, around, found.resources)
-            told = _told((assignment, ready), head, found, responses)
+            evaluation = evaluated_among(ready, around, found.resources)
+            told = _told((assignment, ready), head, found, evaluation)
             yield told._replace(head=told.head._replace(asked=around.view.asked))
 
 
@@ -109,16 +109,16 @@ def _told(
     asked: tuple[Assignment, Ready],
     head: Head,
     found: LoadedText,
-    responses: Iterator[EngineResponse],
+    evaluation: Evaluation,
 ) -> Partial:
     """Return the report on objects; raises Unparted where the responses do."""
     assignment, ready = asked
     audit_warn = ready.inputs.audit_warn
     course, tally = Course(audit_warn=audit_warn), Tally(audit_warn=audit_warn)
     rows_of = compile_told_rows(
-        head.cluster, audit_warn=audit_warn, everything=assignment.everything
+        head.cluster, evaluation.explain, audit_warn=audit_warn, everything=assignment.everything
     )
-    rows = lines_of(rows_of(tally.watching(course.watching(responses))))
+    rows = lines_of(rows_of(tally.watching(course.watching(evaluation.responses))))
     return Partial(
         head._replace(
             resources=tally.resources,

@@ -5,6 +5,7 @@ from typing import TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.reason import ToldReason
 
 Key: TypeAlias = tuple[str, int, int]
 """A piece: its file, the first of its bytes, and the first byte that is none of them."""
@@ -19,6 +20,8 @@ class Count(NamedTuple):
     rule: str
     result: str
     number: int
+    title: str = ""
+    """What views call the rule, where its name behind that of its policy does not say it."""
 
 
 class ToldRow(NamedTuple):
@@ -57,6 +60,13 @@ class ToldRow(NamedTuple):
     """What of the object the rule could not look at."""
     at: tuple[int, int] = (0, 0)
     """Line and column of what failed in the object, where they were looked for."""
+    kind_of_policy: str = ""
+    called: str = ""
+    """What views call the rule, where its name behind that of its policy does not say it."""
+    own: str = ""
+    """What of the message the policy says itself."""
+    reasons: tuple[ToldReason, ...] = ()
+    """Why it failed: of rows of a piece that are alike, the first one has them."""
 
 
 class Head(NamedTuple):

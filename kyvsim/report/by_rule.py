@@ -6,7 +6,7 @@ from typing import Final
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.summary import Summary
-from kyvsim.report.view_rows import rule_title
+from kyvsim.report.view_rows import behind, rule_title
 from kyvsim.report.wrapped import Sheet, wrapped
 
 _COLUMN: Final = 7
@@ -35,7 +35,7 @@ def _by_title(run: Run) -> dict[str, Summary]:
     found: dict[str, Summary] = {}
     for key, summary in run.course.by_rule().items():
         kind, policy, rule, path = key
-        name = titles.get((kind, policy, path)) or " / ".join(filter(None, (policy, rule)))
+        name = titles.get((kind, policy, path)) or behind(policy, rule)
         before = found.get(name, Summary())
         found[name] = Summary(*map(sum, zip(before, summary, strict=True)))
     return found

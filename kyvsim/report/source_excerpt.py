@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 from unicodedata import east_asian_width
 
+from kyvsim.model.reason import Excerpt
 from kyvsim.report.style import safe_line
 
 _MEANT: Final = re.compile(
@@ -29,23 +30,32 @@ _SCALAR: Final = re.compile(
 _CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
 _BEFORE: Final = 16
 _CUT: Final = "…"
+_KEPT: Final = 200
+"""So many characters are kept of each part of a line; no view is as wide."""
 
 
-def excerpt_lines(source: str, place: tuple[int, int], width: int) -> Iterator[tuple[str, str]]:
-    """Yield the line and the one with the mark, each as a gutter and a text of such a width.
+def excerpt_of(source: str, column: int) -> Excerpt | None:
+    """Return what is shown of a line in which the entry or value at a column is meant.
 
-    `place` is the number of the line and the column that is meant, from 1. A line that is too long
-    is shown in part. Yields nothing where the line has no such column.
+    The column counts from 1; None where the line has no such column. Of a line that is too long
+    for any screen only what is near is kept.
     """
-    number, column = place
     start = column - 1
     if not source[start:].strip():
-        return
+        return None
+    meant = _meant(source, start)
+    after = source[start + len(meant) :].rstrip()
+    return Excerpt(source[:start][-_KEPT:], meant[:_KEPT], after[:_KEPT])
+
+
+def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[str, str]]:
+    """Yield a line of such a number and the one with the mark, each as a gutter and a text.
+
+    Together they are of such a width: a line that is too long is shown in part.
+    """
     gutter = f"{number} | "
     room = max(width - len(gutter), _BEFORE * 2)
-    before, meant = source[:start], _meant(source, start)
-    after = source[start + len(meant) :]
-    texts = [_shown(before), _shown(meant), _shown(after.rstrip())]
+    texts = [*map(_shown, excerpt)]
     if _cells("".join(texts)) > room:
         texts = _cut(texts, room)
     mark = "^" * max(_cells(texts[1].removesuffix(_CUT)), 1)

@@ -4,18 +4,22 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import object_key
 from kyvsim.model.partial import Count
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Passes, PolicyResponse, RuleStatus
 from kyvsim.report.summary import only_warns
+from kyvsim.report.view_rows import behind, rule_title
 
 
 class Tally:
     """Counts of a part of a run, while its responses stream by."""
 
-    __slots__ = ("_audit_warn", "_numbers", "_passes", "resources")
+    __slots__ = ("_audit_warn", "_numbers", "_passes", "_titles", "resources")
 
     def __init__(self, *, audit_warn: bool) -> None:
         self._audit_warn = audit_warn
         self._numbers: dict[tuple[str, str, str, str], int] = {}
+        self._titles: dict[tuple[str, str], str] = {}
+        """What rules are called where policy and name do not say it."""
         # Many objects share results that are all passes: they are counted together. Who is kept
         # here keeps its identity.
         self._passes: dict[tuple[str, int], tuple[PolicyResponse, int]] = {}
@@ -43,16 +47,25 @@ class Tally:
                 answer, labels, audit_warn=self._audit_warn
             ):
                 status = RuleStatus.WARN
-            self._add((namespace, answer.policy.key, result.rule.name, status.value), 1)
+            self._add(namespace, (answer.policy, result.rule), status, 1)
 
-    def _add(self, key: tuple[str, str, str, str], number: int) -> None:
+    def _add(
+        self, namespace: str, rule: tuple[Policy, Rule], status: RuleStatus, number: int
+    ) -> None:
+        name = rule[0].key, rule[1].name
+        if name not in self._titles:
+            title = rule_title(*rule)
+            self._titles[name] = "" if title == behind(*name) else title
+        key = (namespace, *name, status.value)
         self._numbers[key] = self._numbers.get(key, 0) + number
 
     def counts(self) -> tuple[Count, ...]:
         """Return the counts so far, sorted."""
         for (namespace, _), (answer, number) in self._passes.items():
             for result in answer.results:
-                key = namespace, answer.policy.key, result.rule.name, result.status.value
-                self._add(key, number)
+                self._add(namespace, (answer.policy, result.rule), result.status, number)
         self._passes.clear()
-        return tuple(Count(*key, number) for key, number in sorted(self._numbers.items()))
+        return tuple(
+            Count(*key, number, self._titles[key[1:3]])
+            for key, number in sorted(self._numbers.items())
+        )

@@ -15,7 +15,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location, Path
 from kyvsim.report.json_text import to_json
 from kyvsim.report.places import failed_place, location_json, rule_place
-from kyvsim.report.run import Look
+from kyvsim.report.run import Explain, Look, Show
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
 from kyvsim.report.summary import NO_RESULT, Row, compile_rows, silent_rows
@@ -25,18 +25,24 @@ from kyvsim.report.text_blocks import (
     verdict_heading,
     verdict_lines,
 )
+from kyvsim.report.told_reasons import reason_lines, told_reasons
+from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
+from kyvsim.report.view_rows import Said, behind, compile_titles, message_lines, word_of
+from kyvsim.report.wrapped import Sheet, sheet_of
 
 
 def compile_told_rows(
-    cluster: str, *, audit_warn: bool, everything: bool
+    cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
 ) -> Callable[[Iterable[EngineResponse]], Iterator[ToldRow]]:
     """Return a function that yields the rows of responses, in order.
 
     Without `everything` those that people do not want to see are left out: passed and skipped
-    ones, unless there is more to say of them.
+    ones, unless there is more to say of them. Of failures that are alike the first has its
+    reasons: another one is never told in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, untold=frozenset() if everything else QUIET)
-    place_of = _compile_places()
+    place_of, title_of = _compile_places(), compile_titles()
+    seen = Seen()
 
     def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
         for number, response in enumerate(responses):
@@ -45,7 +51,9 @@ def compile_told_rows(
                 continue
             about = _about(cluster, number, response)
             for row in wanted:
-                told = _told(about, row, place_of(row))
+                told = _called(_told(about, row, place_of(row)), title_of(row))
+                if told.result not in QUIET and seen.is_new(alike(told)):
+                    told = told._replace(reasons=told_reasons(row, response, explain))
                 path = row.result.path if everything else ""
                 at = failed_place(response.document, path) if path else None
                 yield told._replace(at=(at.line, at.column)) if at else told
@@ -106,8 +114,24 @@ def _told(about: _About, row: Row, place: Location) -> ToldRow:
         severity=severity_of(row.policy),
         category=category_of(row.policy),
         unchecked=result.unchecked,
+        kind_of_policy=row.policy.kind,
+        own=result.own if result.own != result.message else "",
     )
     return told if about.title == _title(told) else told._replace(title=about.title)
+
+
+def _called(row: ToldRow, title: str) -> ToldRow:
+    return row if title == _rule(row) else row._replace(called=title)
+
+
+def alike(row: ToldRow) -> Kind:
+    """Return what a row has in common with others, as the view of `apply` tells results apart."""
+    rule = (row.result, row.kind_of_policy, _rule(row))
+    return kind_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
+
+
+def _rule(row: ToldRow) -> str:
+    return row.called or behind(row.policy, row.rule)
 
 
 def _title(row: ToldRow) -> str:
@@ -117,13 +141,44 @@ def _title(row: ToldRow) -> str:
 
 
 def text_of(rows: Iterable[ToldRow], look: Look) -> str:
-    """Return what the view for people says of rows."""
-    paint = painter(colours=look.colours)
-    pieces = []
+    """Return what the view for people says of rows, as parts of a run tell it to the whole."""
+    if look.show is Show.OBJECTS:
+        return _whole_text(rows, look)
+    sheet = sheet_of(look)
+    return "".join(
+        to_line(Block(_title(some[0]), str(_place(some[0])), [_item(one, sheet) for one in some]))
+        for some in _shown_objects(rows, look)
+    )
+
+
+def _shown_objects(rows: Iterable[ToldRow], look: Look) -> Iterator[list[ToldRow]]:
+    """Yield what is shown of the rows of each object that has some."""
     for _, some in groupby(rows, attrgetter("number")):
         shown = [one for one in some if look.detailed or one.note or one.result not in QUIET]
         if shown:
-            pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
+            yield shown
+
+
+def _item(row: ToldRow, sheet: Sheet) -> Item:
+    """Return a row as the view tells it: with its reasons, where it is to be told in full."""
+    said = Said(word_of(row.result), _rule(row))
+    if row.result in QUIET:
+        text = message_lines((row.own or row.message, row.note), sheet)
+        kind = Kind("") if sheet.look.detailed else alike(row)
+        return Item(kind, said._replace(text=text))
+    if not row.reasons:
+        return Item(alike(row), said, is_whole=False)
+    text = message_lines((row.own or row.message, row.note), sheet)
+    return Item(
+        alike(row), said._replace(text=text, places="".join(reason_lines(row.reasons, sheet)))
+    )
+
+
+def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
+    paint = painter(colours=look.colours)
+    pieces = []
+    for shown in _shown_objects(rows, look):
+        pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
         for row in shown:
             at = Location(row.file, *row.at) if look.detailed and any(row.at) else None
             pieces.append(
@@ -132,7 +187,7 @@ def text_of(rows: Iterable[ToldRow], look: Look) -> str:
                 )
             )
             pieces.append(verdict_lines((row.message, row.note), at, paint))
-        pieces.append("\n" if shown else "")
+        pieces.append("\n")
     return "".join(pieces)
 
 

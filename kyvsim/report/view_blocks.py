@@ -1,8 +1,6 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
 from collections.abc import Iterable
-from functools import lru_cache
-from hashlib import blake2b
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.result import EngineResponse
@@ -12,7 +10,7 @@ from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
 from kyvsim.report.view_changes import Changed, changes_of, told_change
-from kyvsim.report.view_fold import Block, Item, Kind, Seen
+from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
 from kyvsim.report.view_rows import Said, compile_rows_told, compile_titles
 from kyvsim.report.wrapped import Sheet, wrapped
 
@@ -63,18 +61,14 @@ class Blocks:
         return Item(kind, self._told(row, response, whole=whole), whole)
 
     def _kind(self, row: Row, names: tuple[str, ...]) -> Kind:
-        result = row.result
-        said = f"{result.own or result.message}\n{result.note}"
-        for name in names:
-            if name in said:
-                said = said.replace(name, "…")
-        return _kind_of(row.status, row.policy.kind, self._title(row), said)
+        rule = (row.status, row.policy.kind, self._title(row))
+        return kind_of_result(rule, (row.result.own or row.result.message, row.result.note), names)
 
     def _change(self, change: Changed, *, alone: bool) -> Item:
         kind = Kind("")
         if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
             lines = "\n".join(f"{mark}{line}" for mark, line in change.lines if mark != " ")
-            kind = Kind(f"{change.word} {change.by}", _digest(lines))
+            kind = kind_of(f"{change.word} {change.by}", lines)
         whole = self._seen.is_new(kind)
         return Item(kind, told_change(change, self._sheet, whole=whole), whole)
 
@@ -82,20 +76,10 @@ class Blocks:
 _NOTHING = Block("", "", ())
 
 
-@lru_cache(maxsize=4096)
-def _kind_of(status: str, policy_kind: str, rule: str, said: str) -> Kind:
-    """Return what a result has in common with others: all it says, but for the object's name."""
-    return Kind(f"{status} {policy_kind} {rule}", _digest(said))
-
-
 def _names(obj: Json) -> tuple[str, ...]:
     """Return what makes messages on objects differ that are alike."""
     key = object_key(obj)
-    return tuple(filter(None, (key.name, key.namespace)))
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return key.name, key.namespace
 
 
 def _repeated(response: EngineResponse, sheet: Sheet) -> Iterable[str]:

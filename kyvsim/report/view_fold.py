@@ -8,6 +8,8 @@ the first of it in its part.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -25,6 +27,24 @@ class Kind(NamedTuple):
 
     rule: str
     wording: str = ""
+
+
+@lru_cache(maxsize=4096)
+def kind_of(rule: str, said: str) -> Kind:
+    """Return what something has in common with others that are told: who says it, and what."""
+    return Kind(rule, blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+
+
+def kind_of_result(rule: tuple[str, ...], said: Iterable[str], names: Iterable[str]) -> Kind:
+    """Return what a result has in common with others: all it says, but for the object's names.
+
+    `rule` is its status, and what tells its rule from others.
+    """
+    text = "\n".join(said)
+    for name in names:
+        if name and name in text:
+            text = text.replace(name, "…")
+    return kind_of(" ".join(rule), text)
 
 
 class Item(NamedTuple):

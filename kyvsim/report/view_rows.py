@@ -1,16 +1,13 @@
 """Results in the view of `apply`: what is said, where the manifest has it, and who says it."""
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
-from kyvsim.model.source import Document, Location, Path
-from kyvsim.report.places import failed_place, rule_place
+from kyvsim.model.source import Path
 from kyvsim.report.run import Run
-from kyvsim.report.style import safe_line
 from kyvsim.report.summary import NO_RESULT, Row
 from kyvsim.report.text_blocks import QUIET
 from kyvsim.report.wrapped import INDENT, Sheet, apart, wrapped
@@ -31,11 +28,16 @@ class Said(NamedTuple):
     """Lines on what is only of this one."""
 
 
+def behind(policy: str, rule: str) -> str:
+    """Return the name of a rule behind that of its policy; that alone of one without rules."""
+    return " / ".join(filter(None, (policy, rule)))
+
+
 def rule_title(policy: Policy, rule: Rule) -> str:
     """Return a rule behind its policy; one that was derived is called as the written one is."""
     written = next((one for one in policy.rules if one.path == rule.path), rule)
     is_derived = bool(rule.variant) or not written.is_renamed(rule)
-    name = " / ".join(filter(None, (policy.key, written.name if is_derived else rule.name)))
+    name = behind(policy.key, written.name if is_derived else rule.name)
     return f"{name} (autogen)" if is_derived else name
 
 
@@ -78,75 +80,28 @@ def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
     title = compile_titles()
 
     def told(row: Row, response: EngineResponse, *, whole: bool) -> Said:
-        said = Said(_word(row), title(row))
+        said = Said(word_of(row.status), title(row))
         if not whole:
             return said
-        text = "".join(f"{line}\n" for line in _message(row, sheet.width))
-        is_known = row.result.baseline is BaselineState.UNCHANGED
-        places = () if is_known or row.status in QUIET else _places(row, response, run, sheet)
-        return said._replace(text=text, places="".join(places))
+        text = message_lines((row.result.own or row.result.message, row.result.note), sheet)
+        if row.status in QUIET or row.result.baseline is BaselineState.UNCHANGED:
+            return said._replace(text=text)
+        from kyvsim.report.told_reasons import (  # noqa: PLC0415 — where something failed
+            reason_lines,
+            told_reasons,
+        )
+
+        lines = reason_lines(told_reasons(row, response, run.explain), sheet)
+        return said._replace(text=text, places="".join(lines))
 
     return told
 
 
-def _word(row: Row) -> str:
-    return row.status if row.status in QUIET | {NO_RESULT} else row.status.upper()
+def word_of(status: str) -> str:
+    """Return how a status is told: those that need somebody's attention in capitals."""
+    return status if status in QUIET | {NO_RESULT} else status.upper()
 
 
-def _message(row: Row, width: int) -> Iterator[str]:
-    for text in (row.result.own or row.result.message, row.result.note):
-        if text:
-            yield from wrapped(text, width)
-
-
-def _places(row: Row, response: EngineResponse, run: Run, sheet: Sheet) -> Iterator[str]:
-    """Yield where a result has its reasons, in the manifest and in the policy."""
-    from kyvsim.report.reasons import Reason, reasons_of  # noqa: PLC0415 — where something failed
-
-    explained = run.explain(response, row)
-    reasons = reasons_of(explained, row.result) if explained else ()
-    if not reasons:
-        reasons = (Reason("", None, failed_place(response.document, row.result.path)),)
-    message = row.result.message
-    for seen_at, some in groupby(reasons, lambda one: one.seen_at):
-        texts = [one.text for one in some if one.text and one.text not in message]
-        yield from _seen(seen_at, texts, response.document, sheet)
-    rules = dict.fromkeys(one.place or rule_place(row) for one in reasons)
-    yield from (f"{INDENT}{sheet.paint('dim', 'rule: ' + safe_line(str(one)))}\n" for one in rules)
-
-
-def _seen(
-    place: Location | None,
-    texts: Iterable[str],
-    document: Document | None,
-    sheet: Sheet,
-) -> Iterator[str]:
-    """Yield a place in the manifest with its line, and what is to be said of it."""
-    texts = [*texts]
-    marked = [*_marked(place, document, sheet.width - len(INDENT))] if place else []
-    if place and (marked or place != _start(document)):
-        yield f"{INDENT}{sheet.paint('place', safe_line(str(place)))}\n"
-    if marked:
-        (gutter, source), (blank, mark) = marked
-        yield f"{INDENT}{sheet.paint('dim', gutter)}{source}\n"
-        line = f"{INDENT}{blank}{mark}"
-        start = f"{INDENT}{sheet.paint('dim', blank)}{sheet.paint('fail', mark)}"
-        if len(texts) == 1 and len(line) + 1 + len(safe_line(texts[0])) <= sheet.width:
-            yield f"{start} {safe_line(texts[0])}\n"
-            return
-        yield f"{start}\n"
-    for text in texts:
-        yield from (f"{line}\n" for line in wrapped(text, sheet.width, f"{INDENT}  ", INDENT))
-
-
-def _marked(place: Location, document: Document | None, width: int) -> Iterator[tuple[str, str]]:
-    """Yield the line of a place and the mark below it; nothing where it is that of the object."""
-    if document is None or not place.line or place == _start(document):
-        return
-    from kyvsim.report.source_excerpt import excerpt_lines  # noqa: PLC0415 — as above
-
-    yield from excerpt_lines(document.line(place.line), (place.line, place.column), width)
-
-
-def _start(document: Document | None) -> Location | None:
-    return document.locate(()) if document else None
+def message_lines(texts: Iterable[str], sheet: Sheet) -> str:
+    """Return what is said of a result, wrapped."""
+    return "".join(f"{line}\n" for text in texts if text for line in wrapped(text, sheet.width))

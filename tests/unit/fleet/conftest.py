@@ -7,15 +7,10 @@ from kyvsim.cli import main
 
 @pytest.fixture
 def kyvsim(capfdbinary):
-    """A function that runs the program: exit status, standard output, standard error.
-
-    A view for people is the one with whole objects: that is what partial reports make up.
-    """
+    """A function that runs the program: exit status, standard output, standard error."""
 
     def run(*arguments):
-        is_view = arguments[0] == "apply" and not {"--output-format", "--table"} & {*arguments}
-        whole = ("--show", "objects") if is_view else ()
-        status = main.run(list(map(str, (*arguments, *whole))))
+        status = main.run(list(map(str, arguments)))
         captured = capfdbinary.readouterr()
         return status, captured.out.decode(), captured.err.decode()
 

@@ -9,6 +9,7 @@ from kyvsim.fleet import partial_lines, partial_parquet
 from kyvsim.fleet.row_lines import lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Partial, ToldRow
+from kyvsim.model.reason import Excerpt, ToldReason
 from kyvsim.model.source import Location
 
 HEAD = Head(
@@ -20,11 +21,15 @@ HEAD = Head(
     cluster="east",
     lines=9,
     resources=2,
-    counts=(Count("shop", "guard", "tag", "fail", 2),),
+    counts=(
+        Count("shop", "guard", "tag", "fail", 2),
+        Count("", "a", "b", "pass", 1, "a / b (autogen)"),
+    ),
     objects=({"apiVersion": "v1", "kind": "Pod"},),
     remarks=(Diagnostic("KV006", Severity.ERROR, "odd", Location("east/ä.yaml", 3, 4), ("x",)),),
     problems=(Diagnostic("KV070", Severity.WARNING, "nowhere"),),
 )
+EXCERPT = Excerpt("  - ", "image: x", " # ä")
 ROW = ToldRow(
     cluster="east",
     file="east/ä.yaml",
@@ -42,7 +47,14 @@ ROW = ToldRow(
     result="fail",
     message='two\nlines, a "quote" and \u2028',
 )
-ROWS = (ROW, ROW._replace(number=1, note="n", title="t", unchecked=("a", "b"), at=(4, 5)))
+REASONS = (
+    ToldReason("no tag", Location("p.yaml", 9, 11), Location("east/ä.yaml", 5, 7), EXCERPT),
+    ToldReason("", Location("p.yaml", 9, 11)),
+)
+ROWS = (
+    ROW._replace(kind_of_policy="ClusterPolicy", called="guard / tag (autogen)", reasons=REASONS),
+    ROW._replace(number=1, note="n", title="t", own="two", unchecked=("a", "b"), at=(4, 5)),
+)
 PARTIAL = Partial(HEAD, lines_of(ROWS))
 
 

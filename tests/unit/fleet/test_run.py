@@ -19,7 +19,9 @@ from kyvsim.fleet import drive, work
 HERE = ("--engine", "processes", "-j", "1", "--piece-size", "1k")
 FORMATS = (
     (),
+    ("--show", "objects"),
     ("--detailed-results",),
+    ("--show", "objects", "--detailed-results"),
     ("--output-format", "json"),
     ("--audit-warn", "--strict"),
 )
@@ -87,10 +89,10 @@ PACKINGS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 @pytest.mark.parametrize("suffix", PACKINGS)
 def test_packed_files_are_read(given, kyvsim, tmp_path, suffix):
-    alone = kyvsim(*given(POLICY, a=STREAM))
+    alone = kyvsim(*given(POLICY, a=STREAM), "--show", "objects")
     packed = tmp_path / f"a.yaml{suffix}"
     packed.write_bytes(PACKINGS[suffix](STREAM.encode()))
-    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
+    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE, "--show", "objects")
     assert spread[1].replace(packed.name, "a.yaml") == alone[1]
     packed.write_bytes(PACKINGS[suffix](STREAM.encode())[:-20])
     status, _, err = kyvsim("apply", "policies.yaml", "-r", packed.name, "-r", "a.yaml", *HERE)
@@ -100,12 +102,12 @@ def test_packed_files_are_read(given, kyvsim, tmp_path, suffix):
 
 def test_zstandard(given, kyvsim, tmp_path):
     zstandard = pytest.importorskip("zstandard", reason="files in zstd need zstandard")
-    alone = kyvsim(*given(POLICY, a=STREAM))
+    alone = kyvsim(*given(POLICY, a=STREAM), "--show", "objects")
     packed = tmp_path / "a.yaml.zst"
     half = len(STREAM) // 2
     parts = (STREAM[:half].encode(), STREAM[half:].encode())
     packed.write_bytes(b"".join(map(zstandard.compress, parts)))
-    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
+    spread = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE, "--show", "objects")
     assert spread[1].replace(packed.name, "a.yaml") == alone[1]
     packed.write_bytes(packed.read_bytes()[:-9])
     status, _, err = kyvsim("apply", "policies.yaml", "-r", packed.name, *HERE)
@@ -138,6 +140,7 @@ WRONG = {
     "no scheduler": (("-r", "a.yaml", "--engine", "dask"), "--engine dask needs --scheduler"),
     "no engine": (("-r", "a.yaml", "--scheduler", "tcp://a:1"), "--scheduler is for"),
     "a table": (("-r", "a.yaml", "--table"), "--table does not go with --engine"),
+    "all": (("-r", "a.yaml", "--show", "all"), "partial reports tell once what is alike"),
     "a format": (("-r", "a.yaml", "--output-format", "csv"), "--output-format csv does not go"),
     "a file": (("-r", "a.yaml", "--output-format", "json=x.json"), "json=FILE does not go with"),
     "standard input": (("-r", "-"), "standard input cannot be spread"),
@@ -204,6 +207,8 @@ def test_partial_reports_make_up_the_run(given, kyvsim):
     assert (status, err.splitlines()) == (alone[0], alone[2].splitlines()[:1])
     assert out.splitlines()[0].split() == ["CLUSTER", "PASS", "FAIL", "WARN", "ERROR", "SKIP"]
     assert kyvsim("report", "merge", "out", "--detailed-results") == alone
+    whole = kyvsim(*command, "--show", "objects")
+    assert kyvsim("report", "merge", "out", "--detailed-results", "--show", "objects") == whole
     as_json = kyvsim(*files, "--output-format", "json")
     assert kyvsim("report", "merge", "out", "--output-format", "json") == as_json
     assert kyvsim("report", "summary", "out")[1] == out

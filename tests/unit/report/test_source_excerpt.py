@@ -1,10 +1,11 @@
 import pytest
 
-from kyvsim.report.source_excerpt import excerpt_lines
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
 
 
 def shown(source, column, width=60):
-    return [f"{gutter}{text}" for gutter, text in excerpt_lines(source, (7, column), width)]
+    excerpt = excerpt_of(source, column)
+    return [f"{gutter}{text}" for gutter, text in excerpt_lines(excerpt, 7, width)]
 
 
 @pytest.mark.parametrize(
@@ -51,5 +52,11 @@ def test_control_characters_are_shown_and_the_mark_keeps_its_place():
 
 
 def test_nothing_is_shown_of_a_place_that_is_not_there():
-    assert shown("a: b", 9) == []
-    assert shown("", 1) == []
+    assert excerpt_of("a: b", 9) is None
+    assert excerpt_of("", 1) is None
+
+
+def test_what_is_kept_of_a_long_line_does_not_grow_with_it():
+    excerpt = excerpt_of('{"a": "' + "x" * 9000 + '", "b": "' + "y" * 9000 + '"}', 9011)
+    assert excerpt.meant.startswith('"b": "yyy')
+    assert sum(map(len, excerpt)) <= 600

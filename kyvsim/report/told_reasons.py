@@ -1,0 +1,68 @@
+"""Why a result failed, with the line of the manifest that it is about: made once, told anywhere."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from kyvsim.model.reason import Excerpt, ToldReason
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Document, Location
+from kyvsim.report.places import failed_place, rule_place
+from kyvsim.report.reasons import Reason, reasons_of
+from kyvsim.report.run import Explain
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
+from kyvsim.report.style import safe_line
+from kyvsim.report.summary import Row
+from kyvsim.report.wrapped import INDENT, Sheet, wrapped
+
+
+def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:
+    """Return why a result failed, at least where its rule stands."""
+    document = response.document
+    explained = explain(response, row)
+    reasons = reasons_of(explained, row.result) if explained else ()
+    if not reasons:
+        reasons = (Reason("", None, failed_place(document, row.result.path)),)
+    return tuple(_told(one, row, document) for one in reasons)
+
+
+def _told(reason: Reason, row: Row, document: Document | None) -> ToldReason:
+    text = "" if reason.text in row.result.message else reason.text
+    place = reason.place or rule_place(row)
+    seen_at = reason.seen_at
+    if document is None or seen_at is None or seen_at == document.locate(()):
+        return ToldReason(text, place)
+    return ToldReason(text, place, seen_at, _excerpt(seen_at, document))
+
+
+def _excerpt(place: Location, document: Document) -> Excerpt | None:
+    return excerpt_of(document.line(place.line), place.column) if place.line else None
+
+
+def reason_lines(reasons: Iterable[ToldReason], sheet: Sheet) -> Iterator[str]:
+    """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
+    told = tuple(reasons)
+    for (seen_at, excerpt), some in groupby(told, lambda one: (one.seen_at, one.excerpt)):
+        yield from _seen(seen_at, excerpt, [one.text for one in some if one.text], sheet)
+    for place in dict.fromkeys(one.place for one in told):
+        yield f"{INDENT}{sheet.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
+
+
+def _seen(
+    place: Location | None, excerpt: Excerpt | None, texts: list[str], sheet: Sheet
+) -> Iterator[str]:
+    """Yield a place in the manifest with its line, and what is to be said of it."""
+    if place:
+        yield f"{INDENT}{sheet.paint('place', safe_line(str(place)))}\n"
+    if place and excerpt:
+        (gutter, source), (blank, mark) = marked = [
+            *excerpt_lines(excerpt, place.line, sheet.width - len(INDENT))
+        ]
+        yield f"{INDENT}{sheet.paint('dim', gutter)}{source}\n"
+        start = f"{INDENT}{sheet.paint('dim', blank)}{sheet.paint('fail', mark)}"
+        length = len(INDENT) + sum(map(len, marked[1]))
+        if len(texts) == 1 and length + 1 + len(safe_line(texts[0])) <= sheet.width:
+            yield f"{start} {safe_line(texts[0])}\n"
+            return
+        yield f"{start}\n"
+    for text in texts:
+        yield from (f"{line}\n" for line in wrapped(text, sheet.width, f"{INDENT}  ", INDENT))
