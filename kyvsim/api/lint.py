@@ -15,6 +15,7 @@ from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
@@ -40,11 +41,14 @@ def lint(
     which kinds there are. Documents of kinds that no CRD of Kyverno
     describes are told as `apply` tells them.
     """
-    documents, remarks = read_documents(paths, stdin, STRICT, walking)
+    read = tuple(read_sources(paths, stdin, walking))
+    sources = tuple(one for one in read if isinstance(one, Source))
+    documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
+    unread = tuple(one for one in read if isinstance(one, Diagnostic))
     documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
     options = CompileOptions(own_system())
     definitions, problems = load_definitions(crd_paths, stdin, walking)
-    said, left_out = without_left_out((*remarks, *aside, *problems))
+    said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     found = [*said]
     for document in documents:
         found += _remarks(document, options)
@@ -62,7 +66,8 @@ def lint(
         *doubtful_bindings(bindings, policies),
     )
     found += [one for one in idle if one.location not in wrong]
-    return Findings(_in_order(found), sum(map(_is_looked_at, documents)), left_out)
+    texts = {one.name: one.text for one in sources}
+    return Findings(_in_order(found), sum(map(_is_looked_at, documents)), left_out, texts)
 
 
 def _is_looked_at(document: Document) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from kyvsim.api.several import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
+from kyvsim.api.suite_reasons import telling
 from kyvsim.api.system import processors
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.stamps import stamp
@@ -174,7 +175,7 @@ def bench_of(
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
-    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
+    return Bench(observed, inputs.files, inputs.refused, inputs.unread, telling(inputs))
 
 
 def placed(

@@ -8,12 +8,13 @@ from kyvsim.cli import declared
 from kyvsim.cli.options import list_option, refuse_urls, strict_option
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.progress import waiting
+from kyvsim.report.run import Look
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 
@@ -61,9 +62,17 @@ def command(call: declared.Call, /, **options: Any) -> int:
             findings = lint(paths, given, options["crd_path"], walking)
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
-        write_out(FORMATS[chosen.shown].write(findings))
-        files.fill(FORMATS[name].write(findings) for name, _ in chosen.files)
+        shown = FORMATS[chosen.shown]
+        write_out(shown.write(findings, _look()))
+        files.fill(FORMATS[name].write(findings, Look()) for name, _ in chosen.files)
     say_left_out(findings.left_out, options)
-    say(str(findings))
-    say(ending_line(findings.ending))
+    if not shown.for_people:
+        say(ending_line(findings.ending))
     return findings.ending.status
+
+
+def _look() -> Look:
+    """Return how what goes to standard output looks, where that is for people."""
+    on_terminal = is_terminal(sys.stdout)
+    colours = shows_colours(unwanted=False)
+    return Look(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)

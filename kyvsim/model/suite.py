@@ -8,6 +8,7 @@ from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.mutants import Mutants
 from kyvsim.model.payload import PayloadMode
+from kyvsim.model.reason import ToldReason
 from kyvsim.model.source import Document, Location, Path, Stamp
 
 
@@ -96,6 +97,8 @@ class RowOutcome(NamedTuple):
     difference: Difference | None = None
     goldens: tuple[Golden, ...] = ()
     """Every object that was compared with a file and whose verdict is as expected, if asked for."""
+    reasons: tuple[ToldReason, ...] = ()
+    """Of a failed row with a result: how the rule came to it, at least where the rule stands."""
 
     @property
     def failed(self) -> bool:

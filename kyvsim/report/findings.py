@@ -1,5 +1,8 @@
 """What `lint` found, and its figures."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
@@ -14,6 +17,8 @@ class Findings(NamedTuple):
     policies: int
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders: where, and what it is."""
+    texts: Mapping[str, str] = MappingProxyType({})
+    """What was read, by the name of its file."""
 
     @property
     def errors(self) -> int:
@@ -33,12 +38,18 @@ class Findings(NamedTuple):
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
         remarks = self.diagnostics
-        return Ending((error_fact(remarks), checked, aside, warning_fact(remarks)))
+        # The first error is not told once more: errors are what all of it is about.
+        errors = error_fact(remarks)._replace(detail="")
+        return Ending((errors, checked, aside, warning_fact(remarks)))
 
-    def __str__(self) -> str:
-        """Return the figures as one line."""
-        found = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}"
-        return f"{found} in {counted(self.policies, 'policy document')}"
+    def line_of(self, remark: Diagnostic) -> str:
+        """Return the line that a remark is about; "" where no text has it."""
+        place = remark.location
+        text = self.texts.get(place.file) if place and place.line else None
+        if text is None or place is None:
+            return ""
+        lines = text.split("\n", place.line)
+        return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
 
     def _count(self, severity: Severity) -> int:
         return sum(one.severity is severity for one in self.diagnostics)

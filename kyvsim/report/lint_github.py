@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from kyvsim.report.findings import Findings
+from kyvsim.report.run import Look
 from kyvsim.report.workflow_command import remark
 
 
-def render(findings: Findings) -> Iterator[str]:
+def render(findings: Findings, _look: Look) -> Iterator[str]:
     """Yield one command for each finding."""
     yield from map(remark, findings.diagnostics)

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from kyvsim.report.diagnostic_issues import diagnostic_issues
 from kyvsim.report.findings import Findings
+from kyvsim.report.run import Look
 
 
-def render(findings: Findings) -> Iterator[str]:
+def render(findings: Findings, _look: Look) -> Iterator[str]:
     """Yield one list with an issue for each finding."""
     between = "["
     for one in diagnostic_issues(findings.diagnostics):

@@ -6,9 +6,10 @@ from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.findings import Findings
 from kyvsim.report.json_text import to_json
+from kyvsim.report.run import Look
 
 
-def render(findings: Findings) -> Iterator[str]:
+def render(findings: Findings, _look: Look) -> Iterator[str]:
     """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
     listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)
     yield '{"diagnostics": [' + (f"\n  {listed}" if listed else "") + "]"

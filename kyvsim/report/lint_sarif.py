@@ -7,10 +7,11 @@ from kyvsim import __version__
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.findings import Findings
+from kyvsim.report.run import Look
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, physical_location
 
 
-def render(findings: Findings) -> Iterator[str]:
+def render(findings: Findings, _look: Look) -> Iterator[str]:
     """Yield one log with one run; its rules are the codes that occur, in order."""
     codes = sorted({entry.code for entry in findings.diagnostics})
     run = {

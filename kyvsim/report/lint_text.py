@@ -1,12 +1,72 @@
-"""Findings as lines `file:line:column: severity code: message`."""
+"""Findings for people: each with the line that it is about, how many of each code, the ending.
+
+A finding begins with a line `file:line:column: severity code: message`, which editors read.
+"""
 
 from collections.abc import Iterator
+from typing import Final
 
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings
 from kyvsim.report.remark_text import remark_text
+from kyvsim.report.run import Look
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
+from kyvsim.report.style import safe_line
+from kyvsim.report.wrapped import Sheet, sheet_of
+
+_INDENT: Final = "    "
+_COUNTED: Final = (Severity.ERROR, Severity.WARNING)
+_COLUMN: Final = 9
 
 
-def render(findings: Findings) -> Iterator[str]:
-    """Yield each finding, with the lines that show its place where there are some."""
+def render(findings: Findings, look: Look) -> Iterator[str]:
+    """Yield each finding with the lines that show its place, then what sums them up."""
+    sheet = sheet_of(look)
     for entry in findings.diagnostics:
-        yield f"{remark_text(entry)}\n"
+        yield f"{remark_text(entry, look.width if look.on_terminal else 0)}\n"
+        yield from _source(entry, findings.line_of(entry), sheet)
+    if findings.diagnostics:
+        yield "\n"
+    if findings.errors + findings.warnings > 1:
+        yield from _by_code(findings, sheet)
+    yield from closing_lines(findings.ending, sheet)
+
+
+def _source(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
+    """Yield the line of a finding with a mark, unless it has its place in a text of that file."""
+    place = entry.location
+    if place is None or entry.excerpt:
+        return
+    excerpt = excerpt_of(line, place.column)
+    if excerpt:
+        shown, mark = excerpt_lines(excerpt, place.line, sheet.width - len(_INDENT))
+        yield f"{_INDENT}{sheet.paint('dim', shown[0])}{shown[1]}\n"
+        look = "error" if entry.severity is Severity.ERROR else "warn"
+        yield f"{_INDENT}{sheet.paint('dim', mark[0])}{sheet.paint(look, mark[1])}\n"
+
+
+def _by_code(findings: Findings, sheet: Sheet) -> Iterator[str]:
+    """Yield how many findings have each code, and where the first of them is."""
+    room = sheet.width - _COLUMN * len(_COUNTED)
+    head = "".join(f"{one.value:>{_COLUMN}}" for one in _COUNTED)
+    yield sheet.paint("title", f"{'By code':<{room}}{head}") + "\n"
+    by_code: dict[str, list[Diagnostic]] = {}
+    for entry in findings.diagnostics:
+        if entry.severity in _COUNTED:
+            by_code.setdefault(entry.code, []).append(entry)
+    for code, entries in sorted(by_code.items()):
+        counts = "".join(_cell(entries, one, sheet) for one in _COUNTED)
+        first = entries[0].location
+        name = f"  {code}  first: {safe_line(str(first))}" if first else f"  {code}"
+        if len(name) > room:
+            yield f"{name}\n{'':<{room}}{counts}\n"
+        else:
+            yield f"{name:<{room}}{counts}\n"
+    yield "\n"
+
+
+def _cell(entries: list[Diagnostic], severity: Severity, sheet: Sheet) -> str:
+    number = sum(one.severity is severity for one in entries)
+    cell = f"{number or '-':>{_COLUMN}}"
+    return sheet.paint("error" if severity is Severity.ERROR else "warn", cell) if number else cell

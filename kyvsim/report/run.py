@@ -156,6 +156,8 @@ class Look(NamedTuple):
     show: Show = Show.CHANGES
     width: int = 80
     """Columns of a line that is wrapped."""
+    on_terminal: bool = False
+    """Whether people read it as it is written, and no program behind a pipe does."""
     say: Callable[[str], None] = _unsaid
     """Takes what a document for programs has no place for."""
 

@@ -10,6 +10,7 @@ from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_diff import diff_lines
 from kyvsim.report.suite_rows import reason
 from kyvsim.report.suite_run import Sight, summary_line
+from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_rows import headline
 from kyvsim.report.wrapped import INDENT, Sheet, sheet_of, wrapped
 
@@ -49,6 +50,7 @@ def _row(row: RowOutcome, sheet: Sheet) -> Iterator[str]:
     if row.message and row.message != row.reason:
         said.append(row.message)
     yield from (f"{line}\n" for text in said for line in wrapped(text, sheet.width))
+    yield from reason_lines(row.reasons, sheet)
     for line in diff_lines(row.difference, sheet.paint) if row.difference else ():
         yield f"{INDENT}{line}\n"
 

@@ -60,7 +60,7 @@ def _on_resource(
     """
     answers = bench.observed.triggers[row.operation].get(key)
     outcomes = [
-        _outcome(row, name or shown_key(key), answer.result, verdict)
+        _told(_outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, bench)
         for answer in _answers(row, answers, meant)
         for name, verdict in _verdicts(row, answer, bench)
     ]
@@ -96,6 +96,13 @@ def _answers(
             if response.policy is policy:
                 named = (one for one in response.results if means_rule(row, policy, one.rule.name))
                 yield from (_Answer(response, result) for result in named)
+
+
+def _told(found: RowOutcome, answers: Answers | None, answer: _Answer, bench: Bench) -> RowOutcome:
+    """Return an outcome with how the rule came to its result, where that is not as expected."""
+    if answers is None or not found.failed:
+        return found
+    return found._replace(reasons=bench.reasons(answers, *answer))
 
 
 def _outcome(row: ExpectedRow, resource: str, result: RuleResult, verdict: Verdict) -> RowOutcome:

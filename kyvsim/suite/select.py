@@ -5,10 +5,12 @@ as excluded, names that nobody bears stand for all resources.
 upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.reason import ToldReason
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files
@@ -16,6 +18,13 @@ from kyvsim.suite.run import Answers, Observed, leads_to_payload
 from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
 _GENERATE = Phase.GENERATE
+
+
+TellReasons: TypeAlias = Callable[[Answers, PolicyResponse, RuleResult], tuple[ToldReason, ...]]
+
+
+def _untold(_answers: Answers, _response: PolicyResponse, _result: RuleResult) -> tuple[()]:
+    return ()
 
 
 class Bench(NamedTuple):
@@ -27,6 +36,8 @@ class Bench(NamedTuple):
     """Names of invalid policies, and what is wrong with each."""
     unread: Mapping[str, str]
     """Names of policies that could not be read, and why; only the strict reading tells of them."""
+    reasons: TellReasons = _untold
+    """Tells how a rule came to a result; only the strict reading asks."""
 
 
 def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite as api
+from kyvsim.model.reason import ToldReason
+from kyvsim.model.source import Location
 from kyvsim.report import suite_json
 from kyvsim.report.suite_run import Sight
 from kyvsim.suite.selector import parse_selector
@@ -55,6 +57,30 @@ def test_an_expectation_turned_round_fails(copied, name):
     for lenient in (True, False):
         run = api.SuiteRun((str(copied / name),), options=api.Reading(lenient=lenient))
         assert failed(api.run_tests(run))
+
+
+def test_failed_rows_tell_how_the_rule_came_to_its_result(copied):
+    file = copied / "team/kyverno-test.yaml"
+    file.write_text(file.read_text().replace("result: skip", "result: fail"))
+    rows = api.run_tests(api.SuiteRun((str(copied / "team"),))).manifests[0].rows
+    told = {row.resource: row.reasons for row in rows if row.failed}
+    (unmet,) = told["v1/Pod/default/exempt"]
+    assert unmet.text == 'all[0]: "exempt" NotEquals "exempt"'
+    assert (str(unmet.place), str(unmet.seen_at)) == (
+        f"{copied}/team/policy.yaml:18:13",
+        f"{copied}/team/resources.yaml:26:5",
+    )
+    assert unmet.excerpt.meant == "team: exempt"
+    assert told["v1/Pod/kube-system/system"] == ()  # its rule came to no result
+    assert not any(row.reasons for row in rows if not row.failed)
+
+
+def test_a_failed_row_of_a_rule_that_passed_tells_where_the_rule_stands(copied):
+    file = copied / "team/kyverno-test.yaml"
+    file.write_text(file.read_text().replace("result: pass", "result: fail"))
+    rows = api.run_tests(api.SuiteRun((str(copied / "team"),))).manifests[0].rows
+    (reason,) = next(row.reasons for row in rows if row.failed)
+    assert reason == ToldReason("", Location(f"{copied}/team/policy.yaml", 7, 7))
 
 
 def text_of(outcome):

@@ -6,6 +6,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.findings import Findings
 from kyvsim.report.lint_formats import FORMATS
+from kyvsim.report.run import Look
 
 ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))
 WARNING = Diagnostic("KV201", Severity.WARNING, "old: ü", Location("/p/q r.yaml", 2, 1))
@@ -15,16 +16,45 @@ ALL = Findings((ERROR, WARNING, INFO, NOWHERE), 2)
 
 
 def shown(name, findings=ALL):
-    return "".join(FORMATS[name].write(findings))
+    return "".join(FORMATS[name].write(findings, Look()))
 
 
 def test_text():
-    assert shown("text").splitlines() == [
+    findings = ALL._replace(texts={"a,b:c.yaml": "a:\r\n  b:\r\n    x: {\x1b: 1}\r\n"})
+    assert shown("text", findings).splitlines() == [
         r"a,b:c.yaml:3:5: error KV012: unknown `x`,\n50% \x1b",
+        r"    3 |     x: {\x1b: 1}",
+        "      |     ^",
         "/p/q r.yaml:2:1: warning KV201: old: ü",
         "./f.yaml: info KV012: note",
         "error KV001: nothing",
+        "",
+        f"{'By code':<62}    error  warning",
+        f"{'  KV001':<62}        1        -",
+        f"{'  KV012  first: a,b:c.yaml:3:5':<62}        1        -",
+        f"{'  KV201  first: /p/q r.yaml:2:1':<62}        -        1",
+        "",
+        "INCOMPLETE: 2 errors in 2 inputs (first: a,b:c.yaml:3:5 KV012) ·",
+        "            2 policy documents checked · 1 warning · exit status 2",
     ]
+
+
+def test_text_is_wrapped_on_terminals_and_its_places_are_whole():
+    place = Location("policies/" + "deep/" * 20 + "a.yaml", 3, 5)
+    finding = ERROR._replace(message="word " * 30, location=place)
+    wide = "".join(FORMATS["text"].write(Findings((finding,), 1), Look()))
+    assert len(wide.splitlines()[0]) > 200
+    told = "".join(FORMATS["text"].write(Findings((finding,), 1), Look(on_terminal=True)))
+    first, *lines = told.splitlines()
+    assert first == f"{place}:"
+    assert all(len(line) <= 80 for line in lines if str(place) not in line)
+
+
+def test_an_expression_has_its_place_within_its_text():
+    finding = ERROR._replace(excerpt=("| a ==", "| ....^"))
+    told = shown("text", Findings((finding,), 1, texts={"a,b:c.yaml": "\n\n    x: 1"}))
+    assert told.splitlines()[1:3] == ["    | a ==", "    | ....^"]
+    assert "x: 1" not in told
 
 
 def test_json():
@@ -95,21 +125,11 @@ def test_sarif_places():
     assert "locations" not in results[3]
 
 
-@pytest.mark.parametrize(
-    ("findings", "text"),
-    [
-        (ALL, "2 errors, 1 warning in 2 policy documents"),
-        (Findings((ERROR,), 1), "1 error, 0 warnings in 1 policy document"),
-    ],
-)
-def test_figures(findings, text):
-    assert str(findings) == text
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_of_nothing(name):
     text = shown(name, Findings((), 0))
-    assert text in {"", "[]\n"} or json.loads(text)
+    nothing = "NOTHING CHECKED: 0 policy documents checked · exit status 0\n"
+    assert text in {"", "[]\n", nothing} or json.loads(text)
 
 
 def test_gitlab():

@@ -1,0 +1,50 @@
+"""Why the results of a test are what they are: rules that did not say what a row wants, explained.
+
+Each is evaluated once more, alone; rows that pass cost nothing.
+"""
+
+from kyvsim.api.suite_inputs import ManifestInputs
+from kyvsim.compile import PolicySet
+from kyvsim.kube.objects import object_key
+from kyvsim.languages import compile_policies
+from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Follower
+from kyvsim.model.reason import ToldReason
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report.summary import Row
+from kyvsim.suite.run import Answers
+from kyvsim.suite.select import TellReasons
+
+
+def telling(inputs: ManifestInputs) -> TellReasons:
+    """Return what tells how rules of a test came to their results.
+
+    Of a rule that passed that is only where it stands.
+    """
+
+    def follow(policy: Policy, follower: Follower) -> PolicySet:
+        options = inputs.options._replace(listener=None, follower=follower)
+        return compile_policies((policy,), options)[0]
+
+    def reasons(
+        answers: Answers, response: PolicyResponse, result: RuleResult
+    ) -> tuple[ToldReason, ...]:
+        from kyvsim.report.places import rule_place  # noqa: PLC0415 — where rows fail
+
+        request = answers.request
+        seen = request.object if response.phase is Phase.MUTATE else response.object
+        row = Row(response.policy, result, result.status.value, seen)
+        if result.status is RuleStatus.PASS or request.is_payload:
+            return (ToldReason("", rule_place(row)),)
+        from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — as above
+        from kyvsim.report.told_reasons import told_reasons  # noqa: PLC0415 — as above
+
+        key = object_key(request.object)
+        documents = inputs.suite.resources
+        document = next((one for one in documents if object_key(one.data) == key), None)
+        about = EngineResponse(
+            request.object, response.object, (response,), document, request=request
+        )
+        return told_reasons(row, about, compile_explain(follow, answers.world, ()))
+
+    return reasons
