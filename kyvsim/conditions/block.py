@@ -227,8 +227,7 @@ def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -
 
     told = _compile_sides(
         data,
-        followed_side(key, "key", data.get("key"), probe),
-        followed_side(value, "value", data.get("value"), probe),
+        *(followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")),
     )
     holds = followed_condition(told.holds, data, (key, value), probe)
     return told._replace(holds=holds, fixed=None)
@@ -250,9 +249,13 @@ def _compile_sides(data: Mapping[str, Json], key: Template, value: Template) -> 
     return _Condition(_with_both(key, value, operator), message, None)
 
 
+def _compared(data: Json) -> Json:
+    """Return a key or value as it is compared: a number that stands alone is a float."""
+    return float(data) if data.__class__ is int else data
+
+
 def _compile_side(data: Json, system: System) -> Template:
-    """Return the template of a key or value; a number that stands alone is a float."""
-    return compile_template(float(data) if data.__class__ is int else data, system)
+    return compile_template(_compared(data), system)
 
 
 def _unknown_operator(_: Scope) -> bool:

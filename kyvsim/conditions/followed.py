@@ -1,10 +1,15 @@
 """Conditions that tell what both of their sides came to."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from kyvsim.expr import Scope, Template
+from kyvsim.expr import Scope, System, Template, compile_template
+from kyvsim.expr.closures import Run
+from kyvsim.expr.query import Hear
+from kyvsim.expr.semantics import Missing
+from kyvsim.expr.variables import Variable
 from kyvsim.expr.way import Field, way_of_text
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
@@ -29,15 +34,50 @@ def followed_block(
     return following(probe, evaluate, Step(StepKind.CONDITIONS, probe.name), told)
 
 
-def followed_side(template: Template, side: str, written: Json, probe: Probe) -> Template:
-    """Return a side of a condition as one that tells its value when it is filled in."""
+def followed_side(written: Json, side: str, system: System, probe: Probe) -> Template:
+    """Return a side of a condition as one that tells its value when it is filled in.
+
+    Of an expression that does more than lead somewhere each part is told.
+    """
     path, is_whole = _path_of(written)
+    place = probe.at(side)
+    hear = None if _is_bare(written) else partial(_heard_in, place, written)
+    template = compile_template(written, system, hear)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
     def told(step: Step, found: Json, _: Scope) -> Step:
         return step._replace(found=Value(found))
 
-    return template._replace(render=following(probe.at(side), template.render, asked, told))
+    return template._replace(render=following(place, template.render, asked, told))
+
+
+def _is_bare(written: Json) -> bool:
+    way = way_of_text(written)
+    return way is not None and not way.default and way.besides is None
+
+
+def _heard_in(place: Probe, text: str, variable: Variable) -> Hear:
+    """Return who hears of the parts of a variable in the text at a place."""
+    expression = variable.expression
+    start = variable.start + variable.text.index(expression)
+
+    def hear(span: tuple[int, int], run: Run) -> Run:
+        first, last = span
+        part = expression[first:last].strip()
+        path, is_whole = _path_of(f"{{{{{part}}}}}")
+        shown = " ".join(map(str.strip, part.splitlines()))
+        asked = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
+        return following(
+            place, run, asked, _told, where=lambda: place.locate_in(text, start + first)
+        )
+
+    return hear
+
+
+def _told(step: Step, found: Any, _: Json) -> Step:
+    if found.__class__ is Missing:
+        return step._replace(note=f"no `{found.key}`")
+    return step._replace(found=Value(found))
 
 
 def _path_of(written: Json) -> tuple[Path | None, bool]:

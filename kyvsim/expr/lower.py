@@ -28,11 +28,18 @@ class Surroundings(NamedTuple):
     system: System
     bindings: Mapping[str, Json] = MappingProxyType({})
     """What `$name` stands for."""
+    hear: Callable[[Tree, Run], Run] | None = None
+    """Takes the closure of each part that is evaluated once, and gives what stands for it."""
+
+    def unheard(self) -> "Surroundings":
+        """Return the same for parts that are evaluated for each element of a list."""
+        return self._replace(hear=None) if self.hear else self
 
 
 def lower(tree: Tree, around: Surroundings) -> Run:
     """Return the closure that evaluates a tree."""
-    return _LOWERINGS[tree["type"]](tree, around)
+    run = _LOWERINGS[tree["type"]](tree, around)
+    return around.hear(tree, run) if around.hear else run
 
 
 def _children(tree: Tree, around: Surroundings) -> tuple[Run, ...]:
@@ -119,7 +126,7 @@ def _projection(tree: Tree, around: Surroundings) -> Run:
         return closures.project_identity(left)
     if right["type"] == "field":
         return closures.project_field(left, right["value"])
-    return closures.project(left, lower(right, around), around.system.meter)
+    return closures.project(left, lower(right, around.unheard()), around.system.meter)
 
 
 def _flatten(tree: Tree, around: Surroundings) -> Run:
@@ -127,8 +134,9 @@ def _flatten(tree: Tree, around: Surroundings) -> Run:
 
 
 def _filter(tree: Tree, around: Surroundings) -> Run:
-    left, right, condition = _children(tree, around)
-    return closures.select(left, right, condition, around.system.meter)
+    of, *rest = tree["children"]
+    right, condition = (lower(one, around.unheard()) for one in rest)
+    return closures.select(lower(of, around), right, condition, around.system.meter)
 
 
 def _comparator(tree: Tree, around: Surroundings) -> Run:
@@ -168,8 +176,9 @@ def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], R
 
 
 def _values(tree: Tree, around: Surroundings) -> Run:
-    left, right = _children(tree, around)
-    return closures.project_values(left, right, around.system.meter)
+    of, each = tree["children"]
+    right = lower(each, around.unheard())
+    return closures.project_values(lower(of, around), right, around.system.meter)
 
 
 def _negation(tree: Tree, around: Surroundings) -> Run:
@@ -190,7 +199,7 @@ def _call(tree: Tree, around: Surroundings) -> Run:
     function = around.function(name)
     takes = function.arguments if function is not None else ()
     arguments = tuple(
-        reference(lower(child["children"][0], around))
+        reference(lower(child["children"][0], around.unheard()))
         if child["type"] == "expref" and place < len(takes) and takes[place] == ("expref",)
         else lower(child, around)
         for place, child in enumerate(tree["children"])

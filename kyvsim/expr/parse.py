@@ -36,13 +36,17 @@ _CONNECTED: Final = MappingProxyType(
 )
 
 
-def parse(expression: str, *, bindings: bool = False) -> Tree:
+Spans: TypeAlias = dict[int, tuple[int, int]]
+"""Where nodes that are expressions by themselves begin and end in the text, by their identity."""
+
+
+def parse(expression: str, *, bindings: bool = False, spans: Spans | None = None) -> Tree:
     """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
 
-    With `bindings` it may hold names such as `$name`.
+    With `bindings` it may hold names such as `$name`. What is given as `spans` is filled.
     """
     try:
-        return _Parser(expression, tokenize(expression, bindings=bindings)).whole()
+        return _Parser(expression, tokenize(expression, bindings=bindings), spans).whole()
     except RecursionError:
         message = "SyntaxError: the expression is nested too deeply"
     raise QuerySyntaxError(message, expression, 0)
@@ -59,11 +63,12 @@ def _named_node(kind: str, value: Json, *children: Any) -> Tree:
 class _Parser:
     """Reads the tokens of one expression, from left to right."""
 
-    __slots__ = ("_at", "_text", "_tokens")
+    __slots__ = ("_at", "_spans", "_text", "_tokens")
 
-    def __init__(self, text: str, tokens: list[Token]) -> None:
+    def __init__(self, text: str, tokens: list[Token], spans: Spans | None) -> None:
         self._text = text
         self._tokens = tokens
+        self._spans = spans
         self._at = 0
 
     def whole(self) -> Tree:
@@ -119,8 +124,15 @@ class _Parser:
             go_on = _CONTINUATIONS.get(self.kind)
             if go_on is None:
                 self.reject(f"Unexpected token: {self.token['name']}", self.token)
+            self._note(left, token)
             left = go_on(self, left, self.take())
+        self._note(left, token)
         return left
+
+    def _note(self, tree: Tree, first: Token) -> None:
+        """Keep where an expression stands that was read up to here."""
+        if self._spans is not None:
+            self._spans[id(tree)] = first["start"], self.token["start"]
 
     def projected(self, power: int) -> Tree:
         """Return what is asked of each element of a projection."""

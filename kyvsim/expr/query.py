@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
+from kyvsim.expr.closures import Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.names import names_in
-from kyvsim.expr.parse import parse
+from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -25,6 +27,8 @@ class Query(NamedTuple):
     """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
 
 
+_PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref", "empty"})
+"""Parts of which nobody asks what they came to."""
 _AT_HAND: Mapping[str, Function] = MappingProxyType({one.name: one for one in STANDARD})
 
 
@@ -37,11 +41,23 @@ def function_named(name: str) -> Function | None:
     return FUNCTIONS.get(name)
 
 
-def compile_query(text: str, system: System) -> Query:
+Hear: TypeAlias = Callable[[tuple[int, int], Run], Run]
+"""Takes where a part of an expression begins and ends, and its closure; gives what stands for it.
+
+It is not asked for what has no text of its own, nor for what is evaluated for each element of a
+list.
+"""
+
+
+def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
-    tree = parse(text)
+    spans: Spans | None = {} if hear else None
+    tree = parse(text, spans=spans)
+    around = Surroundings(function_named, system)
+    if hear and spans:
+        around = around._replace(hear=_hearing(hear, spans))
     try:
-        run = lower(tree, Surroundings(function_named, system))
+        run = lower(tree, around)
     except RecursionError:
         raise QuerySyntaxError(
             "SyntaxError: the expression is nested too deeply", text, 0
@@ -54,3 +70,11 @@ def compile_query(text: str, system: System) -> Query:
         return found
 
     return Query(text, names_in(text), evaluate)
+
+
+def _hearing(hear: Hear, spans: Spans) -> Callable[[Tree, Run], Run]:
+    def heard(tree: Tree, run: Run) -> Run:
+        span = spans.get(id(tree))
+        return hear(span, run) if span and tree["type"] not in _PLAIN else run
+
+    return heard

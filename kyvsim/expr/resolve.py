@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from kyvsim.expr.current_path import current_path
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
-from kyvsim.expr.query import compile_query
+from kyvsim.expr.query import Hear, compile_query
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -30,8 +30,15 @@ class Resolver(NamedTuple):
 _TARGET = frozenset({"target"})
 
 
-def compile_variable(expression: str, path: str, system: System) -> Resolver:
-    """Return the resolver of a variable in the text at `path`; faulty ones fail when asked."""
+def compile_variable(
+    expression: str, path: str, system: System, hear: Hear | None = None
+) -> Resolver:
+    """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
+
+    Who hears is told of the parts of what is written; not of `@`, which stands for something else.
+    """
+    if hear and expression != "@":
+        return _of_both(expression, system, hear)
     if expression != "@":
         return _with_deletion(expression, system)
     target = _with_deletion(current_path(path, ("target",)), system)
@@ -58,7 +65,11 @@ def _with_deletion(expression: str, system: System) -> Resolver:
     The cache is what keeps variables that only exist at evaluation from being parsed every time;
     policies share many of the others.
     """
-    usual = _resolver(expression, system)
+    return _of_both(expression, system)
+
+
+def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resolver:
+    usual = _resolver(expression, system, hear)
     if "request.object" not in expression:
         return usual
     deletion = _resolver(expression.replace("request.object", "request.oldObject"), system)
@@ -69,11 +80,11 @@ def _with_deletion(expression: str, system: System) -> Resolver:
     return Resolver(ask, usual.names | deletion.names)
 
 
-def _resolver(expression: str, system: System) -> Resolver:
+def _resolver(expression: str, system: System, hear: Hear | None = None) -> Resolver:
     if not expression:
         return _failing(expression, "invalid query (nil)")
     try:
-        query = compile_query(expression, system)
+        query = compile_query(expression, system, hear)
     except QuerySyntaxError as error:
         return _failing(expression, f"incorrect query {expression}: {error.message}")
     names, evaluate = query.names, query.evaluate

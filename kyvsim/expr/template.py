@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, start
+from kyvsim.expr.query import Hear
 from kyvsim.expr.references import resolve_references
 from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import Scope
@@ -40,13 +41,20 @@ class _Part(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-def compile_template(data: Json, system: System) -> Template:
+HearVariable: TypeAlias = Callable[[Variable], Hear]
+"""Returns who hears of the parts of a variable."""
+
+
+def compile_template(data: Json, system: System, hear: HearVariable | None = None) -> Template:
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
-    Paths in messages and `{{@}}` count from the top of `data`.
+    Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
+    of one inside of a document, `hear` is told.
     """
     try:
-        part = _part(resolve_references(data), "", system)
+        data = resolve_references(data)
+        is_text = data.__class__ is str and "{{" in data
+        part = _text(data, "", system, hear) if is_text else _part(data, "", system)
     except SubstitutionError as error:
         return Template(False, None, frozenset(), _raising(error))
     if part.render is None:
@@ -127,11 +135,14 @@ def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -
     return render
 
 
-def _text(text: str, path: str, system: System) -> _Part:
+def _text(text: str, path: str, system: System, hear: HearVariable | None = None) -> _Part:
     variables = find_variables(text)
     if not variables:
         return _Part(unescape(text))
-    resolvers = [compile_variable(variable.expression, path, system) for variable in variables]
+    resolvers = [
+        compile_variable(one.expression, path, system, hear(one) if hear else None)
+        for one in variables
+    ]
     names = frozenset().union(*(resolver.names for resolver in resolvers))
     if variables[0].text == text:
         return _Part(text, _whole(resolvers[0], path, system), names)

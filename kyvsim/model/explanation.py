@@ -163,15 +163,41 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return (last, *_cause(last))
 
 
+def deciding_part(condition: Step) -> Step | None:
+    """Return the part of an expression that gave a side of a condition its value.
+
+    None where both sides have no parts: they are fixed, or lead somewhere and do nothing else.
+    """
+    parts = next((found for one in condition.steps if (found := _parts(one))), ())
+    part = None
+    while parts:
+        part = parts[-1]
+        parts = tuple(one for one in _parts(part) if _is_same(one.found, part.found))
+    return part
+
+
+def _is_same(one: Value | None, other: Value | None) -> bool:
+    """Return whether two values are one, and not only equal as true and 1 are."""
+    return one == other and (one and one.data.__class__) is (other and other.data.__class__)
+
+
+def _parts(step: Step) -> tuple[Step, ...]:
+    return tuple(one for one in step.steps if one.kind is StepKind.EXPRESSION)
+
+
 def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
     """Return where what decided stands in the policy, and where in the manifest it looked.
 
     It looked where the last step did, or one of what it asked for; or else a step around it, and
-    for a part of an expression what is around it in the same one.
+    for a part of an expression what is around it in the same one. A condition is decided by a part
+    of an expression where it has one.
     """
     if not way:
         return None, None
     last = way[-1]
+    part = deciding_part(last) if last.kind is StepKind.CONDITION else None
+    if part:
+        return places((*way, part))
     looked = [last, *_inside(last)]
     for one in reversed(way[:-1]):
         looked += (one, *(_inside(one) if one.kind is StepKind.EXPRESSION else ()))

@@ -14,6 +14,7 @@ from kyvsim.model.explanation import (
     StepKind,
     alternatives,
     deciding,
+    deciding_part,
     nearest,
     places,
 )
@@ -133,7 +134,15 @@ def _compared(step: Step) -> str:
 
 def _condition(step: Step) -> str:
     key, value = (next((one for one in step.steps if one.name == name), None) for name in _SIDES)
-    return f"{step.name}: {_side(key)} {step.text} {_side(value)}"
+    compared = f"{step.name}: {_side(key)} {step.text} {_side(value)}"
+    part = deciding_part(step)
+    return f"{compared}; {_part(part)}" if part else compared
+
+
+def _part(step: Step) -> str:
+    """Return what a part of an expression came to, and what was asked for it."""
+    found = value_text(step.found.data) if step.found else step.note
+    return "; ".join((f"`{step.text}` is {found}", *_operands(step)))
 
 
 _SIDES = ("key", "value")

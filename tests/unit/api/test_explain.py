@@ -11,7 +11,7 @@ from kyvsim.api.explain import NotFoundError, Wanted, open_explanation
 from kyvsim.api.what_if import WhatIf
 from kyvsim.load.files import Source
 from kyvsim.load.userinfo import named_user
-from kyvsim.model.explanation import StepKind, deciding, places
+from kyvsim.model.explanation import StepKind, deciding, deciding_part, places
 
 ROOT = Path(__file__).parents[3]
 POD = """
@@ -235,6 +235,60 @@ def test_a_condition_shows_both_sides():
         ("value", "web"),
     ]
     assert condition.steps[0].wanted.data == "{{ request.object.metadata.name }}"
+
+
+PARTS = {
+    # the key of a condition: the part that gave it its value, and its column behind the quote
+    "request.object.spec.hostNetwork || 'none'": ("'none'", None),
+    "request.object.metadata.name || 'none'": ("request.object.metadata.name", 0),
+    "request.object.metadata.name == 'a' || contains(request.object.metadata.name, 'w')": (
+        "contains(request.object.metadata.name, 'w')",
+        39,
+    ),
+    "request.object.spec.containers[?name == 'main'] | length(@) > `0`": ("length(@) > `0`", 50),
+    "(length(request.object.spec.containers))": ("(length(request.object.spec.containers))", 0),
+}
+
+
+@pytest.mark.parametrize("expression", PARTS)
+def test_the_part_of_an_expression_that_decided_has_its_place(expression):
+    written = f'{{key: "{{{{ {expression} }}}}", operator: NotEquals, value: never}}'
+    rule = f"match: {PODS}, validate: {{message: m, deny: {{conditions: {{any: [{written}]}}}}}}"
+    (found,) = explained(rule)
+    way = deciding(found.steps)
+    part, at = PARTS[expression]
+    place, _ = places(way)
+    line = policy(rule).splitlines()[place.line - 1]
+    if at is None:
+        part, at = expression, 0  # a literal has no step: the whole gave it
+    assert deciding_part(way[-1]).text == part
+    assert place.column == line.index(expression) + 1 + at
+    assert line[place.column - 1 :].startswith(part)
+
+
+def test_parts_of_an_expression_are_told_once_and_not_for_each_element():
+    key = "request.object.spec.containers[?contains(image, ':')].name | [0]"
+    written = f'{{key: "{{{{ {key} }}}}", operator: Equals, value: main}}'
+    (found,) = explained(f"match: {PODS}, preconditions: {{all: [{written}]}}, {DENIES_NOTHING}")
+    (block,) = (one for one in found.steps if one.kind is StepKind.CONDITIONS)
+    told = [one.text for one in every_step(block.steps) if one.kind is StepKind.EXPRESSION]
+    assert told == [
+        key,
+        "request.object.spec.containers[?contains(image, ':')].name",
+        "request.object.spec.containers",
+        "[0]",
+    ]
+
+
+DENIES_NOTHING = (
+    "validate: {message: m, deny: {conditions: {any: [{key: a, operator: Equals, value: b}]}}}"
+)
+
+
+def every_step(steps):
+    for one in steps:
+        yield one
+        yield from every_step(one.steps)
 
 
 def test_entries_of_the_context_are_told_once_with_their_values():
