@@ -137,6 +137,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     points = recorder.points() if recorder else ()
     outcomes: tuple[RowOutcome, ...] = ()
     if bench:
+        bench = bench._replace(reasons=telling(inputs))
         found = check_rows(rows, inputs.suite, bench, lenient=options.lenient)
         outcomes = tuple(
             placed(manifest, row, one, keep_goldens=options.goldens) for row, one in found
@@ -175,7 +176,7 @@ def bench_of(
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
-    return Bench(observed, inputs.files, inputs.refused, inputs.unread, telling(inputs))
+    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
 
 
 def placed(

@@ -136,7 +136,8 @@ def _condition(step: Step) -> str:
     key, value = (next((one for one in step.steps if one.name == name), None) for name in _SIDES)
     compared = f"{step.name}: {_side(key)} {step.text} {_side(value)}"
     part = deciding_part(step)
-    return f"{compared}; {_part(part)}" if part else compared
+    # What only leads to a field is shown by its place.
+    return f"{compared}; {_part(part)}" if part and part.path is None else compared
 
 
 def _part(step: Step) -> str:

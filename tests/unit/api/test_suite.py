@@ -67,7 +67,7 @@ def test_failed_rows_tell_how_the_rule_came_to_its_result(copied):
     (unmet,) = told["v1/Pod/default/exempt"]
     assert unmet.text == 'all[0]: "exempt" NotEquals "exempt"'
     assert (str(unmet.place), str(unmet.seen_at)) == (
-        f"{copied}/team/policy.yaml:18:13",
+        f"{copied}/team/policy.yaml:18:22",
         f"{copied}/team/resources.yaml:26:5",
     )
     assert unmet.excerpt.meant == "team: exempt"
