@@ -31,7 +31,8 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.run import Run, Show
+from kyvsim.report.look import Show
+from kyvsim.report.run import Run
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_line
 

@@ -11,7 +11,8 @@ from kyvsim.cli.input_options import is_read
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line
-from kyvsim.report.run import Look, Run, Show, Teller
+from kyvsim.report.look import Look, Show
+from kyvsim.report.run import Run, Teller
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_text

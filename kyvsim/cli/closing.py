@@ -9,7 +9,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
 from kyvsim.report.ending import ending_line, errors_again
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 
 _SCREEN = 24
 """Lines that a terminal is sure to show at once."""

@@ -17,8 +17,8 @@ from kyvsim.cli.walking import say_left_out
 from kyvsim.report.comparison import Comparison, comparison_ending
 from kyvsim.report.diff_formats import FORMATS
 from kyvsim.report.ending import ending_line
+from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
-from kyvsim.report.run import Look
 
 _HELP = """Show what two sets of policies say otherwise of the same resources.
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE
 from kyvsim.cli.report_files import Chosen
-from kyvsim.report.run import Show
+from kyvsim.report.look import Show
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:

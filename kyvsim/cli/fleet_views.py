@@ -11,7 +11,7 @@ from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports
 from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet_summary import document, grouped, table
-from kyvsim.report.run import Look, Show
+from kyvsim.report.look import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import painter
 from kyvsim.report.told_rows import json_of, text_of

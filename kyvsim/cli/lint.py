@@ -13,8 +13,8 @@ from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
 from kyvsim.report.lint_formats import FORMATS
+from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
-from kyvsim.report.run import Look
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 

@@ -11,7 +11,7 @@ from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
 from kyvsim.report.fleet_summary import PARTS
-from kyvsim.report.run import Show
+from kyvsim.report.look import Show
 
 
 @declared.group()

@@ -21,7 +21,7 @@ from kyvsim.report.comparison import Comparison, comparison_ending, figures
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json, without_comma
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.subject import identity, identity_of
 
 

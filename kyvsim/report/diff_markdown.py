@@ -16,8 +16,8 @@ from kyvsim.report.diff_words import (
     verdict_lines,
 )
 from kyvsim.report.ending import ending_line
+from kyvsim.report.look import Look
 from kyvsim.report.markdown_text import markdown_text, table_line
-from kyvsim.report.run import Look
 from kyvsim.report.subject import title
 
 _COLUMNS = ("verdict", "object", "rule", "said")

@@ -22,9 +22,9 @@ from kyvsim.report.diff_words import (
     uncompared_lines,
     verdict_lines,
 )
+from kyvsim.report.look import Look
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.run import Look
 from kyvsim.report.style import Paint, indented, painter
 from kyvsim.report.subject import title
 from kyvsim.report.text_blocks import resource_heading

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.report.findings import Findings
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.workflow_command import remark
 
 

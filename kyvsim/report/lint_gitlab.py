@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kyvsim.report.diagnostic_issues import diagnostic_issues
 from kyvsim.report.findings import Findings
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 
 
 def render(findings: Findings, _look: Look) -> Iterator[str]:

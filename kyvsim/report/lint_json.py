@@ -6,7 +6,7 @@ from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.findings import Findings
 from kyvsim.report.json_text import to_json
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 
 
 def render(findings: Findings, _look: Look) -> Iterator[str]:

@@ -9,9 +9,8 @@ from typing import Final
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings
+from kyvsim.report.look import Look
 from kyvsim.report.remark_text import remark_text
-from kyvsim.report.run import Look
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
 from kyvsim.report.style import safe_line
 from kyvsim.report.wrapped import Sheet, sheet_of
 
@@ -38,6 +37,11 @@ def _source(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
     place = entry.location
     if place is None or entry.excerpt:
         return
+    from kyvsim.report.source_excerpt import (  # noqa: PLC0415 — where something is found
+        excerpt_lines,
+        excerpt_of,
+    )
+
     excerpt = excerpt_of(line, place.column)
     if excerpt:
         shown, mark = excerpt_lines(excerpt, place.line, sheet.width - len(_INDENT))

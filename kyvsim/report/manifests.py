@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import to_yaml
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import painter
 from kyvsim.report.summary import compile_rows

@@ -15,8 +15,9 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.report_entry import report_process, report_properties, report_source
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import scalar, to_yaml
-from kyvsim.report.run import Look, Run, Unparted
+from kyvsim.report.run import Run, Unparted
 from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, summary_of
 from kyvsim.report.writing import Begin, Lists, Writing

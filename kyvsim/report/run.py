@@ -1,7 +1,6 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -126,40 +125,6 @@ class Run(NamedTuple):
         if not self.applied:
             return ()
         return self.afterthoughts(self.resource_count - self.course.unmatched)
-
-
-def _unsaid(_text: str) -> None:
-    return None
-
-
-class Show(StrEnum):
-    """How much a view for people shows."""
-
-    CHANGES = "changes"
-    """Failures with their reasons, and what is new in objects; what is alike is told once."""
-    ALL = "all"
-    """The same of each object, however alike."""
-    OBJECTS = "objects"
-    """Failures in a line or two, and objects as a whole."""
-
-
-class Look(NamedTuple):
-    """How a report looks, where a format leaves a choice."""
-
-    colours: bool = False
-    detailed: bool = False
-    """Show passed and skipped rules too, with their messages."""
-    diff: bool = False
-    """Show only the changed parts of mutated objects."""
-    objects: bool = True
-    """Show mutated and generated objects; False when they go to files."""
-    show: Show = Show.CHANGES
-    width: int = 80
-    """Columns of a line that is wrapped."""
-    on_terminal: bool = False
-    """Whether people read it as it is written, and no program behind a pipe does."""
-    say: Callable[[str], None] = _unsaid
-    """Takes what a document for programs has no place for."""
 
 
 class Teller(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Final
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
+from kyvsim.report.look import Look
 from kyvsim.report.places import failed_place, resource_place, rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_findings import compile_findings
 from kyvsim.report.style import safe_text
 from kyvsim.report.subject import category_of, identity, severity_of

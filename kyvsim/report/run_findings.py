@@ -12,8 +12,9 @@ from types import MappingProxyType
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.model.source import Location
+from kyvsim.report.look import Look
 from kyvsim.report.places import failed_place, resource_place, rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.subject import identity, title
 from kyvsim.report.summary import Row, Rows, compile_rows, silent_rows

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.look import Look
 from kyvsim.report.places import rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.run_findings import compile_findings, name_of, place_of, told_of, weight
 from kyvsim.report.summary import Row

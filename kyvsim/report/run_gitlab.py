@@ -10,7 +10,8 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.diagnostic_issues import diagnostic_issues
 from kyvsim.report.gitlab_issue import issue, weight_word
 from kyvsim.report.json_text import without_comma
-from kyvsim.report.run import Look, Run
+from kyvsim.report.look import Look
+from kyvsim.report.run import Run
 from kyvsim.report.run_findings import (
     check_of,
     compile_findings,

@@ -16,12 +16,13 @@ from kyvsim.model.source import Location
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
+from kyvsim.report.look import Look
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.page import ending_of, kept, page, part
 from kyvsim.report.page_table import Counted, Table, table_of
 from kyvsim.report.places import resource_place, rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.run_findings import compile_findings, name_of, place_of, said_of
 from kyvsim.report.subject import severity_of, short_title, title

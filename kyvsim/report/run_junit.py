@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.junit_xml import attributes, escaped
+from kyvsim.report.look import Look
 from kyvsim.report.places import rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_findings import compile_findings, is_known, place_of, said_of
 from kyvsim.report.style import safe_text
 from kyvsim.report.subject import title

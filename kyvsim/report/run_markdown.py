@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.ending import ending_line
+from kyvsim.report.look import Look
 from kyvsim.report.markdown_text import markdown_text, table_line
 from kyvsim.report.places import rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line, run_ending
 from kyvsim.report.run_findings import compile_findings, name_of, place_of, said_of
 from kyvsim.report.subject import title

@@ -12,8 +12,9 @@ from kyvsim import __version__
 from kyvsim.kube.objects import Json
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.look import Look
 from kyvsim.report.places import rule_place
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.run_findings import (
     check_of,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants_text
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_diff import diff_lines
 from kyvsim.report.suite_rows import reason

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.run import Look, Run
+from kyvsim.report.look import Look
+from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import LOOKS, painter, safe_line
 from kyvsim.report.subject import title

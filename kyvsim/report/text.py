@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.ledger import Ledger, needs_of
+from kyvsim.report.look import Look
 from kyvsim.report.need_order import NeedOrder, Piece
-from kyvsim.report.run import Look, Run, Unparted
+from kyvsim.report.run import Run, Unparted
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import Paint, painter
 from kyvsim.report.summary import compile_rows

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location, Path
 from kyvsim.report.ledger import Need
-from kyvsim.report.run import Look, Run
+from kyvsim.report.look import Look
+from kyvsim.report.run import Run
 from kyvsim.report.style import Paint, counted, indented, safe_line
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, silent_rows

@@ -13,9 +13,9 @@ from kyvsim.report.changes import (
     patched_targets,
 )
 from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.look import Look
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.run import Look
 from kyvsim.report.style import MARK_LOOKS, Paint, safe_line, safe_text
 from kyvsim.report.subject import short_title
 

@@ -14,8 +14,9 @@ from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location, Path
 from kyvsim.report.json_text import to_json
+from kyvsim.report.look import Look, Show
 from kyvsim.report.places import failed_place, location_json, rule_place
-from kyvsim.report.run import Explain, Look, Show
+from kyvsim.report.run import Explain
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
 from kyvsim.report.summary import NO_RESULT, Row, compile_rows, silent_rows

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from kyvsim.model.result import EngineResponse, Passes, RuleResult, RuleStatus
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.ledger import Ledger
-from kyvsim.report.run import Look, Run, Show
+from kyvsim.report.look import Look, Show
+from kyvsim.report.run import Run
 from kyvsim.report.style import painter
 from kyvsim.report.text_blocks import deletions_of, header
 from kyvsim.report.writing import Lists, Writing

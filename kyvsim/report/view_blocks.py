@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.ledger import Need, needs_of
-from kyvsim.report.run import Run, Show
+from kyvsim.report.look import Show
+from kyvsim.report.run import Run
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.style import Paint, painter, safe_line
 
 INDENT = " " * 8

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.run import Look, Run, Telling, Told
+from kyvsim.report.look import Look
+from kyvsim.report.run import Run, Telling, Told
 
 Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""

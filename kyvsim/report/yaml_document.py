@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document
+from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import to_yaml
-from kyvsim.report.run import Look, Run
+from kyvsim.report.run import Run
 from kyvsim.report.writing import Lists, Writing
 
 

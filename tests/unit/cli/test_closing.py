@@ -6,7 +6,7 @@ from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact
 from kyvsim.model.source import Location
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 
 ENDING = Ending(
     (

@@ -3,7 +3,7 @@ from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.source import Location
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.ending import error_fact, weighing
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.wrapped import sheet_of
 
 REMARK = Diagnostic(

@@ -15,7 +15,8 @@ import yaml
 
 from kyvsim.model.source import Document, Location
 from kyvsim.report import chainsaw_formats, lint_formats, suite_formats, timeline_formats
-from kyvsim.report.run import Look, Told
+from kyvsim.report.look import Look
+from kyvsim.report.run import Told
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render, tell, written
 

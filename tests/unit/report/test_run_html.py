@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kyvsim.model.result import BaselineState, RuleStatus
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.run_html import begin
 from kyvsim.report.writing import render
 

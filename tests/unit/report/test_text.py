@@ -1,6 +1,6 @@
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import need_order
-from kyvsim.report.run import Look, Show
+from kyvsim.report.look import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 

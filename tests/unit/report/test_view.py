@@ -1,7 +1,7 @@
 """The view of `apply`: what it tells of a run that has every status."""
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.run import Look, Show
+from kyvsim.report.look import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 

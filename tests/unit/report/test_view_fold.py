@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from kyvsim.report.run import Look
+from kyvsim.report.look import Look
 from kyvsim.report.view_fold import Block, Fold, Item, Kind, Seen, from_lines, to_line
 from kyvsim.report.view_rows import Said
 from kyvsim.report.wrapped import sheet_of
