@@ -26,6 +26,8 @@ class Case(NamedTuple):
     """Labels of the Namespace that the object lies in."""
     given: bool = False
     """Whether somebody gave the object, rather than having it made."""
+    odd: bool = False
+    """Whether it has values of types that nothing speaks for."""
 
     @property
     def identity(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from kyvsim.evidence.known_fields import needed, usual, words
+from kyvsim.evidence.known_fields import is_possible, needed, usual
 from kyvsim.evidence.types import new_element, suits, type_at
 from kyvsim.evidence.values import ODD, samples
 from kyvsim.kube.objects import Json
@@ -26,9 +26,10 @@ def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edi
     """Return the changes at a way that keep to the type of an object, and those that do not."""
     plain: list[Edit] = []
     odd: list[Edit] = []
-    for place, value in (*_set_values(root, way, tuple(values)), *_set_odd(way)):
+    written = {value.__class__ for value in _written(root, way, values)}
+    for place, value in (*_set_values(root, way, values), *_set_odd(way)):
         known = type_at(root, place) if root else None
-        is_odd = root is None and place is not way
+        is_odd = root is None and not (place == way and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
         (plain if fitting else odd).append(_edit(place, _set(value), root))
     plain += (_edit(place, _gone, root) for place in _steps(way))
@@ -46,13 +47,15 @@ def _edit(place: Way, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
 
-def _set_values(
-    root: Type | None, way: Way, values: tuple[Json, ...]
-) -> Iterator[tuple[Way, Json]]:
+def _set_values(root: Type | None, way: Way, values: Sequence[Json]) -> Iterator[tuple[Way, Json]]:
     """Yield what is written for a place, or what is usual there."""
-    at = type_at(root, way) if root else None
-    written = (*samples(values), *usual(way))
-    yield from ((way, value) for value in (written if values else (*written, *_typical(at, way))))
+    yield from ((way, value) for value in _written(root, way, values))
+
+
+def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json, ...]:
+    """Return the values for a place that policies write for it, or those that are usual there."""
+    found = (*samples(values), *usual(way))
+    return found if values else (*found, *_typical(type_at(root, way) if root else None, way))
 
 
 def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
@@ -62,8 +65,7 @@ def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
 
 def _fits(at: Type | None, way: Way, value: Json) -> bool:
     """Return whether an API server would take a value at a way, as far as is known."""
-    allowed = words(way)
-    return suits(at, value) and (allowed is None or value.__class__ is not str or value in allowed)
+    return suits(at, value) and (value.__class__ is not str or is_possible(way, value))
 
 
 def _typical(at: Type | None, way: Way) -> list[Json]:

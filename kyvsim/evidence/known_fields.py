@@ -7,6 +7,7 @@ and "Possible enum values" of the types in k8s.io/api.
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.mention import Hole, Way
 
@@ -39,6 +40,7 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     }
 )
 """By the last names of a way: the only texts that an API server takes there."""
+_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 _AMOUNTS = frozenset({"limits", "requests"})
 _QUANTITIES = ("1", "2")
 _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
@@ -84,6 +86,23 @@ def words(way: Way) -> tuple[str, ...] | None:
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
+def is_possible(way: Way, text: str) -> bool:
+    """Return whether a text may stand at a way: one of its words, or an image that can be."""
+    allowed = words(way)
+    if allowed is not None:
+        return text in allowed
+    is_image = way[-1:] == ("image",) and way[-3:-2] and way[-3] in _CONTAINERS
+    return not is_image or _is_reference(text)
+
+
+def _is_reference(text: str) -> bool:
+    try:
+        parse_image(text)
+    except ValueError:
+        return False
+    return True
+
+
 def usual(way: Way) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
     names = tuple(one for one in way if not isinstance(one, Hole))
@@ -107,10 +126,8 @@ def _problems(value: Json, way: Way) -> Iterator[Way]:
     elif value.__class__ is list:
         for one in value:
             yield from _problems(one, (*way, Hole.ELEMENT))
-    elif value.__class__ is str:
-        allowed = words(way)
-        if allowed is not None and value not in allowed:
-            yield way
+    elif value.__class__ is str and not is_possible(way, value):
+        yield way
 
 
 _NOTHING: tuple[Json, ...] = (None, "", [])

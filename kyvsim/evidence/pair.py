@@ -5,11 +5,13 @@ from kyvsim.evidence.case import Case
 from kyvsim.evidence.difference import difference
 from kyvsim.evidence.seeds import unwrapped
 from kyvsim.evidence.side import Effect, Side, Surroundings
+from kyvsim.evidence.types import type_of
 from kyvsim.kube.objects import text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
+from kyvsim.sim.server.defaults import with_defaults
 
 _CONTROLLER = "ReplicationController"
 
@@ -70,6 +72,10 @@ class Pair:
         limit = self._limit(case, verdicts, found)
         if limit is None and not accepted:
             limit = Limit.NOT_ACCEPTED
+        if limit is None and case.odd and type_of(case.object, self.find) is None:
+            limit = Limit.UNTYPED
+        if limit is None and self._agrees_on_defaults(case):
+            limit = Limit.DEFAULTS
         return Finding(found, accepted, limit, refusals)
 
     def _limit(self, case: Case, verdicts: Verdicts, found: Difference) -> Limit | None:
@@ -80,6 +86,19 @@ class Pair:
         if self._tolerates(case):
             return Limit.EXISTING
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
+
+    def _agrees_on_defaults(self, case: Case) -> bool:
+        """Return whether both do the same where an API server has filled in defaults.
+
+        Objects that were given count as they are: somebody has a use for them.
+        """
+        if case.given:
+            return False
+        whole = with_defaults(case.object)
+        old = None if case.old is None else with_defaults(case.old)
+        if whole == case.object and old == case.old:
+            return False
+        return self.ask(case._replace(object=whole, old=old)).difference is None
 
     def _tolerates(self, case: Case) -> bool:
         """Return whether it is that one side lets old violations pass on an update."""

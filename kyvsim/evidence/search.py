@@ -117,7 +117,7 @@ class Search:
             self._change(case, self._edits(case.object)[0])
         # What suits no type comes last, and on the first objects only: clusters do not see it.
         for case in self._kept[:first]:
-            self._change(case, self._edits(case.object)[1])
+            self._change(case._replace(odd=True), self._edits(case.object)[1])
 
     def _growing(self) -> Iterator[Case]:
         """Yield the creations that are kept, those too that are kept meanwhile."""

@@ -90,7 +90,7 @@ def _users(mentions: Iterable[Mention]) -> Iterator[UserInfo]:
             continue
         field = str(one.way[1]) if one.way[0] == "userInfo" and len(one.way) > 1 else one.way[0]
         for value in samples(one.values):
-            if value.__class__ is str:
+            if value.__class__ is str and value:
                 yield from _user(str(field), value)
 
 

@@ -40,6 +40,10 @@ class Limit(StrEnum):
     """Why a difference is no counterexample, but tells how far two sets are equal."""
 
     NOT_ACCEPTED = "no API server would hand such an object to policies"
+    UNTYPED = (
+        "nothing tells the types of this kind, and no policy expects a value of this type there"
+    )
+    DEFAULTS = "both do the same once an API server has filled in defaults"
     EXISTING = (
         "the object was in violation before the update: policies with rules let that pass unless "
         "`allowExistingViolations` is false, those in CEL have no such choice"

@@ -21,6 +21,8 @@ from kyvsim.report.style import counted, safe_line
 
 _MOST_POINTS = 8
 _LONGEST = 240
+_UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
+"""Differences on objects that policies in a cluster hardly see."""
 _CHANGES = frozenset({Difference.OBJECT, Difference.ORDER})
 
 
@@ -53,15 +55,13 @@ def _lines(evidence: Evidence) -> Iterator[str]:
 def _told(evidence: Evidence) -> Iterator[Counterexample]:
     """Yield what does not count: objects that no cluster sees only where all else is the same."""
     for one in evidence.limited:
-        if one.limit is not Limit.NOT_ACCEPTED or evidence.answer is not Answer.COUNTEREXAMPLE:
+        if one.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
             yield one
 
 
 def _headline(evidence: Evidence) -> str:
     answer = evidence.answer.value
-    if evidence.answer is Answer.EQUAL and any(
-        one.limit is Limit.NOT_ACCEPTED for one in evidence.limited
-    ):
+    if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
         answer = "equal on objects that an API server would take"
     given = f", {evidence.given} of them given" if evidence.given else ""
     return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"

@@ -39,14 +39,22 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
 
 
 def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
-    """Return the operations that a rule is asked for; patterns do not look at deleted objects."""
+    """Return the operations that a rule is asked for; patterns and loops see no deletions."""
     if (
         rule_type.kind == VALIDATING
         and isinstance(body, list)
-        and all("pattern" in one or "anyPattern" in one for one in body)
+        and all(map(_sees_no_deletion, body))
     ):
         return _WITHOUT_DELETE
     return rule_type.operations
+
+
+def _sees_no_deletion(loop: Json) -> bool:
+    """Return whether a loop is over the new object only: on deletion its list is not there.
+
+    In texts with variables `request.object` is then the deleted one; lists are no such texts.
+    """
+    return "pattern" in loop or "anyPattern" in loop or "request.object" in loop.get("list", "")
 
 
 class Found(NamedTuple):

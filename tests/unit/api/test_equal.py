@@ -363,3 +363,51 @@ def test_other_generated_objects_are_a_difference():
     found = evidence(*generating("vault", "fixed"))
     assert found.counterexamples[0].difference is Difference.GENERATED
     assert found.counterexamples[0].object["metadata"]["namespace"] == "vault"
+
+
+def test_values_that_no_policy_expects_of_a_kind_without_types_do_not_count():
+    """A map fits the pattern `!default` nowhere; in CEL it is just another value."""
+    match = {"any": [{"resources": {"kinds": ["example.com/v1/Thing"]}}]}
+    validate = {"message": "no", "pattern": {"spec": {"=(project)": "!default"}}}
+    rule = {"name": "r", "match": match, "validate": validate}
+    found = evidence(
+        rules(rule),
+        in_cel(
+            "!has(object.spec) || !has(object.spec.project) || object.spec.project != 'default'",
+            {
+                "resourceRules": [
+                    {
+                        "apiGroups": ["example.com"],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE", "UPDATE"],
+                        "resources": ["things"],
+                    }
+                ]
+            },
+        ),
+    )
+    assert Limit.UNTYPED in limits(found)
+    assert not [
+        one
+        for one in found.counterexamples
+        if isinstance((one.object.get("spec") or {}).get("project"), dict)
+    ]
+
+
+def test_what_defaults_make_the_same_does_not_count_unless_it_is_given():
+    """The rule wants a policy that is always there in a cluster; the other one takes its lack."""
+    wanted = {"message": "no", "pattern": {"spec": {"restartPolicy": "Always"}}}
+    lenient = in_cel("!has(object.spec.restartPolicy) || object.spec.restartPolicy == 'Always'")
+    bare = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    old = rules({**RULE, "validate": wanted}, annotations=bare)
+    found = evidence(old, lenient)
+    assert Limit.DEFAULTS in limits(found)
+    assert Difference.DENIAL_LOST not in {one.difference for one in found.counterexamples}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"containers": [{"name": "a", "image": "nginx"}]},
+    }
+    found = evidence(old, lenient, [pod])
+    assert found.counterexamples[0].difference is Difference.DENIAL_LOST

@@ -79,3 +79,25 @@ def test_a_controller_of_a_pod_leads_back_to_it(group, kind):
 def test_metadata_are_checked_for_every_kind(kind, metadata):
     assert is_accepted(smallest(kind), find_type)
     assert not is_accepted({**smallest(kind), "metadata": metadata}, find_type)
+
+
+@pytest.mark.parametrize("image", ["!*:latest", "*:*", "a b", "Nginx", "", "nginx:"])
+def test_images_that_no_registry_has_are_told_apart(image):
+    for name in ("containers", "initContainers"):
+        spec = {name: [{"name": "b", "image": image}]}
+        assert not is_accepted(changed(**spec), find_type)
+
+
+@pytest.mark.parametrize(
+    "image", ["nginx", "localhost:5000/a/b:1.0", "a.example.com/b@sha256:" + "0" * 64]
+)
+def test_images_that_a_registry_may_have_are_taken(image):
+    assert is_accepted(changed(containers=[{"name": "b", "image": image}]), find_type)
+
+
+def test_controllers_need_a_template():
+    controller = smallest(KindName("", "v1", "ReplicationController"))
+    assert is_accepted(controller, find_type)
+    assert not is_accepted({**controller, "spec": {}}, find_type)
+    for template in ({}, {"metadata": {}}, {"spec": {}}, {"spec": {"containers": []}}):
+        assert not is_accepted({**controller, "spec": {"template": template}}, find_type)

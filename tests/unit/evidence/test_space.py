@@ -47,3 +47,10 @@ def test_labels_of_namespaces_come_one_by_one_and_together():
 def test_kinds_are_in_no_group_but_their_own():
     assert kinds("apps/v1/Pod") == ()
     assert kinds("example.com/v1/Thing") == (KindName("example.com", "v1", "Thing"),)
+
+
+def test_who_sends_a_request_has_a_name():
+    mention = Mention(About.REQUEST, ("userInfo", "username"), ("*", "jane"))
+    names = [one.username for one in space_of([mention], {}).users]
+    assert "jane" in names
+    assert "" not in names

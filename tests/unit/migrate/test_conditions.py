@@ -112,6 +112,22 @@ def test_preconditions_on_the_operation_become_operations(converted):
     assert "matchConditions" not in made["spec"]
 
 
+def test_loops_over_the_object_see_no_deletions(converted):
+    """The list is a query and no text, so that `request.object` is not the deleted one there."""
+    denial = {
+        "conditions": {"any": [{"key": "{{ element.name }}", "operator": "Equals", "value": "x"}]}
+    }
+    operations = {}
+    for listed in ("request.object.spec.containers", "request.oldObject.spec.containers"):
+        loop = {"list": listed, "deny": denial}
+        _, made = converted({"validate": {"message": "m", "foreach": [loop]}})
+        for one in made:
+            (rule,) = one["spec"]["matchConstraints"]["resourceRules"]
+            operations[listed] = rule["operations"]
+    assert operations["request.object.spec.containers"] == ["CREATE", "UPDATE"]
+    assert operations.get("request.oldObject.spec.containers", ["DELETE"])[-1] == "DELETE"
+
+
 def test_deleted_objects_are_asked_as_before(converted):
     rule = deny(condition("spec.nodeName || ''", "Equals", "x"), preconditions=None)
     _, (made,) = converted({key: one for key, one in rule.items() if one})
