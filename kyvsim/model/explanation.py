@@ -245,7 +245,11 @@ def _nearness(step: Step) -> tuple[int, int]:
 
 
 def _answer(step: Step) -> Answer | None:
-    """Return a step's answer; an element of a loop has that of what was asked of it last."""
-    if step.answer is not None or step.kind is not StepKind.ELEMENT:
+    """Return a step's answer; an element of a loop has that of what was asked of it last.
+
+    So has a body that has nothing to say because of something that does not hold.
+    """
+    if step.answer is not None or step.kind not in {StepKind.ELEMENT, StepKind.BODY}:
         return step.answer
-    return next((_answer(one) for one in reversed(step.steps) if _answer(one) is not None), None)
+    last = next((_answer(one) for one in reversed(step.steps) if _answer(one) is not None), None)
+    return last if step.kind is StepKind.ELEMENT or last is False else None

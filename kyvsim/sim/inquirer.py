@@ -69,6 +69,10 @@ class _Open:
         self.unheard = "it was refused before any webhook was asked"
 
 
+def _nothing() -> None:
+    return None
+
+
 class Inquirer:
     """Follows the evaluations of one cluster, and keeps those about the objects that are wanted."""
 
@@ -132,17 +136,48 @@ class Inquirer:
             known.unheard = unheard
 
     def pass_by(
-        self, policy: Policy, rules: Iterable[CompiledRule], subject: ObjectKey, why: str
+        self,
+        policy: Policy,
+        rules: Iterable[CompiledRule],
+        subject: ObjectKey,
+        why: str,
+        *,
+        tell: Callable[[], None] = _nothing,
     ) -> None:
-        """Take why those rules of a policy that are for the kind of an object were not asked."""
+        """Take why those rules of a policy that are for the kind of an object were not asked.
+
+        `tell` tells what was asked instead.
+        """
+        step = Step(StepKind.UNASKED, answer=False, note=why)
+        self._decided(policy, rules, subject, step, tell=tell)
+
+    def take_up(
+        self,
+        policy: Policy,
+        rules: Iterable[CompiledRule],
+        subject: ObjectKey,
+        tell: Callable[[], None],
+    ) -> None:
+        """Take that rules are for an object, though nobody evaluates them yet."""
+        self._decided(policy, rules, subject, Step(StepKind.MATCH, answer=True), tell=tell)
+
+    def _decided(
+        self,
+        policy: Policy,
+        rules: Iterable[CompiledRule],
+        subject: ObjectKey,
+        step: Step,
+        *,
+        tell: Callable[[], None],
+    ) -> None:
         for rule in rules:
             if rule.kinds is not None and subject.kind not in rule.kinds:
                 continue
-            run = RuleRun(policy, rule.rule, rule.stage, subject)
-            self.evaluate(run)
-            step = Step(StepKind.UNASKED, answer=False, note=why)
+            self.evaluate(RuleRun(policy, rule.rule, rule.stage, subject))
+            mark = self._recording.begin()
+            tell()
             place = policy.document.locate(rule.rule.path)
-            self._recording.end(self._recording.begin(), step._replace(place=place))
+            self._recording.end(mark, step._replace(place=place))
 
     def _turn_to(self, around: Surroundings, subject: ObjectKey | None) -> None:
         """Keep what was told apart from what comes, where that is another moment's."""

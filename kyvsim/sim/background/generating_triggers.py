@@ -10,6 +10,7 @@ from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.sim.background.update_requests import CEL_GENERATE, Work, cel_context, reference
+from kyvsim.sim.kyverno.asked_webhooks import AskedWebhook, tell_taken_up, tell_unasked
 from kyvsim.sim.kyverno.cel_admission import is_asked_about
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
@@ -17,17 +18,24 @@ from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 
 def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
     """Give the work of all policies in CEL that generate, for a request that webhooks tell of."""
-    policies = [one.policy for one in kyverno.cache.every() if generates(one.policy.kind)]
-    if not policies:
+    found = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
+    if not found:
         return
     world = World(kyverno.parts.store, account=ADMISSION)
-    for policy in policies:
+    for compiled in found:
+        policy = compiled.policy
         if not _hears(policy, request):
             continue
         given = open_request(request, world, policy.name)
-        if given is None or not is_asked_about(policy, given, kyverno.cache, world.outside):
+        if given is None:
             continue
-        yield from _work(policy, request)
+        is_asked = is_asked_about(policy, given, kyverno.cache, world.outside)
+        tell = tell_taken_up if is_asked else tell_unasked
+        facts = kyverno.cache.webhook_facts(policy)
+        asked = AskedWebhook(policy, compiled.rules, facts, given, world.outside)
+        tell(kyverno.parts.inquirer, asked)
+        if is_asked:
+            yield from _work(policy, request)
 
 
 def _hears(policy: Policy, request: AdmissionRequest) -> bool:

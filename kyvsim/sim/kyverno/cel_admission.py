@@ -18,6 +18,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
+from kyvsim.sim.kyverno.asked_webhooks import AskedWebhook, tell_unasked
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
 from kyvsim.sim.kyverno.policy_cache import PolicyCache
@@ -49,7 +50,6 @@ WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
         "NamespacedMutatingPolicy": Hook("nmpol.validate.kyverno.svc", "/nmpol", mutates=True),
     }
 )
-UNASKED = "its webhook is not registered for it, or its conditions do not hold"
 _SAID = MappingProxyType({RuleStatus.FAIL: "failed", RuleStatus.ERROR: "error"})
 
 
@@ -178,7 +178,9 @@ class CelAdmission:
         if given is None:
             return None
         if not is_asked_about(policy, given, self._cache, self._world.outside):
-            self._admission.pass_by(policy, turn.rules, request, UNASKED)
+            facts, outside = self._cache.webhook_facts(policy), self._world.outside
+            asked = AskedWebhook(policy, turn.rules, facts, given, outside)
+            tell_unasked(self._admission.inquirer, asked)
             return None
         return run_turn(turn, stage.phase, given, self._world)
 

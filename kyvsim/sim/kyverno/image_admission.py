@@ -14,8 +14,8 @@ from kyvsim.engine import World, run_turn
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, Stage
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
+from kyvsim.sim.kyverno.asked_webhooks import AskedWebhook, tell_unasked
 from kyvsim.sim.kyverno.cel_admission import (
-    UNASKED,
     Hook,
     denies,
     is_asked_about,
@@ -94,7 +94,9 @@ class ImageAdmission:
             if given is None:
                 continue
             if not is_asked_about(policy, given, self._cache, self._world.outside):
-                self._admission.pass_by(policy, turn.rules, request, UNASKED)
+                facts, outside = self._cache.webhook_facts(policy), self._world.outside
+                asked = AskedWebhook(policy, turn.rules, facts, given, outside)
+                tell_unasked(self._admission.inquirer, asked)
                 continue
             if mutating:
                 pinning = self._cache.pinning(policy)

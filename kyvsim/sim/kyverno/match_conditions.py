@@ -8,7 +8,9 @@ generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -16,6 +18,7 @@ from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel_request import authorizer_of, request_value
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Probe
 from kyvsim.model.request import AdmissionRequest
 
 
@@ -28,14 +31,7 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) 
 
     One that is false is enough, whatever the others are.
     """
-    values = [
-        request.object,
-        request.old_object,
-        None,
-        request_value(request),
-        {},
-        *authorizer_of(request, outside),
-    ]
+    values = _values(request, outside)
     faults: list[str] = []
     for text in texts:
         try:
@@ -46,6 +42,36 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) 
     if faults:
         raise ConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
     return True
+
+
+def _values(request: AdmissionRequest, outside: Outside) -> list[Any]:
+    return [
+        request.object,
+        request.old_object,
+        None,
+        request_value(request),
+        {},
+        *authorizer_of(request, outside),
+    ]
+
+
+def tell_conditions(
+    texts: Iterable[str], request: AdmissionRequest, outside: Outside, probe: Probe
+) -> None:
+    """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
+
+    What decides is the last that is told.
+    """
+    from kyvsim.languages.followed_expressions import (  # noqa: PLC0415 — where somebody follows
+        followed_program,
+    )
+
+    values = _values(request, outside)
+    for number, text in enumerate(texts):
+        program = followed_program(_program(text), probe.at(number, "expression"))
+        with suppress(CelError, BudgetError):
+            if program.evaluate(values) is False:
+                return
 
 
 def is_asked(

@@ -36,6 +36,24 @@ spec:
     match: {any: [{resources: {kinds: [ConfigMap]}}]}
     validate: {pattern: {metadata: {name: "?*"}}}
 """
+IN_CEL = """
+apiVersion: policies.kyverno.io/v1
+kind: %s
+metadata: {name: in-cel}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [%s], resources: [configmaps]}
+  matchConditions:
+  - {name: there, expression: "true"}
+  - {name: named, expression: "object.metadata.name.startsWith('%s')"}
+  %s
+"""
+MADE = "[{'apiVersion': dyn('v1'), 'kind': dyn('Secret'), 'metadata': dyn({'name': 'made'})}]"
+GENERATES = "GeneratingPolicy", f"""generate: [{{expression: "generator.Apply('shop', {MADE})"}}]"""
+LABELS = "Object{metadata: Object.metadata{labels: Object.metadata.labels{a: string(1)}}}"
+CHANGES = f"applyConfiguration: {{expression: '{LABELS}'}}"
+MUTATES = "MutatingPolicy", f"mutations: [{{patchType: ApplyConfiguration, {CHANGES}}}]"
 EXCEPTION = """{apiVersion: kyverno.io/v2, kind: PolicyException,
   metadata: {name: spared, namespace: shop}, spec: {
   exceptions: [{policyName: make, ruleNames: [copies]}],
@@ -87,6 +105,27 @@ REASONS = {
         "not asked",
         "background: false",
     ),
+    **{
+        f"a condition in CEL of a {kind}": (
+            IN_CEL % (kind, "CREATE", "x", does),
+            NEW,
+            "not asked",
+            'object.metadata.name found "web"',
+        )
+        for kind, does in (GENERATES, MUTATES)
+    },
+    "another operation in CEL": (
+        IN_CEL % (MUTATES[0], "UPDATE", "w", MUTATES[1]),
+        NEW,
+        "not asked",
+        "not registered for such requests",
+    ),
+    "it is generated for in CEL": (
+        IN_CEL % (GENERATES[0], "CREATE", "w", GENERATES[1]),
+        NEW,
+        "met",
+        "",
+    ),
     "the conditions of a webhook": (
         VALIDATES.replace(
             "admission: false",
@@ -105,6 +144,17 @@ def test_it_is_told_why_a_rule_does_or_does_nothing(told, text, story, word, rea
     assert actor == "admission"
     assert [one[1] for one in rules] == [word]
     assert reason in why
+
+
+def test_the_condition_of_a_webhook_that_does_not_hold_has_its_place(told, tmp_path):
+    text = IN_CEL % (MUTATES[0], "CREATE", "x", MUTATES[1])
+    told(text, NEW, "shop/ConfigMap/web")
+    inputs = SimulateInputs((str(tmp_path / "story.yaml"),), explain="shop/ConfigMap/web")
+    one = next(told_inquiries(simulate(inputs).simulation, every=False))
+    decided = decision(one.applied[0], one.found)
+    assert decided.text.startswith("matchConditions[1] object.metadata.name.startsWith")
+    line = text.splitlines()[decided.place.line - 1]
+    assert line[decided.place.column - 1 :].startswith('expression: "object.metadata.name')
 
 
 def test_an_exception_is_told_where_the_background_is_asked(told):
