@@ -45,6 +45,7 @@ _AMOUNTS = frozenset({"limits", "requests"})
 _QUANTITIES = ("1", "2")
 _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
     {
+        "appArmorProfile": {"type": "RuntimeDefault"},
         "configMapKeyRef": {"key": "a"},
         "ephemeralContainers": {"name": "c", "image": "nginx"},
         "fieldRef": {"fieldPath": "metadata.name"},
@@ -57,6 +58,7 @@ _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
         "persistentVolumeClaim": {"claimName": "a"},
         "resourceFieldRef": {"resource": "limits.cpu"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "seccompProfile": {"type": "RuntimeDefault"},
         "secretKeyRef": {"key": "a"},
         "subjects": {"kind": "User", "name": "a"},
         "sysctls": {"name": "a", "value": "a"},

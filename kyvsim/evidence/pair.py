@@ -55,6 +55,11 @@ class Pair:
         """How many different answers the parts of both gave so far."""
         return self.old.reached + self.new.reached
 
+    @property
+    def opened(self) -> int:
+        """How many parts of both were asked so far."""
+        return self.old.opened + self.new.opened
+
     def ask(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
         request, labels = self._surroundings.request(case), case.namespace_labels

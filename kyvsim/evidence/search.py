@@ -1,11 +1,16 @@
 """Goes through the cases that a space holds, led by what they reach in the policies.
 
 A case that makes a part of a policy answer as it never did is kept, and all changes are tried on
-it, too. So the search comes behind conditions that have to hold together. It ends where nothing
-new is reached any more, or with its budget.
+it, too. So the search comes behind conditions that have to hold together. First come cases in which
+a part was asked for the first time, then, on the others, the changes that mattered elsewhere: with
+many cases that is enough. What is left is tried as long as the budget lasts, and told where it does
+not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from heapq import heappop, heappush
 
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.case import Case
@@ -60,7 +65,34 @@ class Tried(NamedTuple):
     disagreements: tuple[Disagreement, ...]
     """One of each sort."""
     finished: bool
-    """Whether the budget was enough."""
+    """Whether the budget was enough for an answer."""
+    ended: bool
+    """Whether it was enough for all that there was to be tried."""
+
+
+_MANY = 5000
+"""After so many cases those that are like others need not all be tried for an answer."""
+
+
+class _Turn(IntEnum):
+    """When a case is changed further."""
+
+    OPENING = 0
+    """A part of the policies was asked that never was before: all changes are tried at once."""
+    MATTERING = 1
+    """Only changes that mattered on other cases are tried."""
+    REST = 2
+    """All others are."""
+
+
+class _Rank(NamedTuple):
+    """The order in which cases are changed: the least first."""
+
+    turn: _Turn
+    gain: int
+    """How many new answers there were, below 0."""
+    place: int
+    """Where it stands among those that are kept."""
 
 
 class Search:
@@ -74,26 +106,29 @@ class Search:
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
+        self._waiting: list[_Rank] = []
+        """Those of them that are still to be changed."""
+        self._mattering: set[int] = set()
+        """The changes, by their ids, of which something that was kept came."""
         self._leading: list[Case] = []
         """Those of them that are the first in what both sides say."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
         self._harmless: dict[str, Json] = {}
         """By kind an object that both sides let pass."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
+        self._finished = False
+        """Whether enough was tried of what a cluster can come to."""
+        self._ended = False
         self._denied = 0
         self._acted = [0, 0]
         self._let_pass = [False, False]
 
     def run(self, given: Sequence[Json], kinds: KindTable) -> Tried:
         """Return what comes of trying the given objects and those that can be made."""
-        finished = False
-        try:
-            self._go(given, kinds)
-            finished = True
-        except _SpentError:
-            pass
-        except _EnoughError:
-            finished = True
+        with suppress(_SpentError):
+            with suppress(_EnoughError):
+                self._go(given, kinds)
+            self._ended = True
         return Tried(
             cases=tuple(self._kept),
             total=len(self._known),
@@ -102,7 +137,8 @@ class Search:
             acted=(self._acted[0], self._acted[1]),
             let_pass=(self._let_pass[0], self._let_pass[1]),
             disagreements=tuple(self._found.values()),
-            finished=finished,
+            finished=self._ended or (self._finished and len(self._known) >= _MANY),
+            ended=self._ended,
         )
 
     def _go(self, given: Sequence[Json], kinds: KindTable) -> None:
@@ -110,28 +146,39 @@ class Search:
             self._try(Case(obj, user=self._space.user, given=True))
         for kind in self._space.kinds:
             self._try(Case(smallest(kind, kinds), user=self._space.user))
-        first = len(self._kept)
-        for case in self._growing():
-            for one in (*self._controllers(case), *self._requests(case)):
-                self._try(one)
-            self._change(case, self._edits(case.object)[0])
+        first = self._kept[:]
+        for case, turn in self._growing():
+            self._finished |= turn is _Turn.REST
+            if turn is not _Turn.REST:
+                for one in (*self._controllers(case), *self._requests(case)):
+                    self._try(one)
+            chosen = self._edits(case.object)[0]
+            if turn is _Turn.MATTERING:
+                chosen = [one for one in chosen if id(one) in self._mattering]
+            self._change(case, chosen)
         # What suits no type comes last, and on the first objects only: clusters do not see it.
-        for case in self._kept[:first]:
+        self._finished = True
+        for case in first:
             self._change(case._replace(odd=True), self._edits(case.object)[1])
 
-    def _growing(self) -> Iterator[Case]:
-        """Yield the creations that are kept, those too that are kept meanwhile."""
-        done = 0
-        while done < len(self._kept):
-            if self._kept[done].operation is Operation.CREATE:
-                yield self._kept[done]
-            done += 1
+    def _growing(self) -> Iterator[tuple[Case, _Turn]]:
+        """Yield the creations that are kept, those too that are kept meanwhile.
+
+        Of those whose turn it is the first is the one that reached most: it met what others lack.
+        """
+        while self._waiting:
+            rank = heappop(self._waiting)
+            if rank.turn is _Turn.MATTERING:
+                heappush(self._waiting, rank._replace(turn=_Turn.REST))
+            yield self._kept[rank.place], rank.turn
 
     def _change(self, case: Case, changes: Iterable[Edit]) -> None:
         for edit in changes:
             changed = edit(case.object)
-            if changed is not case.object and changed.__class__ is dict:
-                self._try(case._replace(object=changed, given=False))
+            if changed is case.object or changed.__class__ is not dict:
+                continue
+            if self._try(case._replace(object=changed, given=False)):
+                self._mattering.add(id(edit))
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
         """Return the changes that can be made to objects of a kind, odd ones apart."""
@@ -185,20 +232,26 @@ class Search:
         if len(self._known) >= self._budget.cases or self._budget.clock() > self._ends:
             raise _SpentError
         self._known.add(identity)
-        reached = self._pair.reached
+        reached, opened = self._pair.reached, self._pair.opened
         verdicts = self._pair.ask(case)
         self._count(case, verdicts)
         said = tuple(_statuses(effect) for effect in verdicts)
         signature = (object_key(case.object).kind, case.operation, said)
         is_new = signature not in self._signatures
         self._signatures.add(signature)
-        if is_new or self._pair.reached > reached:
-            self._keep(case, verdicts)
+        gain = self._pair.reached - reached
+        if is_new or gain:
+            opens = is_new or self._pair.opened > opened
+            self._keep(case, verdicts, gain, opens=opens)
             self._leading += (case,) if is_new else ()
             return True
         return False
 
-    def _keep(self, case: Case, verdicts: Verdicts) -> None:
+    def _keep(self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool) -> None:
+        if case.operation is Operation.CREATE:
+            leads = opens and (case.given or is_accepted(case.object, self._pair.find))
+            turn = _Turn.OPENING if leads else _Turn.MATTERING
+            heappush(self._waiting, _Rank(turn, -gain, len(self._kept)))
         self._kept.append(case)
         if case.operation is Operation.CREATE and not any(one.denied for one in verdicts):
             self._harmless.setdefault(object_key(case.object).kind, case.object)

@@ -50,6 +50,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._known: set[tuple[object, ...]] = set()
+        self._parts: set[tuple[object, ...]] = set()
         self.failed_entries = 0
         """How often an entry of a context could not be loaded."""
 
@@ -71,12 +72,20 @@ class Marks:
                 self.failed_entries += 1
             # Which element it is makes no difference.
             name = "" if step.name.startswith("[") else step.name
-            self._known.add((step.kind, step.place, name, step.text, _answer(step)))
+            part = (step.kind, step.place, name, step.text)
+            self._known.add((*part, _answer(step)))
+            if step.kind is not StepKind.FINDING:
+                self._parts.add(part)
 
     @property
     def count(self) -> int:
         """How many different answers there were."""
         return len(self._known)
+
+    @property
+    def parts(self) -> int:
+        """How many parts were asked at all; what is only found where one fails is none."""
+        return len(self._parts)
 
 
 def _answer(step: Step) -> object:
@@ -213,6 +222,11 @@ class Side:
     def reached(self) -> int:
         """How many different answers the parts of the policies gave so far."""
         return self._marks.count
+
+    @property
+    def opened(self) -> int:
+        """Return how many parts of the policies gave any answer so far."""
+        return self._marks.parts
 
     def points(self) -> tuple[Point, ...]:
         """Return what listeners count, as it stands now."""

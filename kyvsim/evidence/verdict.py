@@ -56,7 +56,7 @@ def evidence_of(tried: Tried, space: Space, bench: Bench) -> Evidence:
         counterexamples=shown,
         limited=tuple(_limited(tried.disagreements, bench)),
         reasons=reasons,
-        untried=tuple(_untried(space)),
+        untried=tuple(_untried(tried, space)),
         old=_reached(bench.pair.old, tried.acted[0]),
         new=_reached(bench.pair.new, tried.acted[1]),
     )
@@ -198,7 +198,9 @@ def _unseen(point: Point) -> str:
     return ""
 
 
-def _untried(space: Space) -> Iterator[str]:
+def _untried(tried: Tried, space: Space) -> Iterator[str]:
+    if tried.finished and not tried.ended:
+        yield "some changes on cases like others: they mattered nowhere before the budget ended"
     for one in space.subresources:
         yield f"requests for a part of an object: `{one}`"
 

@@ -183,6 +183,14 @@ class _Body:
 
         read_expressions(cel, kubernetes_environment(params=True), self._notes)
 
+    def _pod_security(self, block: Json) -> None:
+        from kyvsim.languages.classic.pod_security.mentions import (  # noqa: PLC0415 — many modules, rarely needed
+            mentioned,
+        )
+
+        for way, values in mentioned(block):
+            self._notes.note(About.OBJECT, way, values)
+
     _FIELDS: ClassVar[Mapping[str, Callable[["_Body", Json], None]]] = MappingProxyType(
         {
             "context": _context,
@@ -192,6 +200,7 @@ class _Body:
             "patchStrategicMerge": _patch,
             "patchesJson6902": _json_patch,
             "cel": _cel,
+            "podSecurity": _pod_security,
         }
     )
 

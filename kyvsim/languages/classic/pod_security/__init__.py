@@ -44,6 +44,23 @@ _SYSCTLS_29 = _SYSCTLS_27 | {
 _SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 
 
+class Variant(NamedTuple):
+    """A check as it is from some version of Kubernetes on."""
+
+    since: int
+    """The minor version."""
+    run: PodCheck
+    allowed: frozenset[str] = frozenset()
+    """The values that are safe, where they are not the same in all versions."""
+    spares_windows: bool = False
+    """Whether Pods for Windows pass."""
+
+    @property
+    def check(self) -> PodCheck:
+        """The check."""
+        return unless_windows(self.run) if self.spares_windows else self.run
+
+
 class Control(NamedTuple):
     """One check through the versions of Kubernetes."""
 
@@ -51,8 +68,16 @@ class Control(NamedTuple):
     level: str
     name: str
     """The name by which rules exclude it; "" where they cannot."""
-    variants: tuple[tuple[int, PodCheck], ...]
-    """Each with the minor version from which it holds; the first holds before that, too."""
+    variants: tuple[Variant, ...]
+    """In the order of versions; the first holds before its own, too."""
+
+
+def _selinux(since: int, types: frozenset[str]) -> Variant:
+    return Variant(since, selinux(types), types)
+
+
+def _sysctls(since: int, names: frozenset[str]) -> Variant:
+    return Variant(since, sysctls(names), names)
 
 
 CONTROLS = (
@@ -60,59 +85,72 @@ CONTROLS = (
         "allowPrivilegeEscalation",
         "restricted",
         "Privilege Escalation",
-        ((8, privileges.escalation), (25, unless_windows(privileges.escalation))),
+        (
+            Variant(8, privileges.escalation),
+            Variant(25, privileges.escalation, spares_windows=True),
+        ),
     ),
-    Control("appArmorProfile", "baseline", "AppArmor", ((0, app_armor.app_armor),)),
-    Control("capabilities_baseline", "baseline", "Capabilities", ((0, capabilities.baseline),)),
+    Control("appArmorProfile", "baseline", "AppArmor", (Variant(0, app_armor.app_armor),)),
+    Control(
+        "capabilities_baseline", "baseline", "Capabilities", (Variant(0, capabilities.baseline),)
+    ),
     Control(
         "capabilities_restricted",
         "restricted",
         "Capabilities",
-        ((22, capabilities.restricted), (25, unless_windows(capabilities.restricted))),
+        (
+            Variant(22, capabilities.restricted),
+            Variant(25, capabilities.restricted, spares_windows=True),
+        ),
     ),
-    Control("hostNamespaces", "baseline", "Host Namespaces", ((0, host.namespaces),)),
-    Control("hostPathVolumes", "baseline", "HostPath Volumes", ((0, host.path_volumes),)),
-    Control("hostPorts", "baseline", "Host Ports", ((0, host.ports),)),
-    Control("hostProbesAndHostLifecycle", "baseline", "", ((34, host.probes),)),
-    Control("privileged", "baseline", "Privileged Containers", ((0, privileges.privileged),)),
-    Control("procMount", "baseline", "/proc Mount Type", ((0, privileges.proc_mount),)),
-    Control("restrictedVolumes", "restricted", "Volume Types", ((0, volumes.restricted),)),
-    Control("runAsNonRoot", "restricted", "Running as Non-root", ((0, users.non_root),)),
-    Control("runAsUser", "restricted", "Running as Non-root user", ((23, users.root_user),)),
+    Control("hostNamespaces", "baseline", "Host Namespaces", (Variant(0, host.namespaces),)),
+    Control("hostPathVolumes", "baseline", "HostPath Volumes", (Variant(0, host.path_volumes),)),
+    Control("hostPorts", "baseline", "Host Ports", (Variant(0, host.ports),)),
+    Control("hostProbesAndHostLifecycle", "baseline", "", (Variant(34, host.probes),)),
+    Control(
+        "privileged", "baseline", "Privileged Containers", (Variant(0, privileges.privileged),)
+    ),
+    Control("procMount", "baseline", "/proc Mount Type", (Variant(0, privileges.proc_mount),)),
+    Control("restrictedVolumes", "restricted", "Volume Types", (Variant(0, volumes.restricted),)),
+    Control("runAsNonRoot", "restricted", "Running as Non-root", (Variant(0, users.non_root),)),
+    Control("runAsUser", "restricted", "Running as Non-root user", (Variant(23, users.root_user),)),
     Control(
         "seLinuxOptions",
         "baseline",
         "SELinux",
         (
-            (0, selinux(_SELINUX_TYPES)),
-            (31, selinux(_SELINUX_TYPES | {"container_engine_t"})),
+            _selinux(0, _SELINUX_TYPES),
+            _selinux(31, _SELINUX_TYPES | {"container_engine_t"}),
         ),
     ),
     Control(
         "seccompProfile_baseline",
         "baseline",
         "Seccomp",
-        ((0, seccomp.annotations), (19, seccomp.baseline)),
+        (Variant(0, seccomp.annotations), Variant(19, seccomp.baseline)),
     ),
     Control(
         "seccompProfile_restricted",
         "restricted",
         "Seccomp",
-        ((19, seccomp.restricted), (25, unless_windows(seccomp.restricted))),
+        (Variant(19, seccomp.restricted), Variant(25, seccomp.restricted, spares_windows=True)),
     ),
     Control(
         "sysctls",
         "baseline",
         "Sysctls",
         (
-            (0, sysctls(_SYSCTLS)),
-            (27, sysctls(_SYSCTLS_27)),
-            (29, sysctls(_SYSCTLS_29)),
-            (32, sysctls(_SYSCTLS_32)),
+            _sysctls(0, _SYSCTLS),
+            _sysctls(27, _SYSCTLS_27),
+            _sysctls(29, _SYSCTLS_29),
+            _sysctls(32, _SYSCTLS_32),
         ),
     ),
     Control(
-        "windowsHostProcess", "baseline", "HostProcess", ((0, privileges.windows_host_process),)
+        "windowsHostProcess",
+        "baseline",
+        "HostProcess",
+        (Variant(0, privileges.windows_host_process),),
     ),
 )
 """In the order in which messages tell them."""
@@ -124,6 +162,7 @@ class ActiveCheck(NamedTuple):
     id: str
     control: str
     check: PodCheck
+    variant: Variant
 
 
 def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
@@ -134,9 +173,10 @@ def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
     minor = _minor(version)
     if minor is None:
         return None
+    chosen = ((one, _variant(one, minor)) for one in CONTROLS)
     return tuple(
-        ActiveCheck(one.id, one.name, _variant(one, minor))
-        for one in CONTROLS
+        ActiveCheck(one.id, one.name, variant.check, variant)
+        for one, variant in chosen
         if level != "baseline" or one.level == level
     )
 
@@ -148,10 +188,7 @@ def _minor(version: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _variant(control: Control, minor: int) -> PodCheck:
+def _variant(control: Control, minor: int) -> Variant:
     """Return the newest variant that holds; upstream takes the first where none does."""
-    _, chosen = control.variants[0]
-    for start, check in control.variants:
-        if start <= minor:
-            chosen = check
-    return chosen
+    holding = [one for one in control.variants if one.since <= minor]
+    return holding[-1] if holding else control.variants[0]

@@ -2,7 +2,11 @@
 
 from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, settings
 
-_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+"""How annotations begin that name the profile of a container."""
+PROFILES = frozenset(("RuntimeDefault", "Localhost"))
+NAMED, LOCAL = frozenset(("", "runtime/default")), "localhost/"
+"""The profiles that annotations may name, and how others begin that they may."""
 
 
 def app_armor(pod: Pod) -> Violation | None:
@@ -10,12 +14,12 @@ def app_armor(pod: Pod) -> Violation | None:
     fields = [
         Finding(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, "appArmorProfile")
-        if profile.get("type") not in {"RuntimeDefault", "Localhost"}
+        if profile.get("type") not in PROFILES
     ]
     annotations = [
         Finding(f"metadata.annotations[{key}]", value)
         for key, value in sorted(pod.annotations.items())
-        if key.startswith(_ANNOTATION) and not _is_allowed(value)
+        if key.startswith(ANNOTATION) and not _is_allowed(value)
     ]
     if not fields and not annotations:
         return None
@@ -25,4 +29,4 @@ def app_armor(pod: Pod) -> Violation | None:
 
 
 def _is_allowed(profile: str) -> bool:
-    return profile in {"", "runtime/default"} or profile.startswith("localhost/")
+    return profile in NAMED or profile.startswith(LOCAL)

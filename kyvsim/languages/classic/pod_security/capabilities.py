@@ -2,7 +2,7 @@
 
 from kyvsim.languages.classic.pod_security.pod import Container, Finding, Pod, Violation, violation
 
-_DEFAULT = frozenset(
+DEFAULT = frozenset(
     (
         "AUDIT_WRITE",
         "CHOWN",
@@ -19,17 +19,21 @@ _DEFAULT = frozenset(
         "SYS_CHROOT",
     )
 )
+"""What the baseline level lets be added."""
+MAY_ADD = frozenset(("NET_BIND_SERVICE",))
+"""What the restricted level does."""
+ALL = "ALL"
 
 
 def baseline(pod: Pod) -> Violation | None:
     """No more than the default set may be added."""
-    return violation("non-default capabilities", _added(pod, _DEFAULT))
+    return violation("non-default capabilities", _added(pod, DEFAULT))
 
 
 def restricted(pod: Pod) -> Violation | None:
     """All must be dropped, and only NET_BIND_SERVICE may be added."""
     kept = [found for one in pod.containers if (found := _not_dropped(one)) is not None]
-    added = _added(pod, frozenset(("NET_BIND_SERVICE",)))
+    added = _added(pod, MAY_ADD)
     return violation("unrestricted capabilities", [*kept, *added])
 
 
@@ -44,7 +48,7 @@ def _added(pod: Pod, allowed: frozenset[str]) -> list[Finding]:
 
 def _not_dropped(container: Container) -> Finding | None:
     dropped = _listed(container, "drop")
-    if "ALL" in dropped:
+    if ALL in dropped:
         return None
     path = _path(container, "drop")
     if not dropped:

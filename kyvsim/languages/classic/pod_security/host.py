@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 from kyvsim.languages.classic.pod_security.pod import Container, Finding, Pod, Violation, violation
 
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_LIFECYCLE = ("postStart", "preStop")
+NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+LIFECYCLE = ("postStart", "preStop")
+WAYS = ("httpGet", "tcpSocket")
+"""The fields of a handler that may name a host."""
 
 
 def namespaces(pod: Pod) -> Violation | None:
     """No namespaces of the node."""
-    findings = [
-        Finding(f"spec.{field}", value=True)
-        for field in ("hostNetwork", "hostPID", "hostIPC")
-        if pod.spec.get(field)
-    ]
+    findings = [Finding(f"spec.{field}", value=True) for field in NAMESPACES if pod.spec.get(field)]
     return violation("host namespaces", findings)
 
 
@@ -48,7 +47,7 @@ def probes(pod: Pod) -> Violation | None:
 def _hosts(container: Container) -> Iterator[str]:
     data = container.data
     lifecycle = data.get("lifecycle", {})
-    handlers = [data.get(name) for name in _PROBES] + [lifecycle.get(name) for name in _LIFECYCLE]
+    handlers = [data.get(name) for name in PROBES] + [lifecycle.get(name) for name in LIFECYCLE]
     for handler in filter(None, handlers):
-        for way in ("httpGet", "tcpSocket"):
+        for way in WAYS:
             yield handler.get(way, {}).get("host", "")

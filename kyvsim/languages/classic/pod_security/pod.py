@@ -6,7 +6,7 @@ from typing import TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 
-_GROUPS = ("initContainers", "containers", "ephemeralContainers")
+GROUPS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class Container(NamedTuple):
@@ -59,7 +59,7 @@ def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Pod:
     """Return a Pod's annotations and spec, read as Go reads them, as checks look at them."""
     containers = tuple(
         Container(f"spec.{group}[{at}]", one.get("name", ""), one, one.get("securityContext"))
-        for group in _GROUPS
+        for group in GROUPS
         for at, one in enumerate(spec.get(group, ()))
     )
     return Pod(annotations, spec, containers)

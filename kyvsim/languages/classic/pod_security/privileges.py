@@ -9,6 +9,8 @@ from kyvsim.languages.classic.pod_security.pod import (
     violation,
 )
 
+DEFAULT_MASKS = "Default"
+
 
 def privileged(pod: Pod) -> Violation | None:
     """No privileged containers."""
@@ -25,7 +27,7 @@ def proc_mount(pod: Pod) -> Violation | None:
     findings = [
         Finding(f"{container.path}.securityContext.procMount", found, container)
         for container in pod.containers
-        if (found := (container.security or {}).get("procMount", "Default")) != "Default"
+        if (found := (container.security or {}).get("procMount", DEFAULT_MASKS)) != DEFAULT_MASKS
     ]
     return violation("procMount", findings)
 

@@ -3,7 +3,7 @@
 from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, settings, violation
 
 _REASON = "seccompProfile"
-_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
+PROFILES = frozenset(("RuntimeDefault", "Localhost"))
 _OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 
@@ -37,7 +37,7 @@ def _bad_profiles(pod: Pod) -> list[Finding]:
     return [
         Finding(f"{path}.type", profile.get("type", ""), container)
         for path, profile, container in settings(pod, _REASON)
-        if profile.get("type") not in _PROFILES
+        if profile.get("type") not in PROFILES
     ]
 
 

@@ -9,6 +9,8 @@ from kyvsim.languages.classic.pod_security.pod import (
     violation,
 )
 
+PARTS = ("type", "user", "role")
+
 
 def selinux(types: frozenset[str]) -> PodCheck:
     """Return the check that allows these types."""
@@ -17,7 +19,7 @@ def selinux(types: frozenset[str]) -> PodCheck:
         findings = [
             Finding(f"{path}.{part}", options[part], container)
             for path, options, container in settings(pod, "seLinuxOptions")
-            for part in ("type", "user", "role")
+            for part in PARTS
             if options.get(part) and not (part == "type" and options[part] in types)
         ]
         return violation("seLinuxOptions", findings)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, violation
 
-_ALLOWED = frozenset(
+ALLOWED = frozenset(
     (
         "configMap",
         "csi",
@@ -18,7 +18,7 @@ _ALLOWED = frozenset(
         "secret",
     )
 )
-_OTHERS = (
+OTHERS = (
     "hostPath",
     "gcePersistentDisk",
     "awsElasticBlockStore",
@@ -49,10 +49,10 @@ def restricted(pod: Pod) -> Violation | None:
     findings = [
         Finding(f"spec.volumes[{at}].{_kind(volume)}")
         for at, volume in enumerate(pod.spec.get("volumes", ()))
-        if _ALLOWED.isdisjoint(volume)
+        if ALLOWED.isdisjoint(volume)
     ]
     return violation("restricted volume types", findings)
 
 
 def _kind(volume: Mapping[str, Json]) -> str:
-    return next((kind for kind in _OTHERS if kind in volume), "unknown")
+    return next((kind for kind in OTHERS if kind in volume), "unknown")
