@@ -5,6 +5,7 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
+from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
@@ -132,7 +133,16 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     scope = _scope(rule, matching, whole, desk)
     applies = _preconditions(preconditions, scope)
     folded = "variables." in one_line(applies) and rule_type.kind == VALIDATING
-    emitted = within(found.steps, rule_type.emit, Given(rule, found.body, scope, matching.merges))
+    derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
+    given = Given(
+        rule=rule,
+        body=found.body,
+        scope=scope,
+        merges=matching.merges,
+        kinds=matching.kinds,
+        controllers=derived,
+    )
+    emitted = within(found.steps, rule_type.emit, given)
     entries = _guarded(emitted, applies if folded else TRUE)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = list(matching.conditions)
@@ -168,14 +178,9 @@ def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
 
 
 def _no_emitter(rule: Json) -> NotConvertible:
-    section = next(
-        (one for one in ("validate", "mutate", "generate", "verifyImages") if one in rule), ""
-    )
-    body = rule.get(section)
-    field = next(iter(body), "") if isinstance(body, dict) and section == "validate" else ""
-    what = f"{section}.{field}" if field else section
+    field = next((one.field for one in rule_types_of(rule)), ())
     return NotConvertible(
-        f"`{what}` is not converted yet", "write the policy in CEL by hand", (section,)
+        f"`{'.'.join(field)}` is not converted yet", "write the policy in CEL by hand", field
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.container_loops import joined_loops
 from kyvsim.migrate.desk import Desk, name_for_element
 from kyvsim.migrate.expressions import (
     TRUE,
@@ -270,28 +271,7 @@ def _of_element(
 
 
 def _joined(tests: Iterable[Test], around: Surroundings) -> list[Test]:
-    """Return tests with those that ask the same of several lists of containers made one."""
-    listed = list(tests)
-    loops = [one for one in listed if isinstance(one, Each) and one.name == "container"]
-    same: dict[Test, list[Each]] = {}
-    for one in loops:
-        same.setdefault(one.body, []).append(one)
-    return [
-        _over_all(same[one.body], around) if isinstance(one, Each) and one in loops else one
-        for one in listed
-        if not (isinstance(one, Each) and one in loops) or one is same[one.body][0]
-    ]
-
-
-def _over_all(loops: list[Each], around: Surroundings) -> Test:
-    first = loops[0]
-    if len(loops) == 1:
-        return first
-    sources = sorted((one.source for one in loops), key=lambda text: ".orValue" in text)
-    if around.taken:
-        return first._replace(source=f"({' + '.join(sources)})")
-    name = "allContainers" if len(loops) > 2 else "containers"
-    return first._replace(source=around.desk.variable(name, " + ".join(sources)))
+    return joined_loops(tests, around.desk, nested=bool(around.taken))
 
 
 def _no_twin(what: str, advice: str) -> NotConvertible:

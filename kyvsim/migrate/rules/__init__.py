@@ -15,6 +15,7 @@ from kyvsim.migrate.rules.validate_any_pattern import any_pattern
 from kyvsim.migrate.rules.validate_cel import cel
 from kyvsim.migrate.rules.validate_deny import deny
 from kyvsim.migrate.rules.validate_pattern import pattern
+from kyvsim.migrate.rules.validate_pod_security import pod_security
 from kyvsim.migrate.settings import actions_of
 
 VALIDATING: Final = "ValidatingPolicy"
@@ -28,6 +29,9 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("validate", "pattern"): RuleType(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "anyPattern"): RuleType(any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "foreach"): RuleType(validate_foreach.foreach, VALIDATING, WRITES, actions_of),
+        ("validate", "podSecurity"): RuleType(
+            pod_security, VALIDATING, _WITHOUT_DELETE, actions_of
+        ),
         ("validate", "cel"): RuleType(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),

@@ -21,6 +21,10 @@ class Given(NamedTuple):
     scope: Scope
     merges: tuple[Field, ...] = ()
     """How lists of the objects merge, by kind; () where nothing is known of one."""
+    kinds: tuple[str, ...] = ()
+    """The kinds that the rule names."""
+    controllers: frozenset[str] = frozenset()
+    """The kinds for which policies are derived from what is made of it."""
 
 
 class Validation(NamedTuple):

@@ -1,0 +1,53 @@
+"""What the node shares: namespaces, ports, paths, and hosts that probes call."""
+
+from kyvsim.languages.classic.pod_security.host import LIFECYCLE, NAMESPACES, PROBES, WAYS
+from kyvsim.migrate.expressions import Not, Relation, Test, every
+from kyvsim.migrate.known_types import element_of
+from kyvsim.migrate.pod_security.pod import Container, Pod, each, fixed, read
+from kyvsim.migrate.pod_security.privileges import is_set
+from kyvsim.migrate.values import Value
+
+
+def namespaces(pod: Pod) -> Test:
+    """No namespaces of the node."""
+    return every(
+        pod.unless_excused(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
+        for field in NAMESPACES
+    )
+
+
+def path_volumes(pod: Pod) -> Test:
+    """No paths of the node as volumes."""
+    volumes = pod.spec.child("volumes")
+    path = Value("volume", element_of(volumes.types)).child("hostPath")
+    test = pod.unless_excused(
+        path.is_missing(), "spec.volumes[*].hostPath", read(f"{path.text}.path")
+    )
+    return each(volumes.or_else([]), "volume", test)
+
+
+def ports(pod: Pod) -> Test:
+    """No ports of the node."""
+
+    def of_container(one: Container) -> Test:
+        listed = one.value.child("ports")
+        port = Value("port", element_of(listed.types)).child("hostPort")
+        unused = Relation(port.or_else(0), "==", "0")
+        test = one.unless_excused(unused, "ports[*].hostPort", read(f"string({port.text})"))
+        return each(listed.or_else([]), "port", test)
+
+    return pod.containers(of_container)
+
+
+def probes(pod: Pod) -> Test:
+    """Probes and lifecycle handlers name no host; no exclusion is about this."""
+
+    def of_container(one: Container) -> Test:
+        lifecycle = one.value.child("lifecycle")
+        handlers = [one.value.child(name) for name in PROBES]
+        handlers += [lifecycle.child(name) for name in LIFECYCLE]
+        listed = f"[{', '.join(handler.optional for handler in handlers)}]"
+        hosts = (f"handler.?{way}.?host.orValue('')" for way in WAYS)
+        return each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
+
+    return pod.containers(of_container)
