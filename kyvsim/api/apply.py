@@ -16,6 +16,7 @@ from kyvsim.engine import (
     evaluate,
     evaluate_payload,
     request_of,
+    reviewed,
 )
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
@@ -34,6 +35,7 @@ from kyvsim.model.ports import ClusterView
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.model.source import Document
 from kyvsim.report.course import Course
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row
@@ -179,7 +181,8 @@ def _afterthoughts(
     matched: int, given: Given, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
     """Return that no rule matched anything, unless an error about input says why."""
-    if matched or not (given.resources or given.sound):
+    chosen_by_others = inputs.changed is not None or inputs.walking.as_found
+    if matched or not (given.resources or (given.sound and not chosen_by_others)):
         return ()
     sources = (*inputs.resources, *(path for _, path in inputs.payloads))
     paths = (str(getattr(one, "name", one)) for one in sources)
@@ -196,21 +199,24 @@ def responses_of(
     world = world_of(read, cluster)
     for document in read.resources:
         world = world._replace(arriving=document.data)
-        request = _request(document.data, read, inputs)
+        request = _request(document, read, inputs)
         response = evaluate(policies, request, world)
         if inputs.check_idempotent and response.object is not None:
-            again = _request(response.object, read, inputs)
+            again = _request(document._replace(data=response.object), read, inputs)
             response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
     for payload in read.payloads:
         yield evaluate_payload(policies, payload, world._replace(arriving=None))
 
 
-def _request(obj: Json, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:
-    """Return the request that is made about an object: it is created, unless more is supposed."""
+def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:
+    """Return the request that is made about an object: it is created, unless more is known."""
+    obj = document.data
     created = creation_of(obj, read.user, read.values)
     operation = inputs.what_if.operation
     old = read.old_objects.get(old_key(obj)) if read.old_objects else None
+    if operation is None and document.review is not None:
+        return reviewed(created, document.review)
     if operation is None:
         return created if old is None else request_of(created, Operation.UPDATE, old)
     return request_of(created, operation, old)

@@ -115,7 +115,8 @@ def _are_plain(inputs: ApplyInputs) -> bool:
     """Return whether nothing is given that may be meant for all resources, or is an object, too."""
     what_if = inputs.what_if
     others = (inputs.targets, inputs.payloads, what_if.old_resources, what_if.namespace_labels)
-    return not (any(others) or inputs.exceptions_with_resources)
+    narrowed = inputs.changed is not None or inputs.walking.as_found
+    return not (any(others) or narrowed or inputs.exceptions_with_resources)
 
 
 def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:

@@ -4,6 +4,7 @@ Codes: KV030 a file with none or several documents where one is wanted, KV035 da
 policies make use of.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from types import MappingProxyType
@@ -92,6 +93,9 @@ class ApplyInputs(NamedTuple):
     """Whether the run makes a baseline: its failures are known, or those that its baseline has."""
     budget: Budget = UNCHANGED
     """How much evaluation may do."""
+    changed: frozenset[str] | None = None
+    """Real paths of the files whose resources are looked at; None for all. Resources of others are
+    there already, as in a cluster."""
 
 
 def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
@@ -146,20 +150,21 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     before = len(said)
     written = keep(_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
     asked = said[before:]
-    if inputs.exceptions_within_policies:
-        written += tuple(one for one in documents if is_exception(one.data))
-        documents = tuple(one for one in documents if not is_exception(one.data))
+    documents, within = _exceptions_apart(documents, wanted=inputs.exceptions_within_policies)
     policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
-    earlier, resources = (
+    earlier, loaded = (
         len(without_left_out(said)[0]),
         keep(load_resources(inputs.resources, stdin, definitions, walking=walking)),
     )
+    resources, there = _changed_apart(loaded, inputs.changed)
     if inputs.exceptions_with_resources:
-        written += tuple(one for one in resources if is_exception(one.data))
+        written += tuple(one for one in (*resources, *there) if is_exception(one.data))
     said.extend(mistaken(documents, resources))
     before = len(said)
-    exceptions = keep(supposed_exceptions(keep(_exceptions_in(written)), inputs.what_if))
+    exceptions = keep(
+        supposed_exceptions(keep(_exceptions_in((*written, *within))), inputs.what_if)
+    )
     asked += said[before:]
     targets, parameters = (
         keep(load_resources(paths, stdin, definitions, typing, walking=walking))
@@ -176,7 +181,7 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     return ReadInputs(
         policies=policies,
         resources=resources,
-        targets=targets,
+        targets=(*targets, *there),
         shared_data=shared,
         exceptions=exceptions,
         values=values,
@@ -193,6 +198,33 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
         old_objects=old_by_key,
         baseline=baseline,
     )
+
+
+def _exceptions_apart(
+    documents: tuple[Document, ...], *, wanted: bool
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Return the policies among documents, and the exceptions where they are wanted."""
+    if not wanted:
+        return documents, ()
+    others = tuple(one for one in documents if not is_exception(one.data))
+    return others, tuple(one for one in documents if is_exception(one.data))
+
+
+def _changed_apart(
+    documents: tuple[Document, ...], changed: frozenset[str] | None
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Return the documents that are looked at, and those that are there already.
+
+    What comes from no file (standard input, a chart) is always looked at.
+    """
+    if changed is None:
+        return documents, ()
+    files = {one.file for one in documents}
+    is_new = {one: os.path.realpath(one) in changed or not os.path.isfile(one) for one in files}
+    new, there = (
+        tuple(one for one in documents if is_new[one.file] is wanted) for wanted in (True, False)
+    )
+    return new, there
 
 
 def payloads_of(

@@ -1,5 +1,6 @@
 """`lint`: everything that can be said of policy files, without resources."""
 
+import os
 from collections.abc import Iterable, Iterator
 
 from kyvsim.api.inputs import objects_of
@@ -34,12 +35,15 @@ def lint(
     stdin: bytes | None = None,
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
+    *,
+    changed: frozenset[str] | None = None,
 ) -> Findings:
     """Return every remark about the policy documents that `paths` lead to, file by file.
 
     `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
     which kinds there are. Documents of kinds that no CRD of Kyverno
-    describes are told as `apply` tells them.
+    describes are told as `apply` tells them. Of files that are not `changed`, by their real paths,
+    nothing is told.
     """
     read = tuple(read_sources(paths, stdin, walking))
     sources = tuple(one for one in read if isinstance(one, Source))
@@ -66,6 +70,9 @@ def lint(
         *doubtful_bindings(bindings, policies),
     )
     found += [one for one in idle if one.location not in wrong]
+    if changed is not None:
+        found = [one for one in found if os.path.realpath(_file_of(one)) in changed]
+        documents = tuple(one for one in documents if os.path.realpath(one.file) in changed)
     texts = {one.name: one.text for one in sources}
     return Findings(_in_order(found), sum(map(_is_looked_at, documents)), left_out, texts)
 

@@ -20,7 +20,7 @@ from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import is_exception, load_bindings, load_policies
-from kyvsim.load.resources import load_objects
+from kyvsim.load.resources import load_objects, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
@@ -206,7 +206,8 @@ def _plain_scenario(
     scenario = Scenario(
         name, objects=objects, policies=policies, exceptions=exceptions, steps=steps
     )
-    return scenario, (*aside, *remarks, *missing, *further, *others)
+    reviews = unreviewed((*resources, *objects))
+    return scenario, (*aside, *remarks, *missing, *further, *others, *reviews)
 
 
 def _settings(

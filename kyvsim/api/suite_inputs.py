@@ -28,7 +28,7 @@ from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.mocks import load_mocks
 from kyvsim.load.policy import load_bindings, load_policies
-from kyvsim.load.resources import load_resources
+from kyvsim.load.resources import load_resources, unreviewed
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
@@ -186,6 +186,7 @@ def _read_resources(
 ) -> tuple[Document, ...]:
     paths = reader.paths(manifest.resources)
     found = reader.keep(load_resources(paths, None, definitions, walking=reader.walking))
+    reader.said += unreviewed(found)
     resources, doubles = without_duplicates(found)
     reader.said += map(_double, doubles)
     return resources

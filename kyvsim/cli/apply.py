@@ -17,7 +17,13 @@ from kyvsim.cli.apply_formats import (
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import ClosingLook
-from kyvsim.cli.input_options import check_inputs, input_options, inputs_of, stdin_for
+from kyvsim.cli.input_options import (
+    check_inputs,
+    input_options,
+    inputs_of,
+    stdin_for,
+    with_manifests_named,
+)
 from kyvsim.cli.options import (
     colour_option,
     fleet_options,
@@ -119,6 +125,7 @@ POLICY is a file, a folder or - for standard input.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
+    options = with_manifests_named(options)
     _check(call, options)
     chosen = chosen_by(options, call)
     if is_spread(options):

@@ -5,10 +5,12 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem, get_completion_class
 
 from kyvsim import __version__
 from kyvsim.cli.commands import named
 from kyvsim.cli.declared import (
+    COMPLETION,
     BadValueError,
     Call,
     Choice,
@@ -72,6 +74,13 @@ def run_by_click(arguments: Sequence[str], settings: Mapping[str, Setting]) -> A
     except click.Abort:
         say("interrupted")
         return INTERRUPTED
+
+
+def completion_script(shell: str) -> str:
+    """Return the script by which bash, zsh or fish ask this program how a word may go on."""
+    make = get_completion_class(shell)
+    assert make is not None  # noqa: S101 — click has all three
+    return make(kyvsim, {}, "kyvsim", COMPLETION).source()
 
 
 def _show(error: click.ClickException) -> None:
@@ -165,11 +174,17 @@ def _parameter(declared: Parameter, command: Command) -> click.Parameter:
         case IntRange(least, most):
             settings["type"] = click.IntRange(least, most)
         case PathText():
-            settings["type"] = click.STRING
+            settings |= {"type": click.STRING, "shell_complete": _files}
     if settings.get("callback"):
         settings["callback"] = _value_callback(settings["callback"], command)
     make: type[click.Parameter] = click.Option if declared.is_option else click.Argument
     return make(declared.names, **settings)
+
+
+def _files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return that a word goes on as a file does."""
+    del ctx, parameter
+    return [CompletionItem(incomplete, type="file")]
 
 
 def _value_callback(

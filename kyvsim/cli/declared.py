@@ -100,6 +100,8 @@ class Setting(NamedTuple):
     """A place in a file, or the name of a variable."""
 
 
+COMPLETION = "_KYVSIM_COMPLETE"
+"""The variable by which a shell asks click how a word may go on."""
 PREFIX = "KYVSIM_"
 """How variables begin that set parameters."""
 UNSET: Mapping[str, Setting] = MappingProxyType({})

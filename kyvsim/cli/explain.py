@@ -7,7 +7,13 @@ from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.explain_run import opened, written
-from kyvsim.cli.input_options import check_inputs, input_options, inputs_of, stdin_for
+from kyvsim.cli.input_options import (
+    check_inputs,
+    input_options,
+    inputs_of,
+    stdin_for,
+    with_manifests_named,
+)
 from kyvsim.cli.options import colour_option, refused_options
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.streams import write_out
@@ -42,6 +48,7 @@ POLICY is a file, a folder or - for standard input.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim explain` and return its exit status."""
+    options = with_manifests_named(options)
     check_inputs(call, options)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     stdin = stdin_for(options, call)

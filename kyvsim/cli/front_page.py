@@ -10,6 +10,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "apply": "Apply policies to resources and show what they do.",
         "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
         "chainsaw": "Run chainsaw tests on a simulated cluster.",
+        "completion": "Print the script by which a shell completes words.",
         "config": "Show what a configuration and variables set, and from where.",
         "diff": "Show what two sets of policies say otherwise of the same resources.",
         "equal": "Compare two sets of policies by cases made of what they mention.",

@@ -6,7 +6,9 @@ from typing import Any
 
 from kyvsim.api import ApplyInputs
 from kyvsim.cli import declared
+from kyvsim.cli.changed import changed_of, changed_option
 from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
@@ -27,6 +29,7 @@ _FILES = (
     "context_file",
     "old_resource",
 )
+_EVERY = (*_FILES, "json_files", "http_payload", "envoy_payload")
 _OPTIONS = (
     list_option(
         "-r",
@@ -124,6 +127,7 @@ def input_options_of(metavar: str) -> declared.Decorator:
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function = what_if_options(walking_options(function))
+        function = rendering_options(changed_option(function))
         for option in reversed(_OPTIONS):
             function = declared.shared(option)(function)
         policies = declared.argument(
@@ -134,8 +138,29 @@ def input_options_of(metavar: str) -> declared.Decorator:
     return add
 
 
-input_options = input_options_of("POLICY...")
-"""Adds them for commands that take one set of policies."""
+_POLICY = list_option(
+    "--policy",
+    help="Policies; the arguments are manifests then, as hooks hand them over.",
+    paths=True,
+)
+_SKIP_OTHERS = declared.option(
+    "--skip-others",
+    is_flag=True,
+    help="Leave out files that hold no manifest, also where they are named, as a hook names them.",
+)
+
+
+def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for commands that take one set of policies."""
+    return input_options_of("POLICY...")(_POLICY(_SKIP_OTHERS(function)))
+
+
+def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options where arguments are manifests, since policies are an option, as usual."""
+    if not options["policy"]:
+        return dict(options)
+    manifests = (*options["resource"], *options["policies"])
+    return {**options, "policies": options["policy"], "resource": manifests}
 
 
 def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
@@ -148,10 +173,11 @@ def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
         raise declared.UsageError("pass values with either --set or --values-file, not both", call)
     if not policies:
         raise declared.UsageError("no policy given: pass files or folders of policies", call)
-    if resources and options["json_files"]:
+    given = bool(resources) or is_rendered(options)
+    if given and options["json_files"]:
         text = "pass either resources or payloads (--json), not both: run kyvsim once for each"
         raise declared.UsageError(text, call)
-    if not resources and not _payloads(options):
+    if not given and not _payloads(options):
         raise declared.UsageError(
             "no resource given: pass manifests with --resource PATH (- for standard input)", call
         )
@@ -169,7 +195,7 @@ def is_read(place: str, options: Mapping[str, Any], *, in_folders: bool = True) 
 
     With `in_folders` also whether it lies in a folder of theirs, and is named as manifests are.
     """
-    given = [options[name] for name in (*_FILES, "json_files", "http_payload", "envoy_payload")]
+    given = [options[name] for name in _EVERY]
     named = [path for one in given for path in ((one,) if one.__class__ is str else one)]
     own = {os.path.realpath(path) for path in named if path not in {"", "-"}}
     if not os.path.isfile(place):
@@ -189,9 +215,10 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
 
     That is for a pattern of --exclude, and for suppositions that contradict each other.
     """
+    others = {name: () if name == "resource" else options[name] for name in _EVERY}
     return ApplyInputs(
         policies=options["policies"],
-        resources=options["resource"],
+        resources=(*options["resource"], *rendered(options, call)),
         targets=options["target_resource"],
         parameters=options["parameter_resource"],
         exceptions=options["exception"],
@@ -205,9 +232,10 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
         exceptions_within_policies=options["exceptions_within_policies"],
         payloads=_payloads(options),
         now=options["now"],
-        walking=walking_of(options, call),
+        walking=walking_of(options, call)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, call),
         budget=_budget_of(options["budget"], call),
+        changed=changed_of(options, call, lambda place: is_read(place, others)),
     )
 
 

@@ -1,10 +1,12 @@
 """`kyvsim lint`: everything that can be said of policies without resources."""
 
+import os
 import sys
 from typing import Any
 
 from kyvsim.api.lint import lint
 from kyvsim.cli import declared
+from kyvsim.cli.changed import changed_of, changed_option
 from kyvsim.cli.options import list_option, refuse_urls, strict_option
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
@@ -46,6 +48,7 @@ PATH is a file, a folder or - for standard input.
     is_flag=True,
     help="Leave out files that hold no policy, also where they are named, as a hook names them.",
 )
+@changed_option
 @walking_options
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
@@ -57,9 +60,11 @@ def command(call: declared.Call, /, **options: Any) -> int:
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
     walking = walking_of(options, call)._replace(as_found=options["skip_others"])
+    definitions = {os.path.realpath(one) for one in options["crd_path"]}
+    changed = changed_of(options, call, lambda place: place in definitions)
     with ReportFiles(path for _, path in chosen.files) as files:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            findings = lint(paths, given, options["crd_path"], walking)
+            findings = lint(paths, given, options["crd_path"], walking, changed=changed)
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
         shown = FORMATS[chosen.shown]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli.commands import called
-from kyvsim.cli.declared import UNSET, CommandError, UsageError
+from kyvsim.cli.declared import COMPLETION, UNSET, CommandError, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import settled
@@ -19,8 +19,6 @@ _CALLS = 10_000
 """How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
 of a thread has room for more than twice as many."""
 _HELP = frozenset({"-h", "--help"})
-_COMPLETION = "_KYVSIM_COMPLETE"
-"""The variable by which a shell asks click how a word may go on."""
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -64,7 +62,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> Any:
-    found = None if _COMPLETION in os.environ else called(arguments)
+    found = None if COMPLETION in os.environ else called(arguments)
     settings = UNSET
     if found is not None:
         call, words = found

@@ -6,7 +6,7 @@ from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.planned import passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
-from kyvsim.engine.requests import creation_of, request_of
+from kyvsim.engine.requests import creation_of, request_of, reviewed
 from kyvsim.engine.world import World
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "open_request",
     "passing",
     "request_of",
+    "reviewed",
     "run_turn",
     "shown_passes",
 ]

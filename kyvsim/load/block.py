@@ -8,7 +8,7 @@ from kyvsim.kube.list_items import read_items
 from kyvsim.kube.yaml_chunks import normal_text
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.load.cut_files import Block, source_of
-from kyvsim.load.documents import AS_RESOURCES, PlaceFinder, is_list, parse_documents, typed
+from kyvsim.load.documents import AS_RESOURCES, PlaceFinder, holds_others, parse_documents, typed
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import helm_template
 from kyvsim.load.resources import LoadedText, resources_among
@@ -49,7 +49,7 @@ def _items(source: Source, frame: Frame) -> Iterator[Document]:
         raise Unusual
     for number, item in enumerate(read_items(text, frame, floats=AS_RESOURCES.floats)):
         data = typed(item.data, frame.envelope)
-        if is_list(data):
+        if holds_others(data):
             raise Unusual
         place = item.place._replace(line=item.place.line + source.line - 1)
         locate = PlaceFinder(source.name, place)

@@ -2,7 +2,7 @@
 
 Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
 KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape, KV044 a document
-that a comment hides.
+that a comment hides, KV097 an AdmissionReview that is of no use.
 """
 
 import contextlib
@@ -144,9 +144,9 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | N
             )
             for one in cut.items
         ]
-        return None if any(is_list(data) for data, _, _ in found) else found
+        return None if any(holds_others(data) for data, _, _ in found) else found
     data = read_text(text, floats=typing.floats)
-    return None if data is None or is_list(data) else [(data, chunk.excerpt(), True)]
+    return None if data is None or holds_others(data) else [(data, chunk.excerpt(), True)]
 
 
 def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
@@ -230,6 +230,29 @@ def is_list(data: Json) -> bool:
     return holds_objects or is_builtin(group, kind.removesuffix("List"))
 
 
+def holds_others(data: Json) -> bool:
+    """Return whether what a map stands for is in it: the items of a list, a reviewed object."""
+    return is_list(data) or _is_review(data)
+
+
+def _is_review(data: Json) -> bool:
+    """Return whether a map is what an API server sends to a webhook, or a webhook's test has."""
+    group, _ = split_api_version(text_field(data, "apiVersion"))
+    return text_field(data, "kind") == "AdmissionReview" and group == "admission.k8s.io"
+
+
+def _reviewed(document: Document) -> Document | Diagnostic:
+    """Return the object of an AdmissionReview, with the request that is made about it."""
+    request = document.data.get("request")
+    held = request if _is_map(request) else {}
+    field = next((name for name in ("object", "oldObject") if _is_map(held.get(name))), "")
+    if not field:
+        text = "an AdmissionReview needs a `request` with an `object` or an `oldObject`"
+        return Diagnostic("KV097", Severity.ERROR, text, document.locate(()))
+    own = document._replace(locate=_under(document, ("request", field)))
+    return own._replace(data=held[field], review=request)
+
+
 def _expand(document: Document) -> Iterator[Document | Diagnostic]:
     """Yield a document, or the items of a list; items of a typed list inherit its type."""
     pending: list[tuple[Json, Path]] = [(document.data, ())]
@@ -237,15 +260,16 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         data, prefix = pending.pop()
         if not is_list(data):
             locate = _under(document, prefix) if prefix else document.locate
-            yield document._replace(data=data, locate=locate)
+            found = document._replace(data=data, locate=locate)
+            yield _reviewed(found) if _is_review(data) else found
             continue
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list or not items:
             yield _odd_list(document, data, place)
             continue
-        found = [(item, (*place, n)) for n, item in enumerate(items)]
-        yield from (_odd_item(document, where) for item, where in found if not _is_map(item))
-        pending.extend((typed(item, data), where) for item, where in found[::-1] if _is_map(item))
+        listed = [(item, (*place, n)) for n, item in enumerate(items)]
+        yield from (_odd_item(document, where) for item, where in listed if not _is_map(item))
+        pending.extend((typed(item, data), where) for item, where in listed[::-1] if _is_map(item))
 
 
 def _is_map(item: Json) -> bool:

@@ -1,6 +1,7 @@
 """Resources: documents with the type and the namespace that the API server would see.
 
-Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad.
+Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad, KV097 an
+AdmissionReview that is of no use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,9 +53,20 @@ def load_objects(
 ) -> Loaded:
     """Return the objects that `paths` lead to as they are, and what is wrong with the others."""
     documents, remarks = read_documents(paths, stdin, typing, walking)
-    wanted, aside = sorted_out(documents, OBJECTS)
+    wanted, aside = sorted_out(documents, OBJECTS, needed=not walking.as_found)
     objects, problems = objects_among(wanted)
     return objects, (*remarks, *aside, *problems)
+
+
+def unreviewed(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """Yield an error for each object of an AdmissionReview, where other requests are made of it."""
+    for one in documents:
+        if one.review is not None:
+            text = (
+                "the request of an AdmissionReview is not made here: pass its object, "
+                "or its file to `kyvsim apply`"
+            )
+            yield Diagnostic("KV097", Severity.ERROR, text, one.locate(()))
 
 
 class LoadedText(NamedTuple):

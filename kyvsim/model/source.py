@@ -60,3 +60,5 @@ class Document(NamedTuple):
     """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""
     line: Callable[[int], str] = _unknown
     """The line of its file with a number, as it is written; "" for one that is not of it."""
+    review: Json = None
+    """The `request` of the AdmissionReview in which it came, None where it came as it is."""

@@ -1,0 +1,283 @@
+"""Ways to give manifests: changed files, charts, kustomizations, reviews, bare arguments."""
+
+import json
+import stat
+import subprocess
+
+import pytest
+
+POLICY = """apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: named}
+spec:
+  background: false
+  rules:
+    - name: labelled
+      match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE, DELETE]}}]}
+      validate:
+        message: "{{ request.operation }} by {{ request.userInfo.username || 'nobody' }}"
+        deny:
+          conditions:
+            any:
+              - {key: "{{ request.object.metadata.labels.app || '' }}", operator: Equals, value: ""}
+"""
+ONE_POD = """apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: alone}
+spec:
+  rules:
+    - name: alone
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      context:
+        - name: pods
+          apiCall: {urlPath: /api/v1/namespaces/default/pods, jmesPath: "items[].metadata.name"}
+      validate:
+        message: "there is {{ pods }}"
+        deny: {conditions: {any: [{key: "{{ length(pods) }}", operator: GreaterThan, value: 0}]}}
+"""
+
+
+def pod(name, app=""):
+    labels = f", labels: {{app: {app}}}" if app else ""
+    return f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{labels}}}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder: a policy and two Pods."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "pol/named.yaml": POLICY,
+        "man/good.yaml": pod("good", "a"),
+        "man/bad.yaml": pod("bad"),
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def git(folder, *arguments):
+    settings = ("-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(("git", *settings, *arguments), cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(folder):
+    """The same, all of it committed."""
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "all")
+    return folder
+
+
+def rows(kyvsim, *arguments):
+    status, out, err = kyvsim("apply", *arguments, "--output-format", "json")
+    found = json.loads(out)
+    return status, [one["resource"]["name"] for one in found["results"]], err.split("\n")[0]
+
+
+def test_only_changed_files_are_looked_at(repository, kyvsim):
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[:2] == (0, [])
+    (repository / "man/new.yaml").write_text(pod("new"))
+    (repository / "man/good.yaml").write_text(pod("good", "b"))
+    status, names, _ = rows(kyvsim, "pol", "-r", "man", "--changed")
+    assert (status, sorted(names)) == (1, ["good", "new"])
+
+
+def test_a_branch_is_compared_with_where_it_began(repository, kyvsim):
+    git(repository, "checkout", "-q", "-b", "topic")
+    (repository / "man/mine.yaml").write_text(pod("mine"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "mine")
+    git(repository, "checkout", "-q", "main")
+    (repository / "man/theirs.yaml").write_text(pod("theirs"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "theirs")
+    git(repository, "checkout", "-q", "topic")
+    assert rows(kyvsim, "pol", "-r", "man", "--changed", "main")[1] == ["mine"]
+
+
+def test_after_a_change_of_a_policy_all_resources_are_looked_at(repository, kyvsim):
+    (repository / "pol/named.yaml").write_text(POLICY + "# changed\n")
+    status, names, err = rows(kyvsim, "pol", "-r", "man", "--changed")
+    assert (status, sorted(names)) == (1, ["bad", "good"])
+    assert err == "pol/named.yaml has changed: all resources are looked at"
+
+
+def test_resources_that_have_not_changed_are_there_already(repository, kyvsim):
+    (repository / "pol/named.yaml").write_text(ONE_POD)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "alone")
+    (repository / "man/new.yaml").write_text(pod("new"))
+    status, out, _ = kyvsim("apply", "pol", "-r", "man", "--changed", "--output-format", "json")
+    (one,) = json.loads(out)["results"]
+    assert (status, one["message"]) == (1, 'there is ["bad","good"]')
+
+
+def test_standard_input_is_always_looked_at(repository, kyvsim, monkeypatch):
+    with (repository / "man/bad.yaml").open() as opened:
+        monkeypatch.setattr("sys.stdin", opened)
+        assert rows(kyvsim, "pol", "-r", "-", "--changed")[1] == ["bad"]
+
+
+def test_lint_tells_of_changed_files_only(repository, kyvsim):
+    (repository / "pol/broken.yaml").write_text(POLICY.replace("match:", "mtach:"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "broken")
+    assert kyvsim("lint", "pol")[0] == 2
+    assert kyvsim("lint", "pol", "--changed")[0] == 0
+    (repository / "pol/broken.yaml").write_text(POLICY.replace("match:", "matsch:"))
+    status, out, _ = kyvsim("lint", "pol", "--changed")
+    assert (status, "matsch" in out) == (2, True)
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "a b"])
+def test_a_commit_that_git_does_not_know_is_an_error(repository, kyvsim, ref):
+    del repository
+    status, out, err = kyvsim("apply", "pol", "-r", "man", f"--changed={ref}")
+    assert (status, out) == (2, "")
+    assert f"error: --changed {ref}: fatal: " in err
+
+
+def test_without_a_repository_nothing_is_known_to_have_changed(folder, kyvsim):
+    del folder
+    status, _, err = kyvsim("apply", "pol", "-r", "man", "--changed")
+    assert (status, "not a git repository" in err) == (2, True)
+
+
+@pytest.fixture
+def program(folder, monkeypatch):
+    """A function that puts a program of a name on the PATH, which alone is there then."""
+    bin_ = folder / "bin"
+    bin_.mkdir()
+    monkeypatch.setenv("PATH", str(bin_))
+
+    def make(name, script):
+        path = bin_ / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    return make
+
+
+CHART = """echo '---
+# Source: web/templates/pod.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+---
+# Source: web/templates/pod.yaml
+apiVersion: v1
+kind: Pod
+metadata:
+  name: two'
+echo "$@" > told"""
+
+
+def test_a_chart_is_rendered_and_places_are_those_of_its_templates(folder, kyvsim, program):
+    program("helm", CHART)
+    status, out, _ = kyvsim(
+        "apply", "pol", "--helm", "web", "--helm-values", "v.yaml", "--output-format", "json"
+    )
+    results = json.loads(out)["results"]
+    assert status == 1
+    assert [(one["resource"]["name"], one["location"]["file"]) for one in results] == [
+        ("one", "helm:web/templates/pod.yaml"),
+        ("two", "helm:web/templates/pod.yaml"),
+    ]
+    assert [one["location"]["line"] for one in results] == [1, 4]
+    assert (folder / "told").read_text() == "template web --values v.yaml\n"
+
+
+@pytest.mark.parametrize(("name", "words"), [("kustomize", "build"), ("kubectl", "kustomize")])
+def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, name, words):
+    program(name, f"echo $@ > told; echo '{pod('built')}'")
+    status, out, _ = kyvsim("apply", "pol", "--kustomize", "over", "--output-format", "json")
+    assert (status, json.loads(out)["results"][0]["resource"]["name"]) == (1, "built")
+    assert (folder / "told").read_text() == f"{words} over\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "script", "told"),
+    [
+        (["--helm", "web"], None, "error: helm is wanted for it, and not on the PATH\n"),
+        (["--kustomize", "x"], None, "error: kustomize or kubectl is wanted for it"),
+        (
+            ["--helm", "web"],
+            "echo 'Error: no chart' >&2; exit 3",
+            "error: helm template web: exit status 3: Error: no chart\n",
+        ),
+        (["--helm", "web"], "printf '\\377'", "what it prints is not UTF-8"),
+        (["--helm-values", "v"], None, "--helm-values goes with --helm"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, script, told):
+    if script:
+        program("helm", script)
+    status, out, err = kyvsim("apply", "pol", "-r", "man", *arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+
+
+def test_manifests_can_be_arguments(folder, kyvsim):
+    del folder
+    assert rows(kyvsim, "--policy", "pol", "man/bad.yaml", "man/good.yaml")[0] == 1
+    assert rows(kyvsim, "--policy", "pol", "man/good.yaml")[:2] == (0, ["good"])
+    assert kyvsim("explain", "--policy", "pol", "man/bad.yaml")[0] == 0
+
+
+def test_files_that_a_hook_names_need_not_be_manifests(folder, kyvsim):
+    (folder / "values.yaml").write_text("replicas: 2\n")
+    given = ("--policy", "pol", "values.yaml", "man/good.yaml")
+    assert rows(kyvsim, *given)[0] == 2
+    assert rows(kyvsim, *given, "--skip-others")[:2] == (0, ["good"])
+    assert rows(kyvsim, "--policy", "pol", "values.yaml", "--skip-others")[:2] == (0, [])
+
+
+def review(**request):
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return json.dumps(review, indent=1)
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"operation": "UPDATE", "object": POD, "oldObject": POD}, "UPDATE by nobody"),
+        ({"operation": "DELETE", "oldObject": POD, "object": None}, "DELETE by nobody"),
+        (
+            {"operation": "CREATE", "object": POD, "userInfo": {"username": "jane"}},
+            "CREATE by jane",
+        ),
+    ],
+)
+def test_a_review_says_what_is_asked(folder, kyvsim, request_, message):
+    (folder / "review.json").write_text(review(**request_))
+    status, out, _ = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")
+    (one,) = json.loads(out)["results"]
+    assert (status, one["message"]) == (1, message)
+    assert one["location"]["file"] == "review.json"
+
+
+def test_what_is_supposed_counts_before_a_review(folder, kyvsim):
+    (folder / "review.json").write_text(review(operation="CREATE", object=POD))
+    _, out, _ = kyvsim(
+        "apply", "pol", "-r", "review.json", "--as", "joe", "--operation", "UPDATE",
+        "--output-format", "json",
+    )  # fmt: skip
+    assert json.loads(out)["results"][0]["message"] == "UPDATE by joe"
+
+
+def test_a_review_without_an_object_is_an_error(folder, kyvsim):
+    (folder / "review.json").write_text(review(operation="CREATE"))
+    status, _, err = kyvsim("apply", "pol", "-r", "review.json")
+    assert (status, "review.json:1:1: error KV097" in err) == (2, True)
+
+
+def test_a_review_is_no_step_of_a_simulation(folder, kyvsim):
+    (folder / "review.json").write_text(review(operation="UPDATE", object=POD))
+    status, _, err = kyvsim("simulate", "pol", "-r", "review.json")
+    assert (status, "error KV097" in err) == (2, True)
