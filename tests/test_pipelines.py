@@ -1,0 +1,114 @@
+"""What runs kyvsim in pipelines: the action's steps in a shell, commands of the template."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+TEMPLATE = yaml.safe_load((ROOT / "docs/examples/gitlab-ci.yml").read_text(encoding="utf-8"))
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A checkout with kyvsim on the PATH, as its own start script has it."""
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    start = bin_ / "kyvsim"
+    start.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m kyvsim "$@"\n')
+    start.chmod(0o755)
+    shutil.copytree(ROOT / "policies/namespace-team", tmp_path / "pol")
+    (tmp_path / "man").mkdir()
+    (tmp_path / "man/n.yaml").write_text(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {team: t}}\n"
+    )
+    return tmp_path
+
+
+def given(step, inputs):
+    """Return the variables of a step, its expressions replaced by inputs."""
+    return {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+        for name, text in step.get("env", {}).items()
+    }
+
+
+def run(folder, script, **variables):
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def step_run(folder, name, **inputs):
+    every = {key: one["default"] for key, one in ACTION["inputs"].items()} | inputs
+    return run(
+        folder,
+        STEPS[name]["run"],
+        **given(STEPS[name], every),
+        GITHUB_OUTPUT=str(folder / "output"),
+    )
+
+
+@pytest.mark.parametrize("command", ["apply", "lint", "test"])
+def test_each_command_has_the_formats_that_the_action_asks_for(folder, command):
+    args = {"apply": "pol -r man", "lint": "pol", "test": "pol"}[command]
+    done = step_run(folder, "Run kyvsim", command=command, args=args)
+    assert done.returncode in {0, 1}, done.stderr
+    assert "Usage" not in done.stderr
+
+
+def test_a_report_is_written_and_found(folder):
+    done = step_run(folder, "Run kyvsim", args="pol -r man", report="sarif=out.sarif")
+    assert done.returncode == 0, done.stderr
+    step_run(folder, "Find the report", report="sarif=out.sarif")
+    assert (folder / "output").read_text() == "file=out.sarif\n"
+
+
+def test_another_report_is_not_uploaded(folder):
+    step_run(folder, "Find the report", report="junit=out.xml")
+    assert not (folder / "output").exists()
+
+
+def test_what_inputs_hold_is_no_script(folder):
+    done = step_run(folder, "Run kyvsim", args="pol -r man; touch broken $(touch broken)")
+    assert done.returncode == 2
+    assert not (folder / "broken").exists()
+    written = [step["run"] for step in STEPS.values() if "run" in step]
+    assert not [text for text in written if "${{" in text]
+
+
+@pytest.mark.parametrize("job", [name for name in TEMPLATE if name.startswith("kyvsim:")])
+def test_jobs_of_the_template_run(folder, job):
+    (folder / ".kyvsim.yaml").write_text("policies: pol\nresource: man\ntest: {tests: pol}\n")
+    (script,) = TEMPLATE[job]["script"]
+    done = run(folder, script)
+    assert "Usage" not in done.stderr
+    assert "internal" not in done.stderr
+    for report in TEMPLATE[job]["artifacts"]["reports"].values():
+        assert (folder / report).is_file(), done.stderr
+
+
+def test_the_image_runs_as_nobody_and_starts_the_program():
+    lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
+    assert "USER 65532:65532" in lines
+    assert lines[-1] == 'ENTRYPOINT ["/opt/kyvsim/bin/kyvsim"]'
