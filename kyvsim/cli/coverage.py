@@ -30,7 +30,7 @@ class CoverageWish(NamedTuple):
 
 def coverage_options() -> declared.Decorator:
     """Return the options, of which each asks for coverage."""
-    options = (
+    return declared.options(
         declared.option(
             "--coverage",
             is_flag=True,
@@ -50,13 +50,6 @@ def coverage_options() -> declared.Decorator:
             help="Fail where less was reached, of all policies together.",
         ),
     )
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def coverage_wish(options: Mapping[str, Any], call: declared.Call) -> CoverageWish:

@@ -208,6 +208,17 @@ def option(*names: str, **settings: Any) -> Decorator:
     return _adding(Parameter(names, settings, is_option=True))
 
 
+def options(*decorators: Decorator) -> Decorator:
+    """Return what adds the options that some decorators add, in their order."""
+
+    def add(function: AnyFunction) -> AnyFunction:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return add
+
+
 def shared(decorator: Decorator) -> Decorator:
     """Return what adds the same, as parameters that are set for all commands that have them."""
 

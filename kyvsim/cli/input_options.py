@@ -1,7 +1,7 @@
 """What commands that evaluate policies over resources read: its options, and their meaning."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kyvsim.api import ApplyInputs
@@ -30,7 +30,7 @@ _FILES = (
     "old_resource",
 )
 _EVERY = (*_FILES, "json_files", "http_payload", "envoy_payload")
-_OPTIONS = (
+_OPTIONS = declared.options(
     list_option(
         "-r",
         "--resource",
@@ -124,18 +124,16 @@ def input_options_of(metavar: str) -> declared.Decorator:
 
     Those on walking folders come last.
     """
-
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = what_if_options(walking_options(function))
-        function = rendering_options(changed_option(function))
-        for option in reversed(_OPTIONS):
-            function = declared.shared(option)(function)
-        policies = declared.argument(
-            "policies", nargs=-1, metavar=metavar, type=declared.PathText(), key="policies"
-        )
-        return declared.shared(policies)(function)
-
-    return add
+    policies = declared.argument(
+        "policies", nargs=-1, metavar=metavar, type=declared.PathText(), key="policies"
+    )
+    return declared.options(
+        declared.shared(declared.options(policies, _OPTIONS)),
+        rendering_options,
+        changed_option,
+        what_if_options,
+        walking_options,
+    )
 
 
 _POLICY = list_option(
@@ -150,9 +148,8 @@ _SKIP_OTHERS = declared.option(
 )
 
 
-def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for commands that take one set of policies."""
-    return input_options_of("POLICY...")(_POLICY(_SKIP_OTHERS(function)))
+input_options = declared.options(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
+"""Adds the options for commands that take one set of policies."""
 
 
 def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:

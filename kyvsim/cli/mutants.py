@@ -23,7 +23,7 @@ class MutantsWish(NamedTuple):
 
 def mutants_options() -> declared.Decorator:
     """Return the options; a least score asks for mutants, too."""
-    options = (
+    return declared.options(
         declared.option(
             "--mutants",
             is_flag=True,
@@ -44,13 +44,6 @@ def mutants_options() -> declared.Decorator:
             help="With --mutants: stop after this time, and say how many are left.",
         ),
     )
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def mutants_wish(options: Mapping[str, Any], call: declared.Call) -> MutantsWish:

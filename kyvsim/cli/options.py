@@ -168,7 +168,7 @@ def _bytes(call: declared.Call, spelled: str, value: str | None) -> int:
     return size
 
 
-_SPREADING = (
+fleet_options = declared.options(
     declared.option(
         "--engine",
         type=declared.Choice(("processes", "dask")),
@@ -200,13 +200,7 @@ _SPREADING = (
         help="How much of a large file makes a task.  [default: 8MB]",
     ),
 )
-
-
-def fleet_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that spread a run."""
-    for option in reversed(_SPREADING):
-        function = option(function)
-    return function
+"""Adds the options that spread a run."""
 
 
 def is_spread(options: Mapping[str, Any]) -> bool:

@@ -1,6 +1,6 @@
 """Charts and kustomizations as resources, rendered by the programs that do so."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli import declared
@@ -9,7 +9,7 @@ from kyvsim.cli.options import list_option
 if TYPE_CHECKING:
     from kyvsim.load.files import Source
 
-_OPTIONS = (
+rendering_options = declared.options(
     list_option(
         "--helm", help="Helm charts, rendered by `helm template`, as resources.", paths=True
     ),
@@ -20,13 +20,7 @@ _OPTIONS = (
         paths=True,
     ),
 )
-
-
-def rendering_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""Adds the options."""
 
 
 def is_rendered(options: Mapping[str, Any]) -> bool:

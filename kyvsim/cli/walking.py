@@ -1,6 +1,6 @@
 """Options on how folders are walked, and what is said of what was left out of them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kyvsim.api.inputs import walking_through
@@ -10,26 +10,22 @@ from kyvsim.load.walk import Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.style import safe_line
 
-_OPTIONS = (
-    declared.option(
-        "--exclude",
-        multiple=True,
-        metavar="GLOB",
-        help="Leave files and folders out of the folders given, as a line of .gitignore would; "
-        "may repeat.",
-    ),
-    declared.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
-    declared.option(
-        "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
-    ),
+walking_options = declared.shared(
+    declared.options(
+        declared.option(
+            "--exclude",
+            multiple=True,
+            metavar="GLOB",
+            help="Leave files and folders out of the folders given, as a line of .gitignore would; "
+            "may repeat.",
+        ),
+        declared.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
+        declared.option(
+            "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
+        ),
+    )
 )
-
-
-def walking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options on how folders are walked."""
-    for option in reversed(_OPTIONS):
-        function = declared.shared(option)(function)
-    return function
+"""Adds the options on how folders are walked."""
 
 
 def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:

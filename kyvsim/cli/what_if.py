@@ -1,6 +1,6 @@
 """Options that suppose something of the requests of a run: who asks, for what, and where."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kyvsim.api.what_if import AS_GIVEN, WhatIf
@@ -24,7 +24,7 @@ def _labels(call: declared.Call, spelled: str, values: Sequence[str]) -> Any:
     return tuple(found)
 
 
-_OPTIONS = (
+what_if_options = declared.options(
     declared.option(
         "--as", "as_user", default="", metavar="USER", help="Who sends the requests, by name."
     ),
@@ -55,13 +55,7 @@ _OPTIONS = (
         help="Policy exceptions that do not count: NAME or NAMESPACE/NAME, * for all.",
     ),
 )
-
-
-def what_if_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that suppose something of requests."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""Adds the options that suppose something of requests."""
 
 
 def what_if_of(options: Mapping[str, Any], call: declared.Call) -> WhatIf:
