@@ -38,7 +38,8 @@ class Ground(NamedTuple):
     def space(self, policies: Iterable[Policy]) -> Space:
         """Return what there is to vary for some policies."""
         found = [one for policy in policies for one in mentions_of(policy, self.options.system)]
-        return space_of(found, self.options.kinds)._replace(user=self.user)
+        now = self.options.system.clock.now()
+        return space_of(found, self.options.kinds, now)._replace(user=self.user)
 
     def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
         """Return both sides, which count what is reached in their policies."""

@@ -13,14 +13,12 @@ from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import load_policies
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
-from kyvsim.migrate import convert
+from kyvsim.migrate import CONVERTED_KINDS, convert
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import Policy
 from kyvsim.report.policy_yaml import document_yaml, policy_yaml
-
-_KINDS = frozenset({"ClusterPolicy", "Policy"})
 
 
 def migrate(
@@ -36,7 +34,7 @@ def migrate(
     documents, remarks = read_documents(sources, stdin, STRICT, walking)
     documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
     policies, problems = load_policies(documents, READERS)
-    chosen = [one for one in policies if one.kind in _KINDS]
+    chosen = [one for one in policies if one.kind in CONVERTED_KINDS]
     usable, refused = _usable(chosen)
     unread = (one for one in found if isinstance(one, Diagnostic))
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *refused))
@@ -50,7 +48,7 @@ def migrate(
 
 
 def _nothing_to_convert() -> Diagnostic:
-    text = "there is nothing to convert: no ClusterPolicy and no Policy of `kyverno.io`"
+    text = "there is nothing to convert: no policy of `kyverno.io`"
     return Diagnostic("KV280", Severity.ERROR, text)
 
 

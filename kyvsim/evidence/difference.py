@@ -18,7 +18,9 @@ def difference(old: Effect, new: Effect) -> Difference | None:
     if old.object != new.object:
         same = _unordered(old.object) == _unordered(new.object)
         return Difference.ORDER if same else Difference.OBJECT
-    return None if old.generated == new.generated else Difference.GENERATED
+    if old.generated != new.generated:
+        return Difference.GENERATED
+    return None if old.later == new.later else Difference.LATER
 
 
 def _unordered(value: Json) -> Json:

@@ -36,6 +36,8 @@ class Effect(NamedTuple):
     deleted: bool
     """Whether a policy that deletes would."""
     said: tuple[Said, ...]
+    later: tuple[str, ...] = ()
+    """What is to come: when and how the object goes, how what was made is kept."""
     unanswered: bool = False
     """Whether something was looked up in vain."""
 
@@ -266,7 +268,19 @@ def effect_of(response: EngineResponse) -> Effect:
             Said(answer.policy.key, one.rule.name, one.status.value, one.message)
             for answer, one in results
         ),
+        later=tuple(sorted({text for answer, one in results for text in _later(answer, one)})),
     )
+
+
+def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
+    """Yield what is to come of a result, as policies of all languages have it in their facts."""
+    if one.status is not RuleStatus.PASS:
+        return
+    if answer.phase is Phase.DELETE:
+        facts = answer.policy.facts
+        yield f"it goes on `{facts.schedule}`, {facts.propagation}"
+    elif one.generated:
+        yield from (f"what is made has {name}" for name, on in one.rule.facts.upkeep.items() if on)
 
 
 def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json]:

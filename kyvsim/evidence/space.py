@@ -1,8 +1,10 @@
 """What there is to vary: the kinds, places, users and labels that either set of policies names."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
 from kyvsim.evidence.case import STRANGER
+from kyvsim.evidence.moments import moments
 from kyvsim.evidence.seeds import CONTROLLERS, POD, KindName, kinds_meant
 from kyvsim.evidence.values import samples
 from kyvsim.kube.discovery import KindTable
@@ -34,16 +36,17 @@ class Space(NamedTuple):
     """Kinds that stand for a part of another object: these are not tried."""
 
 
-def space_of(mentions: Iterable[Mention], kinds: KindTable) -> Space:
-    """Return the space that policies span with what they mention."""
+def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Space:
+    """Return the space that policies span with what they mention; `now` is when they are asked."""
     told = tuple(mentions)
+    places = _places(told)
     written = _same_spelling(one for m in told if m.about is About.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     controllers = tuple(one for one in _controllers(found) if one not in found)
     return Space(
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
-        places=_places(told),
+        places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),

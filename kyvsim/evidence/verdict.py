@@ -141,6 +141,7 @@ def _account(effect: Effect, case: Case, why: Why) -> Account:
         object=_as_given(effect.object, case),
         generated=effect.generated,
         deleted=effect.deleted,
+        later=effect.later,
         decided=text,
         place=place,
     )

@@ -1,5 +1,9 @@
 """Policies with rules → Kyverno's policies in CEL, and what cannot be said in them."""
 
+from kyvsim.migrate.cleanup import CLEANUP_KINDS
 from kyvsim.migrate.convert import convert
 
-__all__ = ["convert"]
+CONVERTED_KINDS = CLEANUP_KINDS | {"ClusterPolicy", "Policy"}
+"""The kinds of `kyverno.io` that become others."""
+
+__all__ = ["CONVERTED_KINDS", "convert"]

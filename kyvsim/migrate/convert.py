@@ -1,18 +1,19 @@
 """Policies with rules → policies in CEL that mean the same."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.assembly import Whole, Written, policies_of
+from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.expressions import TRUE, All, Test, every, one_line
-from kyvsim.migrate.layout import laid_out
+from kyvsim.migrate.expressions import TRUE, Test, every, one_line
 from kyvsim.migrate.matching import Matching, Operations, matching_of, without_operations
+from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope
@@ -30,21 +31,23 @@ from kyvsim.migrate.rules import (
 )
 from kyvsim.migrate.settings import controllers_of, settings_of
 from kyvsim.migrate.subject import inlined, subject_of, without_unread
+from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
 from kyvsim.model.fault import fault_text
-from kyvsim.model.migration import Conversion, Note, Outcome, RuleOutcome
+from kyvsim.model.migration import Conversion, RuleOutcome
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Path
 
 _RULES: Final = ("spec", "rules")
 _PODS: Final = ("Pod",)
 
 
 def convert(policy: Policy, written: Written) -> Conversion:
-    """Return what becomes of a ClusterPolicy or Policy, rule by rule.
+    """Return what becomes of a policy with rules, one by one, or of a cleanup policy.
 
     `written` gives an object as YAML, for templates.
     """
+    if policy.kind in CLEANUP_KINDS:
+        return convert_cleanup(policy)
     data = policy.document.data
     computed = compute_rules(policy)
     whole = Whole(data, computed)
@@ -58,14 +61,14 @@ def convert(policy: Policy, written: Written) -> Conversion:
                 part = _converted(index, one, whole, desk._replace(variables={}))
                 found.append(part._replace(rule=rule["name"], level=level))
         except NotConvertible as refusal:
-            verdicts.append(_refused(policy, rule["name"], refusal.below(*_RULES, index)))
+            verdicts.append(refused(policy.document, rule["name"], refusal.below(*_RULES, index)))
             continue
         except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's fault is that rule's refusal
             fault = NotConvertible(fault_text(error), "convert this rule by hand", (*_RULES, index))
-            verdicts.append(_refused(policy, rule["name"], fault))
+            verdicts.append(refused(policy.document, rule["name"], fault))
             continue
         parts += found
-        verdicts.append(_told(policy, rule["name"], desk))
+        verdicts.append(told(policy.document, rule["name"], desk))
     return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
 
 
@@ -82,39 +85,6 @@ def _derived(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str,
         for one in computed.derived
         if one.rule.path == path
     ]
-
-
-def _refused(policy: Policy, rule: str, refusal: NotConvertible) -> RuleOutcome:
-    return RuleOutcome(
-        rule,
-        Outcome.REFUSED,
-        policy.document.locate(refusal.path),
-        written_path(refusal.path),
-        reason=refusal.what,
-        advice=refusal.advice,
-    )
-
-
-def _told(policy: Policy, rule: str, desk: Desk) -> RuleOutcome:
-    verdict = Outcome.CONDITIONAL if desk.notes else Outcome.CONVERTED
-    location = policy.document.locate(desk.path)
-    return RuleOutcome(rule, verdict, location, written_path(desk.path), notes=_once(desk.notes))
-
-
-def _once(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """Return each condition once, at its first place."""
-    found: dict[str, Note] = {}
-    for one in notes:
-        found.setdefault(one.condition.name, one)
-    return tuple(found.values())
-
-
-def written_path(path: Path) -> str:
-    """Return a path as people write it."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
 
 
 # ---------------------------------------------------------------------------- one rule
@@ -146,14 +116,14 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     entries = _guarded(emitted, applies if folded else TRUE)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = list(matching.conditions)
-    conditions += _named_conditions(TRUE if folded else applies)
+    conditions += named_conditions("precondition", TRUE if folded else applies)
     guards = every(guard for one in mutations for guard in one.guards)
-    conditions += _named_conditions(guards)
+    conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
     if matching.kinds == _PODS and rule_type.kind == VALIDATING:
         controllers_of(computed, desk)
     settings_of(spec, rule_type.kind, desk)
-    texts = _unique(conditions)
+    texts = written_conditions(conditions)
     if rule_type.kind == GENERATING:
         texts = tuple((name, inlined(text, desk.variables)) for name, text in texts)
     return Part(
@@ -194,21 +164,3 @@ def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
 
 def _preconditions(block: Json, scope: Scope) -> Test:
     return within(("preconditions",), conditions_test, block, scope) if block else TRUE
-
-
-def _named_conditions(applies: Test) -> list[tuple[str, Test]]:
-    if applies == TRUE:
-        return []
-    parts = applies.parts if isinstance(applies, All) else (applies,)
-    return [("precondition", one) for one in parts]
-
-
-def _unique(conditions: Sequence[tuple[str, Test | str]]) -> tuple[tuple[str, str], ...]:
-    """Return conditions as texts, under names of which none comes twice."""
-    found: dict[str, str] = {}
-    for name, test in conditions:
-        free, number = name, 2
-        while free in found:
-            free, number = f"{name}-{number}", number + 1
-        found[free] = test if isinstance(test, str) else laid_out(test)
-    return tuple(found.items())

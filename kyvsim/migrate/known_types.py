@@ -28,6 +28,8 @@ NUMBER: Final[Types] = (Type(NUMERIC),)
 BOOL: Final[Types] = (Type(BOOLEAN),)
 MAP: Final[Types] = (Type(mapping=MapType({}, "*", False)),)
 
+_TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
+"""Fields of metadata that are texts, although merges take them for anything."""
 _GIVEN: Final = (
     ("containers", "initContainers"),
     ("image", "imagePullPolicy"),
@@ -67,6 +69,9 @@ def field_of(types: Types, key: str) -> Types:
     for one in types:
         mapping = one.mapping
         ref = (mapping.fields.get(key) or mapping.others) if mapping else None
+        if key in _TIMES and ref is not None:
+            found += TEXT
+            continue
         if ref is None or isinstance(ref, str):
             return UNKNOWN
         found.append(resolve(ref))

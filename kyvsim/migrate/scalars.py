@@ -190,4 +190,6 @@ def is_amount(text: str) -> bool:
 
 def amount_test(value: Value, sign: str, operand: str) -> Test:
     """Return the comparison of a value with an amount."""
+    if value.duration and parse_duration(operand) is not None:
+        return Relation(value.duration, sign, f"duration({quoted(operand)})")
     return _amount(value.text, value.types, sign, operand)

@@ -51,6 +51,10 @@ class Value(NamedTuple):
     """Whether it is data of the cluster, which may hold wildcards on purpose."""
     is_double: bool = False
     """Whether the type checker knows it as a number with a fraction."""
+    moment: str = ""
+    """The expression of the time that it is the text of, if it is one."""
+    duration: str = ""
+    """The expression of the duration that it is the text of, if it is one."""
     test: Test | None = None
     """What decides where it is true or false, if it is known."""
     constant: tuple[Json, ...] = ()

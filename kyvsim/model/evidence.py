@@ -34,6 +34,8 @@ class Difference(StrEnum):
     """They create other objects, or change other ones."""
     DELETION = "deletion"
     """One would delete the object."""
+    LATER = "other upkeep"
+    """The same goes at other times or in another way, or what is made is kept otherwise."""
 
 
 class Limit(StrEnum):
@@ -72,6 +74,8 @@ class Account(NamedTuple):
     """The object as it was changed; None where it stays as it is."""
     generated: tuple[Json, ...]
     deleted: bool
+    later: tuple[str, ...] = ()
+    """What is to come: when and how the object goes, how what was made is kept."""
     decided: str = ""
     """What decided, in words."""
     place: Location | None = None

@@ -60,6 +60,7 @@ def _account(account: Account) -> Json:
         "object": account.object,
         "generated": list(account.generated),
         "deletes": account.deleted,
+        "later": list(account.later),
         "decided": {"text": account.decided, "policy": _place(account.place)},
     }
 

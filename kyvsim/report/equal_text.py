@@ -117,6 +117,7 @@ def _account(name: str, account: Account, one: Counterexample) -> Iterator[str]:
     if account.deleted:
         yield f"  {name}  would delete it"
     yield from _effects(account, one)
+    yield from (f"       later: {safe_line(told)}" for told in account.later)
     if account.decided:
         yield f"       because {_shortened(account.decided)}"
     if account.place is not None:

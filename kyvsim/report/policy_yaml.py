@@ -6,7 +6,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDTH = 100
-_ENTRIES = frozenset({"validations", "mutations", "generate"})
+_ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
 """Fields of which each entry is made of a rule."""
 
 

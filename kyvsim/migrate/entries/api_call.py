@@ -7,6 +7,7 @@ from typing import Final
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.entries.config_map import LOOK_UP
+from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.known_types import list_of, types_of
 from kyvsim.migrate.queries.read import read
 from kyvsim.migrate.queries.scope import Scope, no_twin
@@ -43,21 +44,18 @@ def _answer(path: str, scope: Scope) -> Value:
         version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
     else:
         raise no_twin(f"a call of `{path}`", "read objects by their resource names")
-    namespace = "''"
+    namespace = ""
     if len(rest) > 2 and rest[0] == "namespaces":
-        namespace, rest = text_value(rest[1], scope).text, rest[2:]
+        namespace, rest = rest[1], rest[2:]
     if len(rest) not in {1, 2} or "{{" in version or "{{" in rest[0]:
         raise no_twin(f"a call of `{path}`", "read objects by their resource names")
     group = version.rpartition("/")[0]
     types = types_of([(version, kind_of_plural(group, rest[0]))])
+    asked = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
     if len(rest) == 2:
-        name = text_value(rest[1], scope).text
-        return Value(
-            f"dyn(resource.Get('{version}', '{rest[0]}', {namespace}, {name}))",
-            types,
-            is_looked_up=True,
-        )
-    text = f"dyn(resource.List('{version}', '{rest[0]}', {namespace}))"
+        asked.append(text_value(rest[1], scope).text)
+        return Value(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
+    text = f"dyn(resource.List({', '.join(asked)}))"
     items = Value(f"{text}.items", list_of(types), noun=rest[0])
     return Value(text, noun=rest[0], fields=MappingProxyType({"items": items}))
 

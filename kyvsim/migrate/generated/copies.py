@@ -7,6 +7,7 @@ from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.entries.config_map import LOOK_UP
+from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, one_line, quoted
 from kyvsim.migrate.generated.literals import object_text
 from kyvsim.migrate.generated.targets import Target, applied, no_twin, target_of
@@ -72,7 +73,8 @@ def _got(source: Target, scope: Scope) -> str:
     group = split_api_version(source.api_version)[0]
     resource = plural(group, source.kind)
     name = text_value(source.name, scope).text
-    return f"resource.Get({', '.join([*_kind(source, resource), *_in(source, scope), name])})"
+    place = within_place(source.namespace, scope)
+    return f"resource.Get({', '.join([*_kind(source, resource), *place, name])})"
 
 
 def _listed(source: Target, selector: Json, scope: Scope) -> str:
@@ -80,7 +82,7 @@ def _listed(source: Target, selector: Json, scope: Scope) -> str:
     resource = plural(split_api_version(source.api_version)[0], source.kind)
     rest = dict(selector or {})
     labels = rest.get("matchLabels") or {}
-    asked = [*_kind(source, resource), *_in(source, scope)]
+    asked = [*_kind(source, resource), *within_place(source.namespace, scope)]
     if labels:
         asked.append(object_text(labels, scope).replace("\n", " "))
         del rest["matchLabels"]
@@ -95,15 +97,6 @@ def _listed(source: Target, selector: Json, scope: Scope) -> str:
 
 def _kind(source: Target, resource: str) -> list[str]:
     return [quoted(source.api_version), quoted(resource)]
-
-
-def _in(source: Target, scope: Scope) -> list[str]:
-    """Return the namespace that a look-up names; policies of a namespace look there only."""
-    if scope.namespace:
-        if source.namespace != scope.namespace:
-            raise no_twin("a source outside of the policy's namespace", "write a ClusterPolicy")
-        return []
-    return [text_value(source.namespace, scope).text if source.namespace else quoted("")]
 
 
 def _renamed(held: str, target: Target, scope: Scope) -> str:

@@ -1,6 +1,14 @@
 """Match and exclude blocks → constraints and match conditions."""
 
-from kyvsim.migrate.matching.blocks import Matching, matching_of
+from kyvsim.migrate.matching.blocks import Matching, matching_at_rest, matching_of
 from kyvsim.migrate.matching.operations import EVERY, WRITES, Operations, without_operations
 
-__all__ = ["EVERY", "WRITES", "Matching", "Operations", "matching_of", "without_operations"]
+__all__ = [
+    "EVERY",
+    "WRITES",
+    "Matching",
+    "Operations",
+    "matching_at_rest",
+    "matching_of",
+    "without_operations",
+]

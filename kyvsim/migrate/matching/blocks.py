@@ -7,7 +7,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types
-from kyvsim.migrate.matching.filters import ADMITTED, DELETED, Names, filter_tests
+from kyvsim.migrate.matching.filters import ADMITTED, AT_REST, DELETED, Names, filter_tests
 from kyvsim.migrate.matching.kinds import (
     Named,
     guessed_kinds,
@@ -62,12 +62,23 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
 
     Raises NotConvertible with the path from the rule.
     """
+    chosen = operations.chosen(_operations(list(_filters(rule.get("match") or {}))))
+    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, desk)
+
+
+def matching_at_rest(spec: Json, desk: Desk) -> Matching:
+    """Return what a policy is about that looks at objects as they are: operations do not count.
+
+    Raises NotConvertible with the path from `spec`.
+    """
+    return _matching(spec, [], AT_REST, desk)
+
+
+def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:
     match = rule.get("match") or {}
     filters = list(_filters(match))
-    chosen = operations.chosen(_operations(filters))
-    names = DELETED if "DELETE" in chosen else ADMITTED
     named = _named(match, filters, desk.at("match"))
-    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, list(chosen))}
+    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, operations)}
     block = Block("match", desk, names)
     if len(filters) == 1:
         selectors, matched = _only(block, *filters[0])
@@ -76,7 +87,7 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
         matched = _several(match, filters, block)
     guessed = guessed_kinds(named)
     conditions = {
-        "kind": some(like_one("request.kind.kind", guessed)) if guessed else TRUE,
+        "kind": some(like_one(names.kind, guessed)) if guessed else TRUE,
         "matched": matched,
         "not-excluded": TRUE,
     }
@@ -90,7 +101,7 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
         types=known_types(named),
         merges=known_merges(named),
         kinds=kinds,
-        operations=tuple(chosen),
+        operations=tuple(operations),
     )
 
 
@@ -101,9 +112,10 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
     left_out = _CONSTRAINED
     if resources.get("namespaceSelector") is not None:
         selectors["namespaceSelector"] = resources["namespaceSelector"]
-    if block.names is DELETED and resources.get("selector") is not None:
-        if _is_wild(resources["selector"]):
-            raise _wild_labels(steps)
+    wild = _is_wild(resources.get("selector"))
+    if block.names is DELETED and wild:
+        raise _wild_labels(steps)
+    if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
         selectors["objectSelector"] = resources["selector"]
         left_out = _CONSTRAINED | {"selector"}
     return selectors, every(_tests(block, steps, one, left_out))
@@ -156,6 +168,8 @@ def _is_wild(selector: Json) -> bool:
 def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
     steps = (block.field, *steps)
     desk = block.desk.at(*steps)
+    if block.names is AT_REST:
+        left_out |= {"operations"}
     try:
         return filter_tests(one, desk, block.names, left_out=left_out)
     except NotConvertible as refusal:

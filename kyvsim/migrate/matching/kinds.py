@@ -82,7 +82,10 @@ def _with_part(name: str, selector: KindSelector) -> str:
 
 
 def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[str, Json]]:
-    """Return the resource rules for kinds: one for each group and version."""
+    """Return the resource rules for kinds: one for each group and version.
+
+    Without operations they name none.
+    """
     by_group: dict[tuple[str, str], list[str]] = {}
     for one in named:
         listed = by_group.setdefault((one.group, one.version), [])
@@ -92,7 +95,7 @@ def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[s
         {
             "apiGroups": [group],
             "apiVersions": [version],
-            "operations": operations,
+            **({"operations": operations} if operations else {}),
             "resources": resources,
         }
         for (group, version), resources in by_group.items()

@@ -19,6 +19,7 @@ from kyvsim.migrate.known_types import (
     values_of,
 )
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
+from kyvsim.migrate.queries.times import TIMES
 from kyvsim.migrate.queries.truths import as_value
 from kyvsim.migrate.values import Value
 
@@ -184,10 +185,6 @@ def _base64_encode(given: list[Value], _: Scope) -> Value:
     return Value(f"base64.encode(bytes({given[0].text}))", TEXT)
 
 
-def _now(_given: list[Value], _: Scope) -> Value:
-    return Value("string(time.now())", TEXT)
-
-
 def _random(given: list[Value], _: Scope) -> Value:
     return Value(f"random({given[0].text})", TEXT)
 
@@ -230,11 +227,10 @@ FUNCTIONS: Final[Mapping[str, _Converter]] = MappingProxyType(
         "parse_yaml": _parse("yaml.parse"),
         "base64_decode": _base64_decode,
         "base64_encode": _base64_encode,
-        "time_now": _now,
-        "time_now_utc": _now,
         "random": _random,
         "add": _arithmetic("+", 5),
         "subtract": _arithmetic("-", 5),
         "multiply": _arithmetic("*", 6),
+        **TIMES,
     }
 )

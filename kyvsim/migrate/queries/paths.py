@@ -61,6 +61,10 @@ def _named(key: str, scope: Scope) -> Value:
 
 
 def _of_request(key: str, scope: Scope) -> Value:
+    if scope.at_rest:
+        if key == "namespace":
+            return scope.object.child("metadata").child("namespace")
+        raise no_twin(f"`request.{key}`", "read `target`: there is no request")
     if key == "object":
         return scope.object
     if key == "oldObject":

@@ -34,6 +34,8 @@ class Scope(NamedTuple):
     """The namespace of the policy, "" for one of the cluster."""
     patching: bool = False
     """Whether objects are patched: the order of lists counts, and what is read may change."""
+    at_rest: bool = False
+    """Whether objects are looked at as they are, without any request."""
 
     def within(self, value: Value) -> "Scope":
         """Return the scope in which fields are those of a value."""

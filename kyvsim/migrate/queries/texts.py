@@ -1,5 +1,8 @@
 """Texts with variables → values."""
 
+import re
+from typing import Final
+
 from kyvsim.expr.variables import find_variables, plain_pieces, unescape
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import TEXT, is_bool, is_list, is_map, is_number, is_text
@@ -8,9 +11,13 @@ from kyvsim.migrate.queries.read import query_value
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.values import Value
 
+_LITERAL: Final = re.compile(r"'\{\{-?\s*([^{}']*?)\s*\}\}'")
+"""A raw string of an expression that is one variable."""
+
 
 def text_value(text: str, scope: Scope) -> Value:
     """Return the value of a text: fixed, one variable's, or pieces joined."""
+    text = _unnested(text, scope)
     variables = find_variables(text)
     if not variables:
         return constant(unescape(text))
@@ -20,6 +27,20 @@ def text_value(text: str, scope: Scope) -> Value:
         quoted(one) if isinstance(one, str) else shown(one) for one in text_pieces(text, scope)
     ]
     return Value(" + ".join(parts), TEXT, SUM)
+
+
+def _unnested(text: str, scope: Scope) -> str:
+    """Return a text in which variables that are a literal of an expression stand for themselves.
+
+    Only those of which it is known that they are texts do.
+    """
+
+    def bare(found: re.Match[str]) -> str:
+        if not is_text(query_value(found[1], scope).types):
+            return found[0]
+        return f"({found[1]})"
+
+    return _LITERAL.sub(bare, text) if text.count("{{") > 1 else text
 
 
 def text_pieces(text: str, scope: Scope) -> list[str | Value]:

@@ -411,3 +411,26 @@ def test_what_defaults_make_the_same_does_not_count_unless_it_is_given():
     }
     found = evidence(old, lenient, [pod])
     assert found.counterexamples[0].difference is Difference.DENIAL_LOST
+
+
+def test_what_goes_at_another_time_is_a_difference():
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
+    old = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "old"},
+        "spec": {"schedule": "0 * * * *", "match": match},
+    }
+    new = copy.deepcopy(old)
+    assert evidence(old, new).answer is Answer.EQUAL
+    new["spec"]["schedule"] = "1 * * * *"
+    (found,) = evidence(old, new).counterexamples
+    assert found.difference is Difference.LATER
+    assert found.old.later == ("it goes on `0 * * * *`, Background",)
+
+
+def test_what_is_kept_otherwise_is_a_difference():
+    old, new = generating("vault")
+    old["spec"]["rules"][0]["generate"]["synchronize"] = True
+    (found,) = evidence(old, new).counterexamples
+    assert (found.old.later, found.new.later) == (("what is made has synchronize",), ())

@@ -1,10 +1,14 @@
+from datetime import UTC, datetime
+
 from kyvsim.evidence.seeds import KindName
 from kyvsim.evidence.space import space_of
 from kyvsim.model.mention import About, Mention
 
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
 
 def kinds(*written):
-    return space_of([Mention(About.KIND, (), written)], {}).kinds
+    return space_of([Mention(About.KIND, (), written)], {}, NOW).kinds
 
 
 def test_a_kind_is_found_in_its_version():
@@ -22,7 +26,7 @@ def test_a_guessed_kind_is_spelled_as_it_is_elsewhere():
 
 
 def test_subresources_are_told_and_not_tried():
-    space = space_of([Mention(About.KIND, (), ("*/v1/Pod/exec",))], {})
+    space = space_of([Mention(About.KIND, (), ("*/v1/Pod/exec",))], {}, NOW)
     assert space.kinds == ()
     assert space.subresources == ("*/v1/Pod/exec",)
 
@@ -30,7 +34,7 @@ def test_subresources_are_told_and_not_tried():
 def test_users_are_those_that_are_named():
     mention = Mention(About.REQUEST, ("userInfo", "groups"), ("admins",))
     assert ("system:authenticated", "admins") in [
-        one.groups for one in space_of([mention], {}).users
+        one.groups for one in space_of([mention], {}, NOW).users
     ]
 
 
@@ -39,7 +43,7 @@ def test_labels_of_namespaces_come_one_by_one_and_together():
         Mention(About.NAMESPACE, ("metadata", "labels", name), (value,))
         for name, value in (("a", "1"), ("b", "2"))
     ]
-    found = space_of(mentions, {}).namespace_labels
+    found = space_of(mentions, {}, NOW).namespace_labels
     assert {"a": "1"} in found
     assert {"a": "1", "b": "2"} in found
 
@@ -51,6 +55,20 @@ def test_kinds_are_in_no_group_but_their_own():
 
 def test_who_sends_a_request_has_a_name():
     mention = Mention(About.REQUEST, ("userInfo", "username"), ("*", "jane"))
-    names = [one.username for one in space_of([mention], {}).users]
+    names = [one.username for one in space_of([mention], {}, NOW).users]
     assert "jane" in names
     assert "" not in names
+
+
+def test_times_lie_as_far_from_now_as_durations_that_are_written():
+    way = ("metadata", "creationTimestamp")
+    found = space_of([Mention(About.OBJECT, way, ("24h", "x"))], {}, NOW).places[way]
+    assert found == (
+        *("24h", "x"),
+        *("2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+    )
+
+
+def test_durations_of_other_places_make_no_times():
+    way = ("spec", "period")
+    assert space_of([Mention(About.OBJECT, way, ("24h",))], {}, NOW).places[way] == ("24h",)
