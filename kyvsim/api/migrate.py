@@ -1,9 +1,9 @@
 """`migrate`: policies with rules → policies in CEL, with what became of each rule.
 
-Codes: KV280 nothing to convert.
+Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
@@ -42,6 +42,7 @@ def migrate(
         said = (*said, _nothing_to_convert())
     texts = {one.name: one.text for one in sources}
     pairs = [_converted(one, texts.get(one.document.file, "")) for one in usable]
+    said = (*said, *_clashes([one for one, _ in pairs]))
     return Migration(
         tuple(one for one, _ in pairs), tuple(text for _, text in pairs), said, left_out
     )
@@ -50,6 +51,23 @@ def migrate(
 def _nothing_to_convert() -> Diagnostic:
     text = "there is nothing to convert: no policy of `kyverno.io`"
     return Diagnostic("KV280", Severity.ERROR, text)
+
+
+def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
+    """Yield the policies that become one of a name that another one becomes already."""
+    owners: dict[tuple[str, str, str], Policy] = {}
+    for one in conversions:
+        for made in one.made:
+            meta = made.data["metadata"]
+            key = (made.data["kind"], meta.get("namespace", ""), meta["name"])
+            owner = owners.setdefault(key, one.policy)
+            if owner is not one.policy:
+                text = (
+                    f"`{one.policy.key}` and `{owner.key}` both become the {key[0]} `{key[2]}`: "
+                    "rename one of them, or a rule"
+                )
+                place = one.policy.document.locate(("metadata", "name"))
+                yield Diagnostic("KV281", Severity.ERROR, text, place)
 
 
 def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic, ...]]:

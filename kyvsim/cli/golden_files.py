@@ -3,12 +3,15 @@
 import contextlib
 import os
 import stat
+from collections.abc import Iterator, Sequence
 
 from kyvsim.api.suite_update import FileText, Updates
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import safe_line
 
 _FILE_MODE = 0o666
+_LONGEST = 50
+"""How much of a name stands in that of its temporary file: names have an end."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -41,17 +44,46 @@ def check_place(file: FileText) -> None:
 
 def write_file(file: FileText) -> None:
     """Put a text in its place at once; raise OutputError where that can't be done."""
-    check_place(file)
+    write_files([file])
+
+
+def write_files(files: Sequence[FileText]) -> None:
+    """Put texts in their places, all or none; raise OutputError where one of them can't be.
+
+    All are written beside their places before the first takes its own.
+    """
+    with contextlib.ExitStack() as stack:
+        whole: list[tuple[str, FileText]] = []
+        for file in files:
+            check_place(file)
+            with _explained(file):
+                whole.append((_beside(file, stack), file))
+        for temporary, file in whole:
+            with _explained(file):
+                os.replace(temporary, file.path)
+
+
+def _beside(file: FileText, stack: contextlib.ExitStack) -> str:
+    """Return the path of a temporary file with a text; `stack` removes what is left of it."""
     folder, name = os.path.split(file.path)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.tmp")
+    temporary = os.path.join(folder, f".{name[:_LONGEST]}.{os.urandom(4).hex()}.tmp")
+    stack.callback(_remove, temporary)
+    _fill(temporary, file.text)
+    with contextlib.suppress(FileNotFoundError):
+        os.chmod(temporary, stat.S_IMODE(os.lstat(file.path).st_mode))
+    return temporary
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+@contextlib.contextmanager
+def _explained(file: FileText) -> Iterator[None]:
     try:
-        _fill(temporary, file.text)
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(temporary, stat.S_IMODE(os.lstat(file.path).st_mode))
-        os.replace(temporary, file.path)
+        yield
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         raise OutputError(f"cannot write to {file.path}: {error.strerror}") from None
 
 

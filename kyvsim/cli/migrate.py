@@ -10,7 +10,7 @@ from kyvsim.api.migrate_evidence import with_evidence
 from kyvsim.api.suite_update import FileText
 from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
-from kyvsim.cli.golden_files import check_place, write_file
+from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.options import list_option, refuse_urls
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
@@ -126,7 +126,7 @@ def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str]]:
 
 
 def _path(folder: str, name: str) -> str:
-    return os.path.join(folder, f"{name.replace(os.sep, '_')}.yaml")
+    return os.path.join(folder, f"{name}.yaml")
 
 
 def _write(files: list[FileText], options: dict[str, Any]) -> None:
@@ -143,8 +143,6 @@ def _write(files: list[FileText], options: dict[str, Any]) -> None:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
+    write_files(files)
     for file in files:
-        check_place(file)
-    for file in files:
-        write_file(file)
         say(safe_line(f"wrote {file.path}"))

@@ -10,6 +10,7 @@ from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.layout import laid_out
+from kyvsim.migrate.names import object_name
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.rules import GENERATING, MUTATING, VALIDATING, Generation, Mutation, Validation
 from kyvsim.migrate.settings import API_VERSION, controllers_of, metadata_of, settings_of
@@ -47,8 +48,10 @@ def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[M
         else:
             home.append(part)
     for group in groups:
-        name = _name(group[0], groups, whole.data["metadata"]["name"])
-        yield _policy(name, group, whole, written)
+        wanted = _name(group[0], groups, whole.data["metadata"]["name"])
+        name = object_name(wanted)
+        made = _policy(name, group, whole, written)
+        yield made if name == wanted else made._replace(wanted=wanted)
 
 
 def _name(part: Part, groups: list[list[Part]], name: str) -> str:

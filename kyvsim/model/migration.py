@@ -60,6 +60,8 @@ class Made(NamedTuple):
     """The places of the rules in the policy that is converted."""
     origins: tuple[int, ...] = ()
     """For each of its entries the place of the rule that it is made of."""
+    wanted: str = ""
+    """The name that it would have if that were one that a cluster takes, "" if it has it."""
 
 
 class Conversion(NamedTuple):

@@ -30,6 +30,9 @@ def _policy(conversion: Conversion, evidence: Evidence | None) -> Json:
         "outcome": conversion.outcome.value,
         "rules": [_rule(one) for one in conversion.rules],
         "made": [one.data for one in conversion.made],
+        "renamed": {
+            one.wanted: one.data["metadata"]["name"] for one in conversion.made if one.wanted
+        },
         "evidence": None if evidence is None else evidence_json(evidence),
     }
 

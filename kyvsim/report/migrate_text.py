@@ -27,7 +27,8 @@ def _policy(conversion: Conversion) -> Iterator[str]:
         yield from _rule(one)
     for made in conversion.made:
         data = made.data
-        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'])}\n"
+        why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
+        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'] + why)}\n"
 
 
 def _rule(one: RuleOutcome) -> Iterator[str]:

@@ -1,8 +1,12 @@
 """`kyvsim migrate -o`: all files or none, and nothing overwritten without a word."""
 
+import errno
+import os
+
 import pytest
 
 from kyvsim.cli.main import main
+from kyvsim.migrate.names import object_name
 
 POLICY = """\
 apiVersion: kyverno.io/v1
@@ -83,3 +87,49 @@ def test_manifests_are_for_evidence(migrate, tmp_path):
     status, _, said = migrate("policies.yaml", "-r", "policies.yaml")
     assert status == 2
     assert "--resource goes with --check" in said
+
+
+def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):
+    policies(tmp_path, "one", "two")
+    replace = os.replace
+    made = []
+
+    def full(temporary, place):
+        made.append(sorted(path.name for path in (tmp_path / "made").iterdir()))
+        replace(temporary, place)
+
+    def refuse(path, flags, mode=0o777):
+        if ".two.yaml" in str(path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return opened(path, flags, mode)
+
+    opened = os.open
+    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(os, "open", refuse)
+    status, _, said = migrate("policies.yaml", "-o", "made")
+    assert status == 2
+    assert "cannot write to made/two.yaml: No space left on device" in said
+    assert made == []
+    assert list((tmp_path / "made").iterdir()) == []
+
+
+def test_a_name_that_no_cluster_takes_is_mapped_and_told(migrate, tmp_path):
+    policies(tmp_path, "a")
+    text = (tmp_path / "policies.yaml").read_text()
+    rule = text[text.index("    - name: team") :]
+    other = rule.replace("team\n", "of Team_b\n", 1).replace("ConfigMap", "Secret")
+    (tmp_path / "policies.yaml").write_text(text + other)
+    status, _, said = migrate("policies.yaml")
+    assert status == 0
+    assert f"-> ValidatingPolicy {object_name('a-of Team_b')} (`a-of Team_b` is no name" in said
+
+
+def test_two_that_become_one_of_the_same_name_are_told(migrate, tmp_path):
+    policies(tmp_path, "a-b", "a")
+    text = (tmp_path / "policies.yaml").read_text()
+    rules = text[text.rindex("    - name: team") :]
+    other = rules.replace("team\n", "b\n", 1).replace("ConfigMap", "Secret")
+    (tmp_path / "policies.yaml").write_text(text + other)
+    status, _, said = migrate("policies.yaml")
+    assert status == 2
+    assert "KV281: `a` and `a-b` both become the ValidatingPolicy `a-b`" in said
