@@ -11,7 +11,7 @@ from kyvsim.evidence.side import Marks, Side, Surroundings
 from kyvsim.evidence.space import Space, space_of
 from kyvsim.evidence.verdict import Why
 from kyvsim.kube.objects import Json
-from kyvsim.languages import compile_policies, mentions_of
+from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.policy import Policy
@@ -38,6 +38,7 @@ class Ground(NamedTuple):
     def space(self, policies: Iterable[Policy]) -> Space:
         """Return what there is to vary for some policies."""
         found = [one for policy in policies for one in mentions_of(policy, self.options.system)]
+        found += [one for some in self.options.exceptions for one in mentions_of_exception(some)]
         now = self.options.system.clock.now()
         return space_of(found, self.options.kinds, now)._replace(user=self.user)
 

@@ -9,15 +9,18 @@ from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import is_exception, load_policies
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
-from kyvsim.migrate import CONVERTED_KINDS, convert
+from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document
 from kyvsim.report.policy_yaml import document_yaml, policy_yaml
 
 
@@ -32,20 +35,34 @@ def migrate(
     found = list(read_sources(paths, stdin, walking))
     sources = [one for one in found if isinstance(one, Source)]
     documents, remarks = read_documents(sources, stdin, STRICT, walking)
-    documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
-    policies, problems = load_policies(documents, READERS)
+    excepting, others = _apart(documents)
+    wanted, aside = sorted_out(others, POLICIES, needed=not walking.as_found)
+    exceptions, wrong = load_exceptions(excepting)
+    policies, problems = load_policies(wanted, READERS)
     chosen = [one for one in policies if one.kind in CONVERTED_KINDS]
     usable, refused = _usable(chosen)
     unread = (one for one in found if isinstance(one, Diagnostic))
-    said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *refused))
-    if not chosen and not any(one.severity is Severity.ERROR for one in said):
+    said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *wrong, *refused))
+    is_wrong = any(one.severity is Severity.ERROR for one in said)
+    if not (chosen or exceptions.rules or is_wrong):
         said = (*said, _nothing_to_convert())
     texts = {one.name: one.text for one in sources}
-    pairs = [_converted(one, texts.get(one.document.file, "")) for one in usable]
+    pairs = [_converted(one, texts.get(one.document.file, ""), exceptions.rules) for one in usable]
+    pairs += [
+        _with_exception(one, texts.get(one.document.file, ""), pairs) for one in exceptions.rules
+    ]
     said = (*said, *_clashes([one for one, _ in pairs]))
     return Migration(
         tuple(one for one, _ in pairs), tuple(text for _, text in pairs), said, left_out
     )
+
+
+def _apart(documents: Iterable[Document]) -> tuple[list[Document], list[Document]]:
+    """Return the exceptions among documents, and all others."""
+    found: tuple[list[Document], list[Document]] = ([], [])
+    for one in documents:
+        found[not is_exception(one.data)].append(one)
+    return found
 
 
 def _nothing_to_convert() -> Diagnostic:
@@ -55,7 +72,7 @@ def _nothing_to_convert() -> Diagnostic:
 
 def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
     """Yield the policies that become one of a name that another one becomes already."""
-    owners: dict[tuple[str, str, str], Policy] = {}
+    owners: dict[tuple[str, str, str], Policy | PolicyException] = {}
     for one in conversions:
         for made in one.made:
             meta = made.data["metadata"]
@@ -82,15 +99,19 @@ def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic,
     return usable, tuple(refused)
 
 
-def _errors(policies: Sequence[Policy]) -> tuple[Diagnostic, ...]:
-    _, told = compile_policies(policies, CompileOptions(own_system()))
+def _errors(
+    policies: Sequence[Policy], exceptions: tuple[CelException, ...] = ()
+) -> tuple[Diagnostic, ...]:
+    _, told = compile_policies(policies, CompileOptions(own_system(), cel_exceptions=exceptions))
     return tuple(one for one in told if one.severity is Severity.ERROR)
 
 
-def _converted(policy: Policy, source: str) -> tuple[Conversion, str]:
+def _converted(
+    policy: Policy, source: str, exceptions: Sequence[PolicyException]
+) -> tuple[Conversion, str]:
     """Return what becomes of a policy, and the YAML of what is made of it."""
-    conversion = convert(policy, document_yaml)
-    comments = comments_of(policy, source)
+    conversion = convert(policy, document_yaml, exceptions)
+    comments = comments_of(policy.document, [rule.path for rule in policy.rules], source)
     texts: list[str] = []
     kept: list[Made] = []
     for place, made in enumerate(conversion.made):
@@ -104,6 +125,24 @@ def _converted(policy: Policy, source: str) -> tuple[Conversion, str]:
     return conversion._replace(made=tuple(kept)), "---\n".join(texts)
 
 
+def _with_exception(
+    exception: PolicyException, source: str, pairs: Sequence[tuple[Conversion, str]]
+) -> tuple[Conversion, str]:
+    """Return what becomes of an exception from policies that have become others, and its YAML."""
+    conversion = convert_exception(exception, [one for one, _ in pairs])
+    comments = comments_of(exception.document, (), source)
+    texts = []
+    for place, made in enumerate(conversion.made):
+        texts.append(_text(made, comments if place == 0 else Comments(())))
+        fault = _fault("---\n".join([*(text for _, text in pairs if text), texts[-1]]))
+        if fault:
+            every = range(len(conversion.rules))
+            return _without(
+                conversion._replace(made=()), made._replace(rules=tuple(every)), fault
+            ), ""
+    return conversion, "---\n".join(texts)
+
+
 def _text(made: Made, comments: Comments) -> str:
     above: dict[int, tuple[str, ...]] = {}
     for place, rule in enumerate(made.origins):
@@ -115,8 +154,10 @@ def _text(made: Made, comments: Comments) -> str:
 def _fault(text: str) -> str:
     """Return why a policy as it would be written cannot be used, or ""."""
     documents, remarks = read_documents([Source("", text)], None, STRICT)
-    policies, problems = load_policies(documents, READERS)
-    found = (*remarks, *problems, *_errors(policies))
+    excepting, others = _apart(documents)
+    exceptions, wrong = load_exceptions(excepting)
+    policies, problems = load_policies(others, READERS)
+    found = (*remarks, *wrong, *problems, *_errors(policies, exceptions.policies))
     return next((one.message for one in found if one.severity is Severity.ERROR), "")
 
 

@@ -1,10 +1,15 @@
 """`migrate --check`: each policy and what was made of it, compared by cases."""
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration
+from kyvsim.model.policy import Policy
 from kyvsim.report.object_yaml import to_yaml
 
 
@@ -13,21 +18,52 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
 
     `resources` are manifests to try, too; `seconds` is how long to make cases of one policy.
     """
+    pairs = list(zip(migration.conversions, migration.texts, strict=True))
     found = tuple(
-        _evidence(one, text, resources, seconds) if one.is_whole and text else None
-        for one, text in zip(migration.conversions, migration.texts, strict=True)
+        _evidence(_told(pair, pairs), resources, seconds) if pair[0].is_whole and pair[1] else None
+        for pair in pairs
     )
     return migration._replace(evidence=found)
 
 
-def _evidence(
-    conversion: Conversion, text: str, resources: tuple[str, ...], seconds: float
-) -> Evidence | None:
-    document = conversion.policy.document
+_Pair: TypeAlias = tuple[Conversion, str]
+"""What became of a policy or an exception, and the YAML of that."""
+
+
+class _Told(NamedTuple):
+    """What is compared: policies, and the exceptions from them, before and after."""
+
+    policies: tuple[_Pair, ...]
+    exceptions: tuple[_Pair, ...] = ()
+
+
+def _told(pair: _Pair, pairs: Sequence[_Pair]) -> _Told:
+    """Return what is compared for a pair: of an exception it is the policies that it names."""
+    exception = pair[0].policy
+    if isinstance(exception, Policy):
+        return _Told((pair,))
+    named = {one.policy for one in exception.exceptions}
+    return _Told(tuple(one for one in pairs if one[0].policy.key in named), (pair,))
+
+
+def _evidence(told: _Told, resources: tuple[str, ...], seconds: float) -> Evidence | None:
     inputs = EqualInputs(
-        old=(Source(document.file, to_yaml(document.data)),),
-        new=(Source(f"what becomes of {document.file}", text),),
-        shared=ApplyInputs(policies=(), resources=resources),
+        old=tuple(map(_before, told.policies)),
+        new=tuple(map(_after, told.policies)),
+        shared=ApplyInputs(
+            policies=(),
+            resources=resources,
+            exceptions=tuple(text(one) for one in told.exceptions for text in (_before, _after)),
+        ),
         seconds=seconds,
     )
     return compare(inputs).evidence
+
+
+def _before(pair: _Pair) -> Source:
+    document = pair[0].policy.document
+    return Source(document.file, to_yaml(document.data))
+
+
+def _after(pair: _Pair) -> Source:
+    return Source(f"what becomes of {pair[0].policy.document.file}", pair[1])

@@ -16,6 +16,7 @@ from kyvsim.languages.policies import (
     language_of,
     lint_policy,
     mentions_of,
+    mentions_of_exception,
     needs_request,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "language_of",
     "lint_policy",
     "mentions_of",
+    "mentions_of_exception",
     "needs_request",
     "unknown_resources",
     "usable_payloads",

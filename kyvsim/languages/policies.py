@@ -19,6 +19,7 @@ from kyvsim.model.ports import System
 from kyvsim.model.reading import PolicyReaders
 
 if TYPE_CHECKING:
+    from kyvsim.model.exception import PolicyException
     from kyvsim.model.mention import Mention
 
 LANGUAGES: tuple[Language, ...] = (
@@ -100,6 +101,13 @@ def _faulted(policy: Policy, error: Exception) -> Diagnostic:
     from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
 
     return uncompiled(policy, fault_text(error))
+
+
+def mentions_of_exception(exception: "PolicyException") -> "tuple[Mention, ...]":
+    """Return where an exception from rules looks, and what it looks for there."""
+    from kyvsim.languages.classic.mentions import exception_mentions  # noqa: PLC0415 — for `equal` only
+
+    return tuple(exception_mentions(exception))
 
 
 def mentions_of(policy: Policy, system: System) -> "tuple[Mention, ...]":

@@ -1,6 +1,5 @@
 """Converted rules → whole policies."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -17,8 +16,6 @@ from kyvsim.migrate.settings import API_VERSION, controllers_of, metadata_of, se
 from kyvsim.model.migration import Made
 
 _PODS: Final = ("Pod",)
-_AS_NAME: Final = re.compile(r"[^a-z0-9.-]+")
-"""What a rule's name may hold and a policy's may not."""
 
 
 Written: TypeAlias = Callable[[Mapping[str, Json]], str]
@@ -57,7 +54,7 @@ def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[M
 def _name(part: Part, groups: list[list[Part]], name: str) -> str:
     """Return the name of a policy: the old one's, with rule and level where there are several."""
     if len({one.place for one, *_ in groups}) > 1:
-        name = f"{name}-{_AS_NAME.sub('-', part.rule.lower()).strip('-.')}"
+        name = f"{name}-{part.rule}"
     return f"{name}-{part.level}" if part.level else name
 
 
@@ -97,7 +94,7 @@ def _policy(name: str, group: list[Part], whole: Whole, written: Written) -> Mad
         "spec": found,
     }
     places = tuple(part.place for part in group for _ in part.entries)
-    return Made(made, tuple(part.place for part in group), places)
+    return Made(made, tuple(part.place for part in group), places, first.level)
 
 
 def _validation(one: Validation, _: Written) -> dict[str, Json]:

@@ -1,12 +1,12 @@
 """Comments of a policy's text, by what they stand at."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document, Path
 
 _COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
 _BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")
@@ -21,11 +21,11 @@ class Comments(NamedTuple):
     """Those of a rule, above it and in it, by its place."""
 
 
-def comments_of(policy: Policy, text: str) -> Comments:
-    """Return the comments that stand on lines of their own in a policy's document."""
+def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comments:
+    """Return the comments that stand on lines of their own in a document; `parts` lead to rules."""
     lines = text.splitlines()
-    first, last = _extent(policy, lines)
-    starts = [policy.document.locate(rule.path).line for rule in policy.rules]
+    first, last = _extent(document, lines)
+    starts = [document.locate(path).line for path in parts]
     head: list[str] = []
     rules: dict[int, list[str]] = {}
     for number, comment in _comment_lines(lines, first, last):
@@ -35,9 +35,9 @@ def comments_of(policy: Policy, text: str) -> Comments:
     return Comments(tuple(head), {index: tuple(some) for index, some in rules.items()})
 
 
-def _extent(policy: Policy, lines: list[str]) -> tuple[int, int]:
+def _extent(document: Document, lines: list[str]) -> tuple[int, int]:
     """Return the first and last line of a document, counted from 1."""
-    within = max(policy.document.locate(()).line, 1)
+    within = max(document.locate(()).line, 1)
     ends = [n for n, line in enumerate(lines, 1) if line.startswith("---")]
     first = max((n for n in ends if n < within), default=0) + 1
     last = min((n for n in ends if n > within), default=len(lines) + 1) - 1

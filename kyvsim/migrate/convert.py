@@ -11,7 +11,9 @@ from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
+from kyvsim.migrate.exceptions import excepted
 from kyvsim.migrate.expressions import TRUE, Test, every, one_line
+from kyvsim.migrate.levels import RULES, derived_levels
 from kyvsim.migrate.matching import Matching, Operations, matching_of, without_operations
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.part import Part
@@ -33,18 +35,21 @@ from kyvsim.migrate.settings import controllers_of, settings_of
 from kyvsim.migrate.subject import inlined, subject_of, without_unread
 from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
+from kyvsim.model.exception import PolicyException
 from kyvsim.model.fault import fault_text
 from kyvsim.model.migration import Conversion, RuleOutcome
 from kyvsim.model.policy import Policy
 
-_RULES: Final = ("spec", "rules")
 _PODS: Final = ("Pod",)
 
 
-def convert(policy: Policy, written: Written) -> Conversion:
+def convert(
+    policy: Policy, written: Written, exceptions: Sequence[PolicyException] = ()
+) -> Conversion:
     """Return what becomes of a policy with rules, one by one, or of a cleanup policy.
 
-    `written` gives an object as YAML, for templates.
+    `written` gives an object as YAML, for templates. Rules that some of the exceptions name stand
+    in policies of their own.
     """
     if policy.kind in CLEANUP_KINDS:
         return convert_cleanup(policy)
@@ -54,17 +59,18 @@ def convert(policy: Policy, written: Written) -> Conversion:
     parts: list[Part] = []
     verdicts: list[RuleOutcome] = []
     for index, rule in enumerate(data["spec"].get("rules") or ()):
-        desk = Desk({}, [], set(), (*_RULES, index))
+        desk = Desk({}, [], set(), (*RULES, index))
         found: list[Part] = []
         try:
-            for level, one in (("", rule), *_derived(index, rule, computed)):
+            for level, one in _levels(index, rule, computed):
                 part = _converted(index, one, whole, desk._replace(variables={}))
-                found.append(part._replace(rule=rule["name"], level=level))
+                named = excepted(index, computed, policy.key, exceptions)
+                found.append(part._replace(rule=rule["name"], level=level, excepted=named))
         except NotConvertible as refusal:
-            verdicts.append(refused(policy.document, rule["name"], refusal.below(*_RULES, index)))
+            verdicts.append(refused(policy.document, rule["name"], refusal.below(*RULES, index)))
             continue
         except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's fault is that rule's refusal
-            fault = NotConvertible(fault_text(error), "convert this rule by hand", (*_RULES, index))
+            fault = NotConvertible(fault_text(error), "convert this rule by hand", (*RULES, index))
             verdicts.append(refused(policy.document, rule["name"], fault))
             continue
         parts += found
@@ -72,19 +78,15 @@ def convert(policy: Policy, written: Written) -> Conversion:
     return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
 
 
-def _derived(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str, Json]]:
-    """Return the rules for controllers that need policies of their own, with their levels.
+def _levels(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str | None, Json]]:
+    """Return a rule as it is written and as it is derived, where each needs a policy of its own.
 
     A ValidatingPolicy on Pods is derived for controllers; of a MutatingPolicy only some parts are.
     """
     if "mutate" not in rule:
-        return []
-    path = (*_RULES, place)
-    return [
-        ("cronjobs" if one.for_cron_jobs else "controllers", dict(one.rule.data))
-        for one in computed.derived
-        if one.rule.path == path
-    ]
+        return [(None, rule)]
+    found = [(level, dict(one.rule.data)) for level, one in derived_levels(place, computed)]
+    return [("", rule), *found]
 
 
 # ---------------------------------------------------------------------------- one rule
@@ -129,7 +131,7 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     return Part(
         place=place,
         rule=rule["name"],
-        level="",
+        level=None,
         kind=rule_type.kind,
         matching=matching,
         fields=rule_type.fields(rule, spec, desk),

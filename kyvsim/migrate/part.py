@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.exceptions import Excepted
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.rules import Entry
 
@@ -14,8 +15,8 @@ class Part(NamedTuple):
     place: int
     rule: str
     """The name of the rule as it is written."""
-    level: str
-    """Which controllers it was derived for; "" for what is written."""
+    level: str | None
+    """Which controllers it was derived for, "" for Pods; None for all of them."""
     kind: str
     """The kind of the policy that it becomes a part of."""
     matching: Matching
@@ -24,8 +25,10 @@ class Part(NamedTuple):
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]
     entries: tuple[Entry, ...]
+    excepted: Excepted = ()
 
     @property
     def group(self) -> tuple[object, ...]:
         """What rules must share to stand in one policy."""
-        return (self.kind, str(self.matching.constraints), str(self.fields), self.conditions)
+        matching, fields = str(self.matching.constraints), str(self.fields)
+        return (self.kind, matching, fields, self.conditions, self.excepted)

@@ -28,6 +28,11 @@ class PolicyException(NamedTuple):
     document: Document
 
     @property
+    def kind(self) -> str:
+        """The kind that it is written as."""
+        return "PolicyException"
+
+    @property
     def key(self) -> str:
         """Name as shown in messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}"

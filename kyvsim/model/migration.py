@@ -8,6 +8,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.evidence import Evidence
+from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path
 
@@ -60,15 +61,18 @@ class Made(NamedTuple):
     """The places of the rules in the policy that is converted."""
     origins: tuple[int, ...] = ()
     """For each of its entries the place of the rule that it is made of."""
+    level: str | None = None
+    """The level of Pods and controllers that it is for, None where it is for all of them."""
     wanted: str = ""
     """The name that it would have if that were one that a cluster takes, "" if it has it."""
 
 
 class Conversion(NamedTuple):
-    """What became of a policy."""
+    """What became of a policy, or of an exception from policies."""
 
-    policy: Policy
+    policy: Policy | PolicyException
     rules: tuple[RuleOutcome, ...]
+    """What became of its rules; of an exception, of what it names."""
     made: tuple[Made, ...]
 
     @property

@@ -12,9 +12,11 @@ from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
 from kyvsim.languages.mentioned_constraints import read_selector
+from kyvsim.match.filters import filters
+from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.mention import About, Hole, Mention, Way
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy
 from kyvsim.pattern.anchors import parse_anchor
 
 _FILTERS = frozenset({"match", "exclude", "name"})
@@ -29,7 +31,16 @@ def mentions(policy: Policy) -> Iterator[Mention]:
     for rule in policy.rules:
         for one in (*rule.facts.match, *rule.facts.exclude):
             _read_filter(one, notes)
-        _Body(rule, notes).read()
+        _Body(rule.data, notes).read()
+    yield from notes.mentions()
+
+
+def exception_mentions(exception: PolicyException) -> Iterator[Mention]:
+    """Yield what an exception from rules mentions."""
+    notes = Notebook()
+    for one in filters({"match": exception.match}, "match"):
+        _read_filter(one, notes)
+    _Body({"conditions": exception.conditions or {}}, notes).read()
     yield from notes.mentions()
 
 
@@ -61,10 +72,10 @@ def _user_name(subject: Json) -> str:
 
 
 class _Body:
-    """Reads one rule."""
+    """Reads what a rule, or an exception from rules, says beside its filters."""
 
-    def __init__(self, rule: Rule, notes: Notebook) -> None:
-        self._data = rule.data
+    def __init__(self, data: Mapping[str, Json], notes: Notebook) -> None:
+        self._data = data
         self._notes = notes
         self._queries = Queries(notes)
         self._root = Reading((("object",),))

@@ -1,6 +1,6 @@
 """Match and exclude blocks → constraints and match conditions."""
 
-from kyvsim.migrate.matching.blocks import Matching, matching_at_rest, matching_of
+from kyvsim.migrate.matching.blocks import Matching, block_test, matching_at_rest, matching_of
 from kyvsim.migrate.matching.operations import EVERY, WRITES, Operations, without_operations
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "WRITES",
     "Matching",
     "Operations",
+    "block_test",
     "matching_at_rest",
     "matching_of",
     "without_operations",

@@ -2,12 +2,13 @@
 
 from typing import Final, TypeAlias
 
+from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types
-from kyvsim.migrate.matching.filters import ADMITTED, AT_REST, DELETED, Names, filter_tests
+from kyvsim.migrate.matching.filters import ADMITTED, AT_REST, DELETED, EITHER, Names, filter_tests
 from kyvsim.migrate.matching.kinds import (
     Named,
     guessed_kinds,
@@ -17,7 +18,7 @@ from kyvsim.migrate.matching.kinds import (
     resource_rules,
 )
 from kyvsim.migrate.matching.operations import Operations
-from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.refusal import NotConvertible, within
 from kyvsim.migrate.wildcards import like_one
 from kyvsim.patch.merge_keys import Field
 
@@ -72,6 +73,23 @@ def matching_at_rest(spec: Json, desk: Desk) -> Matching:
     Raises NotConvertible with the path from `spec`.
     """
     return _matching(spec, [], AT_REST, desk)
+
+
+def block_test(block: Json, kinds: frozenset[str], desk: Desk) -> Test:
+    """Return the test that an object is what a block is about, of objects of some kinds.
+
+    Raises NotConvertible with the path from the block.
+    """
+    tests = []
+    for steps, one in _filters(block):
+        named = {
+            parse_kind_selector(text).kind
+            for text in (one.get("resources") or {}).get("kinds") or ()
+        }
+        left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
+        found = within(steps, filter_tests, one, desk.at(*steps), EITHER, left_out=left_out)
+        tests.append(every(found))
+    return every(tests) if block.get("all") else some(tests)
 
 
 def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:

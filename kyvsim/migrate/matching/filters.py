@@ -21,12 +21,17 @@ class Names(NamedTuple):
     kind: str = "request.kind.kind"
     name: str = "object.metadata.?name.orValue('')"
     namespace: str = "request.?namespace.orValue('')"
+    object: str = "object"
 
 
 ADMITTED: Final = Names()
 """Of an object that is created or changed."""
 DELETED: Final = Names(name="request.name")
 """Of one that may be deleted, of which only the request tells then."""
+EITHER: Final = Names(
+    name="request.?name.orValue('')", object="(request.operation == 'DELETE' ? oldObject : object)"
+)
+"""Of one of which labels are asked, too, whatever happens to it."""
 AT_REST: Final = Names(kind="object.kind", namespace="object.metadata.?namespace.orValue('')")
 """Of one that is there, without any request."""
 
@@ -52,12 +57,14 @@ def _operations(operations: Json, _: Names) -> Test:
     return some(like_one("request.operation", list(operations)))
 
 
-def _annotations(wanted: Json, _: Names) -> Test:
-    return every(_entry("annotations", key, str(value)) for key, value in wanted.items())
+def _annotations(wanted: Json, names: Names) -> Test:
+    return every(
+        _entry("annotations", key, str(value), names.object) for key, value in wanted.items()
+    )
 
 
-def _selector(selector: Json, _: Names) -> Test:
-    return selector_test(selector)
+def _selector(selector: Json, names: Names) -> Test:
+    return selector_test(selector, names.object)
 
 
 def selector_test(selector: Json, of: str = "object") -> Test:

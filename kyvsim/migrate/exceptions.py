@@ -1,0 +1,196 @@
+"""PolicyExceptions for rules → PolicyExceptions for the policies that these have become."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import matches
+from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.conditions import conditions_test
+from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.expressions import TRUE, Test, some
+from kyvsim.migrate.levels import CONTROLLERS, CRON_JOBS, names_of_levels
+from kyvsim.migrate.matching import block_test
+from kyvsim.migrate.named_conditions import named_conditions, written_conditions
+from kyvsim.migrate.queries import Scope
+from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.settings import API_VERSION, metadata_of
+from kyvsim.migrate.told import refused, told
+from kyvsim.migrate.values import Value
+from kyvsim.migrate.wildcards import like_one
+from kyvsim.model.exception import ExceptedRules, PolicyException
+from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
+from kyvsim.model.policy import Policy
+
+_SPEC: Final = ("spec",)
+_SCANS: Final = Condition(
+    "exceptions in scans", "scans may heed it, too: exceptions in CEL have no `background`"
+)
+_POD: Final = "Pod"
+
+Excepted: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Which exceptions name a rule, by key, each with the levels of the rule that it names."""
+
+_Texts: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and expressions of conditions."""
+
+
+class _Reference(NamedTuple):
+    """A policy that an exception is for, and for which kinds of objects only, () for all."""
+
+    kind: str
+    name: str
+    only: tuple[str, ...]
+
+
+def excepted(
+    place: int, computed: ComputedRules, policy: str, exceptions: Iterable[PolicyException]
+) -> Excepted:
+    """Return which exceptions name a rule of a policy, given by its key."""
+    names = names_of_levels(place, computed)
+    found = []
+    for exception in exceptions:
+        patterns = [
+            pattern for one in exception.exceptions if one.policy == policy for pattern in one.rules
+        ]
+        levels = _named(patterns, names)
+        if levels:
+            found.append((exception.key, levels))
+    return tuple(found)
+
+
+def _named(patterns: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the levels of a rule whose names fit one of some patterns."""
+    return tuple(
+        level for level, name in names.items() if any(matches(one, name) for one in patterns)
+    )
+
+
+def convert_exception(exception: PolicyException, conversions: Sequence[Conversion]) -> Conversion:
+    """Return what becomes of an exception, where its policies have become others."""
+    verdicts: list[RuleOutcome] = []
+    found: dict[_Texts, list[_Reference]] = {}
+    for index, entry in enumerate(exception.exceptions):
+        name = f"{entry.policy}: {', '.join(entry.rules)}"
+        desk = Desk({}, [], set(), _SPEC)
+        try:
+            policy, conversion = _conversion(entry, conversions, index)
+            computed = compute_rules(policy)
+            place = (*_SPEC, "exceptions", index)
+            references = within(place, _references, entry, conversion, computed)
+            kinds = _kinds(computed)
+            conditions = within(_SPEC, _conditions, exception, kinds, desk)
+        except NotConvertible as refusal:
+            verdicts.append(refused(exception.document, name, refusal))
+            continue
+        verdicts.append(told(exception.document, name, desk))
+        for one in references:
+            kinds_test = some(like_one("request.kind.kind", list(one.only))) if one.only else TRUE
+            texts = written_conditions([*named_conditions("only", kinds_test), *conditions])
+            found.setdefault(texts, []).append(one)
+    return Conversion(exception, tuple(verdicts), tuple(_made(exception, found)))
+
+
+def _conversion(
+    entry: ExceptedRules, conversions: Sequence[Conversion], index: int
+) -> tuple[Policy, Conversion]:
+    for one in conversions:
+        if isinstance(one.policy, Policy) and one.policy.key == entry.policy:
+            return one.policy, one
+    raise NotConvertible(
+        f"the policy `{entry.policy}` is not among those that are converted",
+        "give it, too: an exception names what the policy has become",
+        (*_SPEC, "exceptions", index, "policyName"),
+    )
+
+
+def _references(
+    entry: ExceptedRules, conversion: Conversion, computed: ComputedRules
+) -> list[_Reference]:
+    levels = {
+        place: _named(entry.rules, names_of_levels(place, computed))
+        for place in range(len(conversion.rules))
+    }
+    named = [place for place, some in levels.items() if some]
+    if not named:
+        raise NotConvertible(
+            f"no rule of `{entry.policy}` is called so", "name its rules", ("ruleNames",)
+        )
+    for place in named:
+        if conversion.rules[place].outcome is Outcome.REFUSED:
+            raise NotConvertible(
+                f"the rule `{conversion.rules[place].rule}` is not converted",
+                "convert the rule first",
+                ("ruleNames",),
+            )
+    return [
+        _Reference(str(made.data["kind"]), made.data["metadata"]["name"], only)
+        for made in conversion.made
+        if made.rules[0] in named
+        for only in _only(made, levels[made.rules[0]], computed)
+    ]
+
+
+def _only(made: Made, named: tuple[str, ...], computed: ComputedRules) -> list[tuple[str, ...]]:
+    """Return the kinds that an exception holds for: () for all; nothing where it is for none."""
+    every = tuple(names_of_levels(made.rules[0], computed))
+    if made.level is not None:
+        return [()] if made.level in named else []
+    if set(every) <= set(named):
+        return [()]
+    kinds = {
+        "": (_POD,),
+        CONTROLLERS: tuple(sorted(computed.controllers - {CRON_JOB})),
+        CRON_JOBS: (CRON_JOB,),
+    }
+    return [tuple(kind for level in named for kind in kinds[level])]
+
+
+def _kinds(computed: ComputedRules) -> frozenset[str]:
+    """Return the kinds of objects that a policy is about."""
+    return computed.controllers | {
+        kind for rule in computed.written for one in rule.facts.match for kind in one.kinds
+    }
+
+
+def _conditions(
+    exception: PolicyException, kinds: frozenset[str], desk: Desk
+) -> list[tuple[str, Test]]:
+    if exception.pod_security:
+        raise NotConvertible(
+            "an exception from single controls has no twin for these policies",
+            "read `exceptions.allowedValues` in the policy of the control",
+            ("podSecurity",),
+        )
+    if exception.document.data["spec"].get("background") is False:
+        desk.note(_SCANS)
+    matched = within(("match",), block_test, exception.match, kinds, desk.at("match"))
+    holds: Test = TRUE
+    if exception.conditions:
+        scope = Scope(desk, Value("object"), Value("oldObject"), read)
+        holds = within(("conditions",), conditions_test, exception.conditions, scope)
+    return [*named_conditions("matched", matched), *named_conditions("condition", holds)]
+
+
+def _made(
+    exception: PolicyException, found: Mapping[_Texts, Sequence[_Reference]]
+) -> Iterable[Made]:
+    data = exception.document.data
+    for number, (conditions, references) in enumerate(found.items(), 1):
+        name = exception.name if number == 1 else f"{exception.name}-{number}"
+        spec: dict[str, Json] = {
+            "policyRefs": [{"name": one.name, "kind": one.kind} for one in references]
+        }
+        if conditions:
+            spec["matchConditions"] = [
+                {"name": one, "expression": text} for one, text in conditions
+            ]
+        made = {
+            "apiVersion": API_VERSION,
+            "kind": "PolicyException",
+            "metadata": metadata_of(data["metadata"], name),
+            "spec": spec,
+        }
+        yield Made(made, ())
