@@ -166,9 +166,11 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def deciding_part(condition: Step) -> Step | None:
     """Return the part of an expression that gave a side of a condition its value.
 
-    None where both sides have no parts: they are fixed, or lead somewhere and do nothing else.
+    That is the first side which is not fixed. None where it has no parts, since it only leads
+    somewhere.
     """
-    parts = next((found for one in condition.steps if (found := _parts(one))), ())
+    sides = (one for one in condition.steps if one.path is not None or _parts(one))
+    parts = next(map(_parts, sides), ())
     part = None
     while parts:
         part = parts[-1]

@@ -41,9 +41,7 @@ def _facts(run: Run) -> Iterator[Fact]:
     results = counted(sum(run.course.summary()), "result")
     yield weighing("failed", summary.failed, f"{summary.failed} of {results} failed")
     yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
-    unstable = run.course.unstable
-    changed = f"{counted(unstable, 'mutation')} not idempotent"
-    yield weighing("notIdempotent", unstable, changed)
+    yield _idempotence(run)
     yield _warned(run, summary)
     yield from _of_baseline(run)
     if run.applied:
@@ -54,6 +52,15 @@ def _facts(run: Run) -> Iterator[Fact]:
     yield informing("unchecked", run.course.unchecked, unchecked)
     yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
+
+
+def _idempotence(run: Run) -> Fact:
+    """Return how many mutations change an object again, and that none does where it was asked."""
+    unstable = run.course.unstable
+    if run.checks_idempotence and not unstable:
+        return Fact("notIdempotent", 0, "no mutation changes an object again")
+    text = f"{counted(unstable, 'mutation')} not idempotent"
+    return weighing("notIdempotent", unstable, text)
 
 
 def _of_baseline(run: Run) -> Iterator[Fact]:

@@ -266,6 +266,17 @@ def test_the_part_of_an_expression_that_decided_has_its_place(expression):
     assert line[place.column - 1 :].startswith(part)
 
 
+def test_a_key_that_only_leads_somewhere_decides_whatever_its_value_is_made_of():
+    key = "{{ request.object.metadata.name }}"
+    value = "{{ to_upper(request.object.metadata.namespace) }}"
+    written = f'{{key: "{key}", operator: NotEquals, value: "{value}"}}'
+    (found,) = explained(f"match: {PODS}, preconditions: {{all: [{written}]}}, {DENIES_NOTHING}")
+    (block,) = (one for one in found.steps if one.kind is StepKind.CONDITIONS)
+    way = deciding((block,))
+    assert deciding_part(way[-1]) is None
+    assert str(places(way)[1]) == "pod.yaml:4:12"
+
+
 def test_parts_of_an_expression_are_told_once_and_not_for_each_element():
     key = "request.object.spec.containers[?contains(image, ':')].name | [0]"
     written = f'{{key: "{{{{ {key} }}}}", operator: Equals, value: main}}'

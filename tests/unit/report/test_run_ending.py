@@ -106,6 +106,14 @@ def test_the_line_says_why(ending, arguments, fields, line):
     assert ending_line(ending(*arguments, **fields)).rpartition(" · ")[0] == line
 
 
+def test_that_no_mutation_changes_an_object_again_is_said_where_it_was_asked(ending):
+    summary = Summary(passed=1)
+    said = "no mutation changes an object again"
+    assert said in ending_line(ending(summary, checks_idempotence=True))
+    assert said not in ending_line(ending(summary))
+    assert said not in ending_line(ending(summary, unstable=1, checks_idempotence=True))
+
+
 def test_unstable_mutations_are_counted_where_they_are_looked_for(make):
     run = make.run((), checks_idempotence=True)
     run.course.unstable = 2
