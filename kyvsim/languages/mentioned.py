@@ -19,6 +19,13 @@ _ROOTS: Mapping[str, About] = MappingProxyType(
 )
 
 
+IMAGE_WAYS: tuple[Way, ...] = tuple(
+    ("spec", name, Hole.ELEMENT, "image")
+    for name in ("containers", "initContainers", "ephemeralContainers")
+)
+"""Where Pods name images."""
+
+
 class Reading(NamedTuple):
     """What a part of an expression may come to: what stands at some ways, or one of some values.
 

@@ -11,7 +11,15 @@ from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.layout import laid_out
 from kyvsim.migrate.names import object_name
 from kyvsim.migrate.part import Part
-from kyvsim.migrate.rules import GENERATING, MUTATING, VALIDATING, Generation, Mutation, Validation
+from kyvsim.migrate.rules import (
+    GENERATING,
+    IMAGES,
+    MUTATING,
+    VALIDATING,
+    Generation,
+    Mutation,
+    Validation,
+)
 from kyvsim.migrate.settings import API_VERSION, controllers_of, metadata_of, settings_of
 from kyvsim.model.migration import Made
 
@@ -124,6 +132,7 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
         VALIDATING: ("validations", _validation),
         MUTATING: ("mutations", _mutation),
         GENERATING: ("generate", _generation),
+        IMAGES: ("validations", _validation),
     }
 )
 """By kind of policy the field that its entries stand in, and how one is written."""

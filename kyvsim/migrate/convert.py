@@ -22,6 +22,7 @@ from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
 from kyvsim.migrate.refusal import NotConvertible, within
 from kyvsim.migrate.rules import (
+    DERIVED,
     GENERATING,
     VALIDATING,
     Entry,
@@ -122,7 +123,7 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
-    if matching.kinds == _PODS and rule_type.kind == VALIDATING:
+    if matching.kinds == _PODS and rule_type.kind in DERIVED:
         controllers_of(computed, desk)
     settings_of(spec, rule_type.kind, desk)
     texts = written_conditions(conditions)
@@ -134,7 +135,7 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
         level=None,
         kind=rule_type.kind,
         matching=matching,
-        fields=rule_type.fields(rule, spec, desk),
+        fields=rule_type.fields(rule, spec, scope),
         conditions=texts,
         variables=without_unread(desk, [text for one in entries for text in one.texts]),
         entries=entries,
@@ -157,7 +158,7 @@ def _no_emitter(rule: Json) -> NotConvertible:
 
 
 def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
-    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "validate" in rule
+    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "mutate" not in rule
     found = subject_of(matching, desk, derived=derived)
     old = Value("oldObject", matching.types, rewritten=True)
     scope = Scope(desk, found, old, read, namespace=whole.namespace, patching="mutate" in rule)

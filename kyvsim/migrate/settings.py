@@ -8,6 +8,7 @@ from kyvsim.kube.discovery import plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
 from kyvsim.schema.facts import CEL_GROUP, written_schema
@@ -32,7 +33,7 @@ _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", 
 _GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job": "batch"})
 
 
-def actions_of(rule: Json, spec: Json, desk: Desk) -> dict[str, Json]:
+def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
     """Return what the new policy does where a rule fails, as `validationActions`."""
     body = rule.get("validate") or {}
     if body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides"):
@@ -44,7 +45,7 @@ def actions_of(rule: Json, spec: Json, desk: Desk) -> dict[str, Json]:
     action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     if action.lower() == "enforce":
         if body.get("allowExistingViolations", True):
-            desk.note(_EXISTING)
+            scope.desk.note(_EXISTING)
         return {"validationActions": ["Deny"]}
     warns = body.get("emitWarning", spec.get("emitWarning", False))
     return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}

@@ -18,7 +18,7 @@ def like(text: str, pattern: str) -> Test:
         return Relation(text, "!=", "''")
     inner = pattern.strip("*")
     if has_wildcard(inner):
-        return Plain(f"{text}.matches({quoted(_expression(pattern))})")
+        return Plain(f"{text}.matches({quoted(expression_of(pattern))})")
     before, after = pattern.startswith("*"), pattern.endswith("*")
     function = "contains" if before and after else "endsWith" if before else "startsWith"
     return Plain(f"{text}.{function}({quoted(inner)})")
@@ -34,6 +34,7 @@ def like_one(text: str, patterns: list[str]) -> list[Test]:
     return [Relation(text, "in", f"[{listed}]"), *tests] if plain else tests
 
 
-def _expression(pattern: str) -> str:
+def expression_of(pattern: str) -> str:
+    """Return a wildcard text as a regular expression of whole texts."""
     signs = _SPECIAL.sub(r"\\\1", pattern).replace("*", ".*").replace("?", ".")
     return f"^(?s:{signs})$"

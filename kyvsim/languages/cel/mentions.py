@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.languages.mentioned import Notebook
+from kyvsim.languages.mentioned import IMAGE_WAYS, Notebook
 from kyvsim.languages.mentioned_constraints import read_constraints
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.model.mention import Mention
+from kyvsim.model.mention import About, Mention
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
 
@@ -15,6 +15,10 @@ def mentions(policy: Policy, system: System) -> Iterator[Mention]:
     """Yield what the policy mentions."""
     notes = Notebook()
     read_constraints(policy.spec.get("matchConstraints"), notes)
+    for one in policy.spec.get("matchImageReferences") or ():
+        notes.note(About.WORLD, ("images",))
+        for way in IMAGE_WAYS:
+            notes.note(About.OBJECT, way, (one["glob"],) if one.get("glob") else ())
     read_expressions(
         policy.spec, kyverno_environment(policy.kind, system.clock, system.entropy), notes
     )

@@ -10,7 +10,7 @@ from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
-from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
+from kyvsim.languages.mentioned import IMAGE_WAYS, NOTHING, Notebook, Reading, either
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
@@ -202,6 +202,11 @@ class _Body:
         for way, values in mentioned(block):
             self._notes.note(About.OBJECT, way, values)
 
+    def _images(self, references: Json) -> None:
+        self._notes.note(About.WORLD, ("images",))
+        for way in IMAGE_WAYS:
+            self._notes.note(About.OBJECT, way, references or ())
+
     _FIELDS: ClassVar[Mapping[str, Callable[["_Body", Json], None]]] = MappingProxyType(
         {
             "context": _context,
@@ -212,6 +217,8 @@ class _Body:
             "patchesJson6902": _json_patch,
             "cel": _cel,
             "podSecurity": _pod_security,
+            "imageReferences": _images,
+            "skipImageReferences": _images,
         }
     )
 

@@ -57,6 +57,8 @@ def _named(key: str, scope: Scope) -> Value:
         raise no_twin(
             "`images`", "read `image(...)` of each container, or write an ImageValidatingPolicy"
         )
+    if scope.rest is not None:
+        return scope.rest.child(key)
     raise no_twin(f"the name `{key}`")
 
 

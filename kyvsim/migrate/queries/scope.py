@@ -30,6 +30,8 @@ class Scope(NamedTuple):
     current: Value | None = None
     """What fields are looked up in; None for the names themselves."""
     taken: frozenset[str] = frozenset()
+    rest: Value | None = None
+    """What names that nothing else stands for are fields of; None where they mean nothing."""
     namespace: str = ""
     """The namespace of the policy, "" for one of the cluster."""
     patching: bool = False

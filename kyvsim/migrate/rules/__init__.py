@@ -16,11 +16,15 @@ from kyvsim.migrate.rules.validate_cel import cel
 from kyvsim.migrate.rules.validate_deny import deny
 from kyvsim.migrate.rules.validate_pattern import pattern
 from kyvsim.migrate.rules.validate_pod_security import pod_security
+from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
 
 VALIDATING: Final = "ValidatingPolicy"
 MUTATING: Final = "MutatingPolicy"
 GENERATING: Final = "GeneratingPolicy"
+IMAGES: Final = "ImageValidatingPolicy"
+DERIVED: Final = frozenset({VALIDATING, IMAGES})
+"""The kinds of policies that Kyverno derives policies for controllers from."""
 _WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
 RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
@@ -34,6 +38,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ),
         ("validate", "cel"): RuleType(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
+        ("verifyImages",): RuleType(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
         ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
@@ -86,7 +91,9 @@ def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
 
 
 __all__ = [
+    "DERIVED",
     "GENERATING",
+    "IMAGES",
     "MUTATING",
     "VALIDATING",
     "Entry",

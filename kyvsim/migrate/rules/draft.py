@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.generated.templates import Template
 from kyvsim.migrate.messages import Message
@@ -69,12 +68,12 @@ Entry: TypeAlias = Validation | Mutation | Generation
 """What stands in the list that a policy of some kind is about."""
 Emit: TypeAlias = Callable[[Given], Sequence[Entry]]
 """Raises NotConvertible with the path from the body."""
-Fields: TypeAlias = Callable[[Json, Json, Desk], Mapping[str, Json]]
+Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
 """Gives fields for a rule and the `spec` that it stands in. Raises NotConvertible with the path
 from the rule."""
 
 
-def no_fields(_rule: Json, _spec: Json, _desk: Desk) -> Mapping[str, Json]:
+def no_fields(_rule: Json, _spec: Json, _scope: Scope) -> Mapping[str, Json]:
     """Return that there is nothing to be said."""
     return {}
 

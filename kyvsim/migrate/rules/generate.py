@@ -5,7 +5,6 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import TRUE, one_line
 from kyvsim.migrate.generated import (
@@ -41,7 +40,7 @@ def generate(given: Given) -> list[Generation]:
     return [Generation(template=templated(described(body), given.scope))]
 
 
-def evaluation_of(rule: Json, spec: Json, _: Desk) -> dict[str, Json]:
+def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
     """Return when objects are made and kept up, as `evaluation` and `useServerSideApply`."""
     body = rule["generate"]
     existing = body.get("generateExisting")

@@ -224,3 +224,27 @@ def test_admission_policies_of_kubernetes_tell_what_they_mention():
     policy = {**policy, "kind": "ValidatingAdmissionPolicy"}
     assert mentioned(policy)["spec.replicas"] == [5]
     assert mentioned(policy, About.KIND) == {"": ["apps/v1/Deployment"]}
+
+
+def test_images_that_are_named():
+    entry = {
+        "imageReferences": ["r.io/*"],
+        "skipImageReferences": ["r.io/x/*"],
+        "attestors": [{"entries": [{"keys": {"kms": "awskms:///a"}}]}],
+        "failureAction": "Enforce",
+    }
+    found = mentioned(rules({"verifyImages": [entry]}))
+    assert found["spec.initContainers[].image"] == ["r.io/*", "r.io/x/*"]
+    in_cel = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ImageValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{"resources": ["pods"]}]},
+            "matchImageReferences": [{"glob": "r.io/*"}],
+            "attestors": [{"name": "a", "cosign": {"key": {"kms": "awskms:///a"}}}],
+            "validations": [{"expression": "true"}],
+        },
+    }
+    assert mentioned(in_cel)["spec.ephemeralContainers[].image"] == ["r.io/*"]
+    assert mentioned(in_cel, About.WORLD) == {"images": []}

@@ -1,0 +1,180 @@
+"""Attestors of image rules → the attestors of a policy: keys, certificates, identities."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.languages.classic.images.attestors import expand_keys, required_count
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.migrate.entries.config_map import LOOK_UP
+from kyvsim.migrate.expressions import quoted
+from kyvsim.migrate.queries import Scope, text_value
+from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.wildcards import expression_of
+
+_REKOR: Final = "https://rekor.sigstore.dev"
+"""Where upstream looks where a rule does not say."""
+_ANYONE: Final = ".+"
+
+
+class Wanted(NamedTuple):
+    """Attestors of which so many have to agree."""
+
+    names: tuple[str, ...]
+    least: int
+
+
+class Register(NamedTuple):
+    """The attestors of one policy, by their names, in order."""
+
+    scope: Scope
+    entry: Json
+    """The entry of the rule that they are for."""
+    known: dict[str, dict[str, Json]]
+
+    def wanted(self, sets: Json) -> list[Wanted]:
+        """Return what sets of attestors ask for.
+
+        Raises NotConvertible with the path from the list of sets.
+        """
+        return [self._of_set(index, one) for index, one in enumerate(sets)]
+
+    def _of_set(self, index: int, one: Json) -> Wanted:
+        entries = one.get("entries") or ()
+        names = []
+        for place, attestor in enumerate(entries):
+            try:
+                names += [self._name(part) for part in expand_keys([attestor])]
+            except NotConvertible as refusal:
+                raise refusal.below(index, "entries", place) from None
+        return Wanted(tuple(names), required_count(one, names))
+
+    def _name(self, attestor: Json) -> str:
+        """Return the name of an attestor, which is taken over unless it is there already."""
+        base, made = _attestor(attestor, self)
+        same = (name for name, other in self.known.items() if other == made)
+        name = next(same, "")
+        if name:
+            return name
+        name, number = base, 2
+        while name in self.known:
+            name, number = f"{base}{number}", number + 1
+        self.known[name] = made
+        return name
+
+
+def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]:
+    field = next((one for one in _KINDS if attestor.get(one) is not None), "")
+    if not field:
+        nested = attestor.get("attestor")
+        what = "attestors inside of an attestor" if nested else "an empty attestor"
+        raise NotConvertible(
+            f"{what} cannot be said in an ImageValidatingPolicy",
+            "write one set of attestors for each, or combine counts in an expression by hand",
+            ("attestor",) if nested else (),
+        )
+    spec = attestor[field]
+    try:
+        if field == "certificates" and register.entry.get("type") == "Notary":
+            certs = _text(spec.get("cert") or spec.get("certChain") or "", register)
+            return "notary", {"notary": {"certs": certs}}
+        found = _KINDS[field](attestor, spec, register)
+    except NotConvertible as refusal:
+        raise refusal.below(field) from None
+    found["ctlog"] = _logs(spec)
+    annotations = attestor.get("annotations") or register.entry.get("annotations")
+    if annotations:
+        found["annotations"] = annotations
+    repository = attestor.get("repository") or register.entry.get("repository")
+    if repository:
+        found["source"] = {"repository": repository}
+    return _NAMES[field], {"cosign": found}
+
+
+def _by_key(attestor: Json, spec: Json, register: Register) -> dict[str, Json]:
+    key: dict[str, Json]
+    if spec.get("secret"):
+        register.scope.desk.note(LOOK_UP)
+        names = (quoted(str(spec["secret"].get(one) or "")) for one in ("namespace", "name"))
+        read = f"resource.Get('v1', 'secrets', {', '.join(names)}).data['cosign.pub']"
+        key = {"expression": f"string(base64.decode({read}))"}
+    elif spec.get("kms"):
+        key = {"kms": spec["kms"]}
+    else:
+        found = _text(spec.get("publicKeys") or "", register)
+        key = found if "expression" in found else {"data": found["value"]}
+    algorithm = spec.get("signatureAlgorithm") or attestor.get("signatureAlgorithm")
+    return {"key": {**key, **({"hashAlgorithm": algorithm} if algorithm else {})}}
+
+
+def _by_certificate(_: Json, spec: Json, register: Register) -> dict[str, Json]:
+    parts = {name: _text(spec[name], register) for name in ("cert", "certChain") if spec.get(name)}
+    return {"certificate": parts}
+
+
+def _keyless(_attestor: Json, spec: Json, _register: Register) -> dict[str, Json]:
+    identity: dict[str, Json] = {}
+    for name in ("issuer", "subject"):
+        text, regular = spec.get(name) or "", spec.get(f"{name}RegExp") or ""
+        _refuse_variables(text + regular, name)
+        if regular:
+            identity[f"{name}RegExp"] = regular
+        elif not text or has_wildcard(text):
+            identity[f"{name}RegExp"] = expression_of(text) if text else _ANYONE
+        else:
+            identity[name] = text
+    found: dict[str, Json] = {"identities": [identity]}
+    if spec.get("roots"):
+        _refuse_variables(spec["roots"], "roots")
+        found["roots"] = spec["roots"]
+    if spec.get("additionalExtensions"):
+        found["additionalExtensions"] = spec["additionalExtensions"]
+    return {"keyless": found}
+
+
+_Convert: TypeAlias = Callable[[Json, Json, Register], dict[str, Json]]
+_KINDS: Final[Mapping[str, _Convert]] = MappingProxyType(
+    {"keys": _by_key, "certificates": _by_certificate, "keyless": _keyless}
+)
+"""What makes the `cosign` of an attestor, in the order in which a kind is looked for."""
+_NAMES: Final = MappingProxyType(
+    {"keys": "key", "certificates": "certificate", "keyless": "keyless"}
+)
+
+
+def _logs(spec: Json) -> dict[str, Json]:
+    """Return which logs have to know of a signature."""
+    rekor, ctlog = spec.get("rekor") or {}, spec.get("ctlog") or {}
+    url = rekor.get("url") or _REKOR
+    _refuse_variables(url, "rekor", "url")
+    told: dict[str, Json] = {"url": url}
+    told |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
+    told |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
+    for name, text in (
+        ("rekorPubKey", rekor.get("pubkey")),
+        ("ctLogPubKey", ctlog.get("pubkey")),
+        ("tsaCertChain", ctlog.get("tsaCertChain")),
+    ):
+        if text:
+            _refuse_variables(text, name)
+            told[name] = text
+    return told
+
+
+def _text(text: str, register: Register) -> dict[str, Json]:
+    """Return a text as it is written, or the expression that makes it."""
+    if "{{" not in text:
+        return {"value": text}
+    found = text_value(text, register.scope)
+    return {"value": str(found.constant[0])} if found.constant else {"expression": found.text}
+
+
+def _refuse_variables(text: str, *steps: str) -> None:
+    if "{{" in text:
+        raise NotConvertible(
+            "a variable here has no twin: an ImageValidatingPolicy takes no expression there",
+            "write the value itself",
+            steps,
+        )
