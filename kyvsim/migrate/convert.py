@@ -42,6 +42,7 @@ from kyvsim.model.migration import Conversion, RuleOutcome
 from kyvsim.model.policy import Policy
 
 _PODS: Final = ("Pod",)
+_MANIFESTS: Final = ("validate", "manifests")
 
 
 def convert(
@@ -152,6 +153,12 @@ def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
 
 def _no_emitter(rule: Json) -> NotConvertible:
     field = next((one.field for one in rule_types_of(rule)), ())
+    if field == _MANIFESTS:
+        return NotConvertible(
+            "signatures of objects have no twin: nothing in CEL checks them",
+            "keep the rule in a ClusterPolicy of its own",
+            field,
+        )
     return NotConvertible(
         f"`{'.'.join(field)}` is not converted yet", "write the policy in CEL by hand", field
     )

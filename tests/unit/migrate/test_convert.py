@@ -194,6 +194,10 @@ def test_cel_stays_as_it_is(converted):
     [
         ({"mutate": {"patchesJson6902": "{{ x }}"}}, ".mutate.patchesJson6902"),
         ({"exclude": {"any": [{"clusterRoles": ["x"]}]}}, ".exclude.any[0].clusterRoles"),
+        (
+            {"validate": {"manifests": {"attestors": [{"entries": [{"keys": {"kms": "k"}}]}]}}},
+            ".validate.manifests",
+        ),
     ],
     ids=str,
 )
