@@ -1,24 +1,17 @@
 """`equal`: two sets of policies → cases of what they mention → the same or not."""
 
 import time
-from datetime import UTC, datetime
 
-from kyvsim.api.equal_sides import Ground, why
-from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
-from kyvsim.api.system import still_system
-from kyvsim.compile import CompileOptions
-from kyvsim.engine import GivenObjects, World
-from kyvsim.evidence.case import STRANGER, Case
+from kyvsim.api.equal_sides import ground_of, why
+from kyvsim.api.inputs import ApplyInputs, read_inputs
+from kyvsim.evidence.case import Case
 from kyvsim.evidence.search import Budget, Search
-from kyvsim.evidence.side import Surroundings
 from kyvsim.evidence.verdict import Bench, evidence_of
-from kyvsim.kube.discovery import crd_kinds
 from kyvsim.languages import compile_policies
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.evidence import Evidence
-from kyvsim.report.json_text import whole_numbers
 
 
 class EqualInputs(NamedTuple):
@@ -53,7 +46,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     shared = read_inputs(inputs.shared, stdin)
     read = [read_inputs(ApplyInputs(policies=one), stdin) for one in (inputs.old, inputs.new)]
     said = [*shared.diagnostics, *(entry for one in read for entry in one.diagnostics)]
-    ground = _ground(shared, inputs)
+    ground = ground_of(shared, inputs.shared.now)
     said += [entry for one in read for entry in compile_policies(one.policies, ground.options)[1]]
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))
@@ -65,24 +58,3 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
     evidence = evidence_of(tried, space, bench)
     return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)
-
-
-def _ground(shared: ReadInputs, inputs: EqualInputs) -> Ground:
-    given = tuple(whole_numbers(one) for one in objects_of(shared.resources))
-    others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
-    world = World(
-        GivenObjects(()),
-        shared.values,
-        context=GivenObjects(shared.context.resources) if shared.context.resources else None,
-        images=shared.context.images,
-        targets=objects_of(shared.targets),
-    )
-    exceptions = shared.exceptions
-    options = CompileOptions(
-        still_system(inputs.shared.now or datetime.now(UTC)),
-        exceptions.rules,
-        cel_exceptions=exceptions.policies,
-        kinds=crd_kinds((*shared.definitions, *given)),
-    )
-    surroundings = Surroundings(world, others, shared.definitions)
-    return Ground(options, given, surroundings, shared.user or STRANGER)

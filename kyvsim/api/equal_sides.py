@@ -1,15 +1,20 @@
 """Two sets of policies made ready to be asked the same, and who says what decided in a case."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_record import Recorder
+from kyvsim.api.inputs import ReadInputs, objects_of
+from kyvsim.api.system import still_system
 from kyvsim.compile import CompileOptions
-from kyvsim.evidence.case import Case
+from kyvsim.engine import GivenObjects, World
+from kyvsim.evidence.case import STRANGER, Case
 from kyvsim.evidence.pair import Pair
 from kyvsim.evidence.side import Marks, Side, Surroundings
 from kyvsim.evidence.space import Space, space_of
 from kyvsim.evidence.verdict import Why
+from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.light.named_tuple import NamedTuple
@@ -20,6 +25,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.report.explain_words import decision, rule_name
+from kyvsim.report.json_text import whole_numbers
 from kyvsim.suite.coverage import Tally
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -62,6 +68,28 @@ class Ground(NamedTuple):
         compiled = compile_policies(policies, options)[0]
         asks = bool(self.space(policies).asked)
         return Side(compiled, self.surroundings, marks, tally, asks=asks)
+
+
+def ground_of(shared: ReadInputs, now: datetime | None) -> Ground:
+    """Return what both sides share: what was read, and the time that it is."""
+    given = tuple(whole_numbers(one) for one in objects_of(shared.resources))
+    others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
+    world = World(
+        GivenObjects(()),
+        shared.values,
+        context=GivenObjects(shared.context.resources) if shared.context.resources else None,
+        images=shared.context.images,
+        targets=objects_of(shared.targets),
+    )
+    exceptions = shared.exceptions
+    options = CompileOptions(
+        still_system(now or datetime.now(UTC)),
+        exceptions.rules,
+        cel_exceptions=exceptions.policies,
+        kinds=crd_kinds((*shared.definitions, *given)),
+    )
+    surroundings = Surroundings(world, others, shared.definitions)
+    return Ground(options, given, surroundings, shared.user or STRANGER)
 
 
 def why(policies: tuple[Policy, ...], ground: Ground) -> Why:

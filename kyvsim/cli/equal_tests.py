@@ -26,12 +26,12 @@ def write_tests(
 ) -> None:
     """Write objects, and for the policies of each side what they say of these now."""
     resources = os.path.join(folder, _RESOURCES)
-    _write(folder, resources, "---\n".join(map(to_yaml, objects)))
+    write_in(folder, resources, "---\n".join(map(to_yaml, objects)))
     for name, policies in sides:
         own = os.path.join(folder, name)
         created = create_test(Creation(policies, (resources,), own, _MANIFEST))
         for file in created.files:
-            _write(own, file.path, file.text)
+            write_in(own, file.path, file.text)
         if not created.files:
             say(f"warning: no test for the {name} policies: they say nothing of these objects")
     aside = f", {counted(left_out, 'case')} left out that no test can have" if left_out else ""
@@ -42,7 +42,8 @@ def write_tests(
     )
 
 
-def _write(folder: str, path: str, text: str) -> None:
+def write_in(folder: str, path: str, text: str) -> None:
+    """Write a file into a folder, which is made if need be; raise OutputError if it cannot be."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:

@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "config": "Show what a configuration and variables set, and from where.",
         "diff": "Show what two sets of policies say otherwise of the same resources.",
         "equal": "Compare two sets of policies by cases made of what they mention.",
+        "examples": "Make small manifests that pass and fail each rule, to begin tests with.",
         "explain": "Show how policies come to what they say of resources, step by step.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",

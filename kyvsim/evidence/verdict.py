@@ -138,7 +138,7 @@ def _account(effect: Effect, case: Case, why: Why) -> Account:
     text, place = why(case)
     return Account(
         said=effect.said,
-        object=_as_given(effect.object, case),
+        object=_as_given(effect.object, case) if effect.changed else None,
         generated=effect.generated,
         deleted=effect.deleted,
         later=effect.later,

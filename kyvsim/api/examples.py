@@ -1,0 +1,46 @@
+"""`examples`: policies → small objects that pass and fail each rule."""
+
+import time
+
+from kyvsim.api.equal_sides import Ground, ground_of
+from kyvsim.api.inputs import ApplyInputs, read_inputs
+from kyvsim.evidence.examples import doings, examples
+from kyvsim.evidence.search import Budget, Search
+from kyvsim.languages import compile_policies
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.examples import Doing, Example, Examples
+from kyvsim.model.policy import Policy
+
+_CASES = 20000
+
+
+def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
+    """Return objects for all that the rules of some policies do, each policy by itself.
+
+    `seconds` is how long to make cases of one policy; `stdin` holds the bytes that the path `-`
+    stands for. Where a policy cannot be used, or a manifest cannot, there are none.
+    """
+    read = read_inputs(inputs, stdin)
+    ground = ground_of(read, inputs.now)
+    said = (*read.diagnostics, *compile_policies(read.policies, ground.options)[1])
+    if any(one.severity is Severity.ERROR for one in said):
+        return Examples((), (), said)
+    found: list[Example] = []
+    missing: list[Doing] = []
+    for policy in read.policies:
+        own, lacking = _of_policy(policy, ground, seconds)
+        found += own
+        missing += lacking
+    return Examples(tuple(found), tuple(missing), said)
+
+
+def _of_policy(
+    policy: Policy, ground: Ground, seconds: float
+) -> tuple[tuple[Example, ...], tuple[Doing, ...]]:
+    """Return the examples of one policy: it is held against none at all."""
+    space = ground.space((policy,))
+    pair = ground.pair((policy,), ())
+    budget = Budget(_CASES, seconds, time.monotonic)
+    tried = Search(pair, space, budget).run(ground.given, ground.options.kinds)
+    wanted = tuple(doings(pair.old.points()))
+    return examples(wanted, tried.cases, ground.quick_pair((policy,), ()))

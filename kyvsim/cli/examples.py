@@ -1,0 +1,99 @@
+"""`kyvsim examples`: manifests that pass and fail each rule, to begin tests with."""
+
+import os
+import sys
+from typing import Any
+
+from kyvsim.api.examples import make_examples
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.suite_create import Creation, create_test
+from kyvsim.cli import declared
+from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.equal_tests import check_folder, write_in
+from kyvsim.cli.options import list_option, refuse_urls
+from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.model.examples import Examples
+from kyvsim.report.examples_yaml import doing_text, examples_ending, stream
+from kyvsim.report.progress import waiting
+from kyvsim.report.style import safe_line
+
+_HELP = """Make the smallest manifests that pass and fail each rule of policies.
+
+POLICY is a file, a folder or - for standard input. Objects are made of what the policies look at,
+as kyvsim equal makes them; a comment above each says which rule does what. With -o they are written
+with a kyverno-test.yaml that says what the policies do with all of them.
+
+\b
+    kyvsim examples require-labels.yaml
+    kyvsim examples require-labels.yaml -o tests/require-labels
+"""
+_SECONDS = 8
+_RESOURCES = "resources.yaml"
+_MANIFEST = "kyverno-test.yaml"
+
+
+@declared.command(
+    help=_HELP,
+    epilog="Exit status: 0 there is an example of all that the rules do, 1 something has none, "
+    "2 some input could not be used.",
+)
+@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
+@declared.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=declared.PathText(),
+    help="Write the manifests there, with a test; they are not shown then.",
+)
+@list_option("-r", "--resource", "--resources", help="Manifests to begin with, too.", paths=True)
+@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
+@declared.option(
+    "--budget",
+    type=declared.IntRange(1),
+    default=_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop making cases of a policy after this time.",
+)
+@declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim examples` and return its exit status."""
+    paths, folder = options["paths"], options["output"]
+    if not paths:
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+    refuse_urls((*paths, *options["resource"]), call)
+    if folder and "-" in paths:
+        raise declared.UsageError("--output needs policies that a test can name, not -", call)
+    if folder:
+        check_folder(folder, force=options["force"])
+    given = ("paths", "resource", "crd_paths")
+    stdin = stdin_of({name: options[name] for name in given}, call)
+    inputs = ApplyInputs(
+        policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
+    )
+    with waiting("making examples", shown=is_terminal(sys.stderr)):
+        found = make_examples(inputs, options["budget"], stdin)
+    say_remarks(found.diagnostics)
+    for one in found.missing:
+        say(safe_line(f"warning: no object by itself shows this: {doing_text(one)}"))
+    if not folder:
+        write_out(stream(found))
+    elif found.found:
+        _write(folder, found, paths)
+    ending = examples_ending(found)
+    close(ending, on_stdout=False)
+    return ending.status
+
+
+def _write(folder: str, found: Examples, policies: tuple[str, ...]) -> None:
+    """Write the objects, and a test of what the policies do with them."""
+    resources = os.path.join(folder, _RESOURCES)
+    write_in(folder, resources, "".join(stream(found)))
+    created = create_test(Creation(policies, (resources,), folder, _MANIFEST))
+    for text in created.remarks:
+        say(safe_line(f"warning: {text}"))
+    for file in created.files:
+        write_in(folder, file.path, file.text)
+    say(safe_line(f"wrote {resources} and {os.path.join(folder, _MANIFEST)}"))

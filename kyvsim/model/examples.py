@@ -1,0 +1,35 @@
+"""Objects that show what rules do: one that passes, one that fails."""
+
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Location
+
+
+class Doing(NamedTuple):
+    """What a rule does to an object."""
+
+    policy: str
+    """The policy's key."""
+    rule: str
+    """"" for a policy without rules of its own."""
+    outcome: str
+    """`passed`, `failed`, or `applied` for rules that cannot fail."""
+    location: Location
+    """Where the rule stands."""
+
+
+class Example(NamedTuple):
+    """An object, and what it is an example of."""
+
+    object: Json
+    shows: tuple[Doing, ...]
+
+
+class Examples(NamedTuple):
+    """What was found for some policies."""
+
+    found: tuple[Example, ...]
+    missing: tuple[Doing, ...]
+    """What no object was found to show."""
+    diagnostics: tuple[Diagnostic, ...]

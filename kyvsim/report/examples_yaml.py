@@ -1,0 +1,41 @@
+"""Examples of what rules do as a stream of manifests, and how making them ended."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.examples import Doing, Example, Examples
+from kyvsim.report.ending import error_fact, warning_fact, weighing
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.style import counted, safe_line
+
+
+def stream(examples: Examples) -> Iterator[str]:
+    """Yield a document for each object, below comments that say what it shows."""
+    for number, one in enumerate(examples.found):
+        yield "---\n" if number else ""
+        yield _document(one)
+
+
+def _document(one: Example) -> str:
+    lines = (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
+    return "".join((*lines, to_yaml(one.object)))
+
+
+def doing_text(one: Doing) -> str:
+    """Return what a rule does, in words, and where it stands."""
+    name = " / ".join(filter(None, (one.policy, one.rule)))
+    return f"{one.outcome}: {name} ({one.location})"
+
+
+def examples_ending(examples: Examples) -> Ending:
+    """Return how it ended: what there is no example of makes it fail."""
+    missing, found = len(examples.missing), len(examples.found)
+    verdict = Verdict.PASSED if found or missing else Verdict.NOTHING
+    return Ending(
+        (
+            error_fact(examples.diagnostics),
+            weighing("missing", missing, f"{counted(missing, 'outcome')} without an example"),
+            Fact("examples", found, counted(found, "example"), verdict),
+            warning_fact(examples.diagnostics),
+        )
+    )

@@ -1,0 +1,85 @@
+"""Objects for what rules do: what they show, how small they are, what there is none of."""
+
+import json
+
+import pytest
+
+from kyvsim.api.examples import make_examples
+from kyvsim.api.inputs import ApplyInputs
+from kyvsim.load.files import Source
+
+MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+BARE = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+
+
+def policy(*rules, name="p"):
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name, "annotations": BARE},
+        "spec": {
+            "rules": [{"name": f"r{n}", "match": MATCH, **one} for n, one in enumerate(rules)]
+        },
+    }
+
+
+def made(*policies):
+    sources = tuple(Source(f"p{n}", json.dumps(one)) for n, one in enumerate(policies))
+    return make_examples(ApplyInputs(policies=sources), 600)
+
+
+def told(found):
+    return {
+        (one.policy, one.rule, one.outcome): example.object
+        for example in found.found
+        for one in example.shows
+    }
+
+
+def patterned(**spec):
+    return {"validate": {"message": "m", "pattern": {"spec": spec}}}
+
+
+PLAIN = {"containers": [{"name": "a", "image": "a"}]}
+
+
+def test_a_rule_has_the_smallest_object_that_passes_and_that_fails():
+    found = told(made(policy(patterned(hostNetwork=True))))
+    assert found["p", "r0", "passed"]["spec"] == {**PLAIN, "hostNetwork": True}
+    assert found["p", "r0", "failed"]["spec"] == PLAIN
+
+
+def test_one_object_may_show_several_things():
+    found = made(policy(patterned(hostNetwork=True), patterned(hostPID=True)))
+    assert found.missing == ()
+    shown = [[(one.rule, one.outcome) for one in example.shows] for example in found.found]
+    assert shown[0] == [("r0", "passed"), ("r1", "passed")]
+    assert shown[1:] == [[("r0", "failed")], [("r1", "failed")]]
+
+
+def test_objects_have_names_of_their_own_unless_the_rule_is_about_names():
+    found = told(made(policy(patterned(hostNetwork=True))))
+    assert {one["metadata"]["name"] for one in found.values()} == {"r0-passed", "r0-failed"}
+    named = {"validate": {"message": "m", "pattern": {"metadata": {"name": "web-*"}}}}
+    found = told(made(policy(named)))
+    assert found["p", "r0", "passed"]["metadata"]["name"].startswith("web-")
+
+
+def test_a_rule_that_mutates_has_an_object_that_it_changes():
+    patch = {"mutate": {"patchStrategicMerge": {"spec": {"+(hostNetwork)": True}}}}
+    found = told(made(policy(patch)))
+    assert found["p", "r0", "applied"]["spec"] == PLAIN
+
+
+def test_what_takes_more_than_an_object_is_missing():
+    excluded = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["UPDATE"]}}]}
+    found = made(policy({**patterned(hostNetwork=True), "match": excluded}))
+    assert found.found == ()
+    assert [one.outcome for one in found.missing] == ["passed", "failed"]
+
+
+@pytest.mark.parametrize("data", [{"kind": "ClusterPolicy"}, policy({"validate": {}})])
+def test_what_cannot_be_used_is_told(data):
+    found = made(data)
+    assert found.found == ()
+    assert found.diagnostics
