@@ -3,10 +3,10 @@
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.difference import difference
-from kyvsim.evidence.seeds import unwrapped
+from kyvsim.evidence.seeds import unwrapped, with_template_metadata
 from kyvsim.evidence.side import Effect, Side, Surroundings
 from kyvsim.evidence.types import type_of
-from kyvsim.kube.objects import text_field
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
@@ -99,8 +99,8 @@ class Pair:
         """
         if case.given:
             return False
-        whole = with_defaults(case.object)
-        old = None if case.old is None else with_defaults(case.old)
+        whole = _completed(case.object)
+        old = None if case.old is None else _completed(case.old)
         if whole == case.object and old == case.old:
             return False
         return self.ask(case._replace(object=whole, old=old)).difference is None
@@ -134,3 +134,8 @@ class Pair:
             and pod is not None
             and self.ask(case._replace(object=pod)).difference is None
         )
+
+
+def _completed(obj: Json) -> Json:
+    """Return an object as an API server hands it on, with its defaults."""
+    return with_template_metadata(with_defaults(obj))

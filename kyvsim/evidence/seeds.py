@@ -12,6 +12,7 @@ from kyvsim.kube.discovery import (
 )
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kube.trees import replaced
 from kyvsim.kube.wildcard import matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mention import Way
@@ -141,12 +142,8 @@ def wrapped(pod: Json, kind: KindName) -> Json:
 
 def unwrapped(obj: Json) -> Json:
     """Return a Pod such as a controller makes, None where an object is no controller of Pods."""
-    group, _ = split_api_version(text_field(obj, "apiVersion"))
-    template = CONTROLLERS.get((group, text_field(obj, "kind")))
-    found: Json = obj
-    for step in template.way if template else ():
-        found = found.get(str(step)) if found.__class__ is dict else None
-    if template is None or found.__class__ is not dict:
+    found = _template_in(obj)
+    if found is None:
         return None
     inner = {
         name: one for name, one in metadata(found).items() if name not in {"name", "namespace"}
@@ -154,3 +151,30 @@ def unwrapped(obj: Json) -> Json:
     meta = {**inner, **{n: v for n, v in metadata(obj).items() if n in {"name", "namespace"}}}
     spec = {"spec": found["spec"]} if "spec" in found else {}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **spec}
+
+
+def with_template_metadata(obj: Json) -> Json:
+    """Return a controller of Pods whose template has metadata: it is no field that can lack.
+
+    Source of the rule: PodTemplateSpec in k8s.io/api/core/v1, whose ObjectMeta is no pointer.
+    """
+    found = _template_in(obj)
+    if found is None or "metadata" in found:
+        return obj
+    return replaced(obj, _way_to_template(obj), {"metadata": {}, **found})
+
+
+def _template_in(obj: Json) -> Json:
+    """Return the template of Pods in a controller, None where there is none."""
+    way = _way_to_template(obj)
+    found: Json = obj
+    for step in way:
+        found = found.get(step) if found.__class__ is dict else None
+    return found if way and found.__class__ is dict else None
+
+
+def _way_to_template(obj: Json) -> tuple[str, ...]:
+    """Return where objects of a kind have their template, () where they have none."""
+    group, _ = split_api_version(text_field(obj, "apiVersion"))
+    controller = CONTROLLERS.get((group, text_field(obj, "kind")))
+    return tuple(map(str, controller.way)) if controller else ()

@@ -35,28 +35,14 @@ def subject_of(matching: Matching, desk: Desk, *, derived: bool) -> Value:
 
 
 def _of_pods(matching: Matching, desk: Desk) -> dict[str, Value]:
-    """Return the fields of a Pod, whose metadata its template may lack."""
+    """Return the fields of a Pod or of a template; an API server hands on none without metadata."""
     found = {}
-    if matching.deletes:
-        spec = desk.offer("spec", f"{_DELETED} ? oldObject.spec : object.spec")
-        found["spec"] = Value(spec, field_of(matching.types, "spec"), noun="spec")
-    where = _metadata("object")
-    if matching.deletes:
-        where = f"{_DELETED} ? ({_metadata('oldObject')}) : ({where})"
-    held = desk.offer("metadata", where)
-    found["metadata"] = Value(
-        held if matching.deletes else "object.metadata",
-        field_of(matching.types, "metadata"),
-        optional=held,
-        has=f"{held} != {{}}" if matching.deletes else "has(object.metadata)",
-        noun="metadata",
-    )
+    for key in ("spec", "metadata"):
+        text = f"object.{key}"
+        if matching.deletes:
+            text = desk.offer(key, f"{_DELETED} ? oldObject.{key} : object.{key}")
+        found[key] = Value(text, field_of(matching.types, key), noun=key)
     return found
-
-
-def _metadata(whole: str) -> str:
-    # No optional: what Kyverno keeps of one in a variable is empty.
-    return f"has({whole}.metadata) ? {whole}.metadata : {{}}"
 
 
 def _given_fields(whole: Value) -> dict[str, Value]:

@@ -1,7 +1,15 @@
 import pytest
 
 from kyvsim.evidence.acceptance import is_accepted
-from kyvsim.evidence.seeds import CONTROLLERS, KindName, smallest, unwrapped, wrapped
+from kyvsim.evidence.seeds import (
+    CONTROLLERS,
+    KindName,
+    smallest,
+    unwrapped,
+    with_template_metadata,
+    wrapped,
+)
+from kyvsim.kube.trees import found_at, replaced
 from kyvsim.patch.merge_types import find_type
 
 POD = smallest(KindName("", "v1", "Pod"))
@@ -101,3 +109,13 @@ def test_controllers_need_a_template():
     assert not is_accepted({**controller, "spec": {}}, find_type)
     for template in ({}, {"metadata": {}}, {"spec": {}}, {"spec": {"containers": []}}):
         assert not is_accepted({**controller, "spec": {"template": template}}, find_type)
+
+
+@pytest.mark.parametrize("key", CONTROLLERS, ids=lambda key: key[1])
+def test_templates_have_metadata_where_a_server_hands_them_on(key):
+    made = wrapped(POD, KindName(key[0], "v1", key[1]))
+    bare = replaced(made, CONTROLLERS[key].way, {"spec": POD["spec"]})
+    whole = with_template_metadata(bare)
+    assert found_at(whole, CONTROLLERS[key].way) == {"metadata": {}, "spec": POD["spec"]}
+    assert with_template_metadata(whole) is whole
+    assert with_template_metadata(POD) is POD

@@ -225,4 +225,4 @@ def test_no_variable_holds_an_optional(converted):
     _, (made,) = converted(rule)
     texts = [one["expression"] for one in made["spec"]["variables"]]
     assert not [text for text in texts if "optional.of(" in text or text.endswith(".?team")]
-    assert texts[0] == "has(object.metadata) ? object.metadata : {}"
+    assert texts == ["object.metadata.?labels.?team.orValue(null)"]
