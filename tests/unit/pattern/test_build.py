@@ -157,3 +157,74 @@ def test_an_expanded_key_stays_for_the_rest_of_a_list():
 def test_numbers_of_any_pattern_are_floats():
     assert compile_pattern({"a": 5})({"a": "5.0"}) is not None
     assert compile_any_pattern([{"a": 5}])[0]({"a": "5.0"}) is None
+
+
+NO_LIST = (
+    "validation rule failed at path /a/, resource does not satisfy the expected overlay pattern"
+)
+ONLY_LISTS = "Existence ^ () anchor can be used only on list/array type resource"
+NO_MAPS = "Pattern has to be of type map to compare against items in resource"
+SKIPS = "conditional anchor mismatch"
+TWO_STRUCTURES = "pattern and resource have different structures. Path: /a/. Expected"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "obj", "message"),
+    [
+        ({"a": []}, {"a": ["x"]}, "pattern Array empty"),
+        ({"a": []}, {"a": 1.5}, NO_LIST),
+        ({"a": [{"b": "c"}]}, {"a": 1.5}, NO_LIST),
+        ({"a": ["b"]}, {"a": {}}, NO_LIST),
+        ({"a": [["b"]]}, {"a": None}, NO_LIST),
+        (
+            {"^(a)": "b"},
+            {"a": ["x"]},
+            "invalid pattern type string: Pattern has to be of list to compare against resource",
+        ),
+        ({"^(a)": ["b"]}, {"a": ["x"]}, f"invalid pattern type []interface {{}}: {NO_MAPS}"),
+        ({"^(a)": "b"}, {"a": "x"}, f"invalid resource type string: {ONLY_LISTS}"),
+        ({"^(a)": [{"b": "c"}]}, {"a": True}, f"invalid resource type bool: {ONLY_LISTS}"),
+        (
+            {"^(a)": [{"b": "c"}]},
+            {"a": [{"b": "d"}]},
+            "existence anchor validation failed at path /a/",
+        ),
+        ({"a": {"b": "c"}}, {"a": 1}, f"{TWO_STRUCTURES} map[string]interface {{}}, found int64"),
+        ({"a": {"b": "c"}}, {}, f"{TWO_STRUCTURES} map[string]interface {{}}, found <nil>"),
+        (
+            {"a": {"X(b)": None}},
+            {"a": {"b": 1.0}},
+            "negation anchor matched in resource: /a/b/ is not allowed",
+        ),
+        ({"a": {"b": "*"}}, {"a": {}}, "/a//b not found"),
+        ({"a": True}, {"a": "no"}, "resource value 'no' does not match 'true' at path /a/"),
+        ({"a": None}, {"a": {}}, "resource value 'map[]' does not match '<nil>' at path /a/"),
+        (
+            {"(a)": {"(b)": "c"}},
+            {"a": {}},
+            f"{SKIPS}: {SKIPS}: conditional anchor key doesn't exist in the resource",
+        ),
+        (
+            {"<(a)": "b"},
+            {"a": "c"},
+            "global anchor mismatch: resource value 'c' does not match 'b' at path /a/",
+        ),
+    ],
+)
+def test_messages_are_the_references(pattern, obj, message):
+    assert compile_pattern(pattern)(obj).message == message
+
+
+def test_the_texts_of_truth_fit_texts_and_truth():
+    for text, truth in (("true", True), ("false", False)):
+        matches = compile_pattern({"a": text})
+        fitting = [truth, text, [truth, text], []]
+        assert [matches({"a": value}) for value in fitting] == [None] * 4
+        assert all(matches({"a": value}) for value in (not truth, None, 1.0, "x", [not truth]))
+
+
+def test_a_label_that_is_no_text_is_not_checked():
+    matches = compile_pattern({"metadata": {"annotations": {"a": 1.0, "b*": True, "c?": "d"}}})
+    assert matches({"metadata": {"annotations": {"a": "x", "c1": "d"}}}) is None
+    assert matches({"metadata": {"annotations": {"c1": "e"}}}).path == "/metadata/annotations/c1/"
+    assert matches({"metadata": {"annotations": "x"}}).path == "/metadata/annotations/"
