@@ -2,7 +2,15 @@
 
 import pytest
 
-from kyvsim.match import compile_exception_match, compile_match, compile_rule_match
+from kyvsim.match import (
+    compile_exception_match,
+    compile_match,
+    compile_rule_match,
+    matches_by_kind,
+)
+from kyvsim.match.filters import filters
+from kyvsim.model.coverage import PointKind
+from kyvsim.model.probe import PolicyPlace, Probe
 
 
 def of(*kinds, **more):
@@ -82,3 +90,54 @@ def test_an_exception_knows_no_operations_and_asks_for_the_user(facts, alice):
     assert not compile_exception_match({"any": [{"resources": {"operations": ["CREATE"]}}]})(
         facts()
     )
+
+
+@pytest.mark.parametrize(
+    ("match", "is_told_by_kind"),
+    [
+        (of("Pod"), True),
+        (of("Pod", operations=["CREATE"], names=None), True),
+        ({"any": [of("Pod"), of("Job")]}, True),
+        ({"all": [of("Pod"), of("Job", names=["a"])]}, False),
+        ({"any": [of("Pod"), IN_SHOP]}, False),
+        ({**of("Pod"), **BY_ALICE}, False),
+        (of(), False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_whether_kind_and_operation_are_all_that_a_block_looks_at(match, is_told_by_kind):
+    assert matches_by_kind(match) is is_told_by_kind
+
+
+def test_filters_are_yielded_with_their_places():
+    one, two, three = of("Pod"), of("Job"), of("Service")
+    block = {"any": [one, two], "all": [three]}
+    found = list(filters({"match": block}, "match"))
+    assert [place for place, _ in found] == [
+        ("match", "any", 0),
+        ("match", "any", 1),
+        ("match", "all", 0),
+        ("match",),
+    ]
+    assert [entry for _, entry in found] == [one, two, three, block]
+    assert list(filters({"match": block, "exclude": None}, "exclude")) == []
+
+
+def test_who_counts_what_is_reached_hears_of_each_filter(facts):
+    points, reached = [], []
+
+    def listen(place, kind, outcomes):
+        points.append((place.inside, kind, outcomes))
+        return lambda outcome: reached.append((place.inside, outcome))
+
+    probe = Probe(PolicyPlace(None, "p", "r", ()), listen)
+    match, exclude = {"any": [of("Job"), of("Pod")]}, {"all": [of("Pod"), of("Job")]}
+    assert compile_rule_match(match, exclude, "", probe)(facts())
+    assert points == [
+        (("match", "any", 0), PointKind.MATCH, ("matched",)),
+        (("match", "any", 1), PointKind.MATCH, ("matched",)),
+        (("exclude", "all", 0), PointKind.EXCLUDE, ("excluded",)),
+        (("exclude", "all", 1), PointKind.EXCLUDE, ("excluded",)),
+    ]
+    assert reached == [(("match", "any", 1), 0), (("exclude", "all", 0), 0)]
