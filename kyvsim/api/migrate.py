@@ -102,7 +102,9 @@ def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic,
 def _errors(
     policies: Sequence[Policy], exceptions: tuple[CelException, ...] = ()
 ) -> tuple[Diagnostic, ...]:
-    _, told = compile_policies(policies, CompileOptions(own_system(), cel_exceptions=exceptions))
+    _, told = compile_policies(
+        policies, CompileOptions(own_system(), cel_exceptions=exceptions, simulated=True)
+    )
     return tuple(one for one in told if one.severity is Severity.ERROR)
 
 

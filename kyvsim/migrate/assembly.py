@@ -60,10 +60,10 @@ def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[M
 
 
 def _name(part: Part, groups: list[list[Part]], name: str) -> str:
-    """Return the name of a policy: the old one's, with rule and level where there are several."""
+    """Return the name of a policy: the old one's, with what tells several apart."""
     if len({one.place for one, *_ in groups}) > 1:
         name = f"{name}-{part.rule}"
-    return f"{name}-{part.level}" if part.level else name
+    return "-".join(filter(None, (name, part.level, part.variant)))
 
 
 def _fits(part: Part, group: list[Part]) -> bool:

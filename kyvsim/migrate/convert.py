@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
+from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
@@ -16,6 +16,7 @@ from kyvsim.migrate.expressions import TRUE, Test, every, one_line
 from kyvsim.migrate.levels import RULES, derived_levels
 from kyvsim.migrate.matching import Matching, Operations, matching_of, without_operations
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
+from kyvsim.migrate.overrides import Variant, variants_of
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope
@@ -32,7 +33,7 @@ from kyvsim.migrate.rules import (
     operations_of,
     rule_type_of,
 )
-from kyvsim.migrate.settings import controllers_of, settings_of
+from kyvsim.migrate.settings import asked_before, controllers_of, settings_of
 from kyvsim.migrate.subject import inlined, subject_of, without_unread
 from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
@@ -64,9 +65,9 @@ def convert(
         desk = Desk({}, [], set(), (*RULES, index))
         found: list[Part] = []
         try:
-            for level, one in _levels(index, rule, computed):
+            named = excepted(index, computed, policy.key, exceptions)
+            for level, one in _levels(index, rule, whole):
                 part = _converted(index, one, whole, desk._replace(variables={}))
-                named = excepted(index, computed, policy.key, exceptions)
                 found.append(part._replace(rule=rule["name"], level=level, excepted=named))
         except NotConvertible as refusal:
             verdicts.append(refused(policy.document, rule["name"], refusal.below(*RULES, index)))
@@ -80,22 +81,23 @@ def convert(
     return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
 
 
-def _levels(place: int, rule: Json, computed: ComputedRules) -> list[tuple[str | None, Json]]:
+def _levels(place: int, rule: Json, whole: Whole) -> list[tuple[str | None, Variant]]:
     """Return a rule as it is written and as it is derived, where each needs a policy of its own.
 
     A ValidatingPolicy on Pods is derived for controllers; of a MutatingPolicy only some parts are.
+    One with several actions needs a policy for each.
     """
     if "mutate" not in rule:
-        return [(None, rule)]
-    found = [(level, dict(one.rule.data)) for level, one in derived_levels(place, computed)]
-    return [("", rule), *found]
+        return [(None, one) for one in variants_of(rule, whole.data["spec"])]
+    derived = derived_levels(place, whole.computed)
+    return [("", Variant(rule)), *((level, Variant(dict(one.rule.data))) for level, one in derived)]
 
 
 # ---------------------------------------------------------------------------- one rule
 
 
-def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
-    spec, computed = whole.data["spec"], whole.computed
+def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
+    spec, computed, rule = whole.data["spec"], whole.computed, variant.rule
     found = rule_type_of(rule)
     if found is None:
         raise _no_emitter(rule)
@@ -119,7 +121,8 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
     emitted = within(found.steps, rule_type.emit, given)
     entries = _guarded(emitted, applies if folded else TRUE)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
-    conditions: list[tuple[str, Test | str]] = list(matching.conditions)
+    conditions: list[tuple[str, Test | str]] = [*asked_before(spec, desk)]
+    conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
     conditions += named_conditions("precondition", TRUE if folded else applies)
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
@@ -134,6 +137,7 @@ def _converted(place: int, rule: Json, whole: Whole, desk: Desk) -> Part:
         place=place,
         rule=rule["name"],
         level=None,
+        variant=variant.name,
         kind=rule_type.kind,
         matching=matching,
         fields=rule_type.fields(rule, spec, scope),

@@ -26,9 +26,11 @@ class Part(NamedTuple):
     variables: Mapping[str, str]
     entries: tuple[Entry, ...]
     excepted: Excepted = ()
+    variant: str = ""
+    """What tells it from others of the same rule, by what they do where it fails."""
 
     @property
     def group(self) -> tuple[object, ...]:
         """What rules must share to stand in one policy."""
         matching, fields = str(self.matching.constraints), str(self.fields)
-        return (self.kind, matching, fields, self.conditions, self.excepted)
+        return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)

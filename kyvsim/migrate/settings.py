@@ -9,7 +9,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.queries import Scope
-from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
 from kyvsim.schema.facts import CEL_GROUP, written_schema
 from kyvsim.schema.node import Node
@@ -27,6 +26,10 @@ _REPLICATION: Final = Condition(
 _ONE_RULE: Final = Condition(
     "applyRules: One", "the rules do not depend on each other: each of them is asked"
 )
+_WEBHOOK: Final = Condition(
+    "webhook conditions",
+    "they count in scans, too, where those of the old policy's webhook do not",
+)
 _OWN: Final = frozenset({ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
 """Annotations that say nothing of the new policy."""
 _DERIVABLE: Final = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet")
@@ -34,14 +37,11 @@ _GROUPS: Final[Mapping[str, str]] = MappingProxyType({"CronJob": "batch", "Job":
 
 
 def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
-    """Return what the new policy does where a rule fails, as `validationActions`."""
+    """Return what the new policy does where a rule fails, as `validationActions`.
+
+    Overrides are not looked at: see `overrides.py`.
+    """
     body = rule.get("validate") or {}
-    if body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides"):
-        raise NotConvertible(
-            "an action for some namespaces only has no twin in one policy",
-            "write one policy for each action, and name the namespaces in its match block",
-            () if body.get("failureActionOverrides") is None else ("validate",),
-        )
     action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     if action.lower() == "enforce":
         if body.get("allowExistingViolations", True):
@@ -51,14 +51,22 @@ def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
     return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}
 
 
+def asked_before(spec: Json, desk: Desk) -> list[tuple[str, str]]:
+    """Return the conditions of a policy's webhook, which are those of all that it becomes."""
+    conditions = (spec.get("webhookConfiguration") or {}).get("matchConditions") or ()
+    if conditions:
+        desk.note(_WEBHOOK)
+    return [(one["name"], one["expression"]) for one in conditions]
+
+
 def settings_of(spec: Json, kind: str, desk: Desk) -> dict[str, Json]:
     """Return the fields of a policy as a whole, as far as its kind has them."""
     if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
         desk.note(_ONE_RULE)
     found: dict[str, Json] = {}
-    if spec.get("failurePolicy") == "Ignore":
-        found["failurePolicy"] = "Ignore"
     webhook = spec.get("webhookConfiguration") or {}
+    if (webhook.get("failurePolicy") or spec.get("failurePolicy")) == "Ignore":
+        found["failurePolicy"] = "Ignore"
     timeout = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
     if timeout:
         found["webhookConfiguration"] = {"timeoutSeconds": timeout}

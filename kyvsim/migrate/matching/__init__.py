@@ -1,6 +1,7 @@
 """Match and exclude blocks → constraints and match conditions."""
 
 from kyvsim.migrate.matching.blocks import Matching, block_test, matching_at_rest, matching_of
+from kyvsim.migrate.matching.filters import namespaces_test
 from kyvsim.migrate.matching.operations import EVERY, WRITES, Operations, without_operations
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "block_test",
     "matching_at_rest",
     "matching_of",
+    "namespaces_test",
     "without_operations",
 ]

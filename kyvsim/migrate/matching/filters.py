@@ -1,12 +1,12 @@
 """Criteria of one filter of a match or exclude block → tests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
@@ -101,11 +101,17 @@ def _expression(one: Json, of: str) -> Test:
     return tests[one["operator"]]
 
 
-def _no_namespace_labels(_selector: Json, _: Names) -> Test:
-    raise NotConvertible(
-        "a namespaceSelector in one of several filters has no twin in CEL",
-        "split the rule: one for the filter with the selector",
-    )
+def _namespace_labels(selector: Json, names: Names) -> Test:
+    lies_in_one = Relation(names.namespace, "!=", "''")
+    return every([lies_in_one, selector_test(selector, "namespaceObject")])
+
+
+def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
+    """Return the test that a request is for a namespace of some names, or of some labels."""
+    tests = [_namespaces(list(patterns), ADMITTED)] if patterns else []
+    if selector is not None:
+        tests.append(_namespace_labels(selector, ADMITTED))
+    return some(tests)
 
 
 _RESOURCES: Final[Mapping[str, Callable[[Json, Names], Test]]] = MappingProxyType(
@@ -117,7 +123,7 @@ _RESOURCES: Final[Mapping[str, Callable[[Json, Names], Test]]] = MappingProxyTyp
         "operations": _operations,
         "annotations": _annotations,
         "selector": _selector,
-        "namespaceSelector": _no_namespace_labels,
+        "namespaceSelector": _namespace_labels,
     }
 )
 _HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
@@ -137,11 +143,23 @@ def filter_tests(
             field in _HAS_SELECTOR and resources.get(field) is not None
         )
         if given and field not in left_out:
+            if field == "namespaceSelector" and _may_be_namespaces(resources):
+                raise NotConvertible(
+                    "a namespaceSelector for Namespaces themselves has no twin in CEL",
+                    "split the rule: one for Namespaces",
+                    ("resources", field),
+                )
             try:
                 tests.append(convert(resources[field], names))
             except NotConvertible as refusal:
                 raise refusal.below("resources", field) from None
     return tests + _user_tests(one, desk)
+
+
+def _may_be_namespaces(resources: Json) -> bool:
+    """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
+    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
+    return any(matches(kind, "Namespace") for kind in kinds)
 
 
 def _user_tests(one: Json, desk: Desk) -> list[Test]:
