@@ -25,12 +25,13 @@ from kyvsim.report.policy_yaml import document_yaml, policy_yaml
 
 
 def migrate(
-    paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL
+    paths: Iterable[str], stdin: bytes | None = None, walking: Walking = USUAL, kind: str = ""
 ) -> Migration:
     """Return what becomes of the policies that `paths` lead to, in their order.
 
     `stdin` holds the bytes that the path `-` stands for. Whatever is made compiles; a rule whose
-    expression does not is not converted.
+    expression does not is not converted, nor is one that becomes a part of another `kind` of
+    policies, if one is given.
     """
     found = list(read_sources(paths, stdin, walking))
     sources = [one for one in found if isinstance(one, Source)]
@@ -47,7 +48,9 @@ def migrate(
     if not (chosen or exceptions.rules or is_wrong):
         said = (*said, _nothing_to_convert())
     texts = {one.name: one.text for one in sources}
-    pairs = [_converted(one, texts.get(one.document.file, ""), exceptions.rules) for one in usable]
+    pairs = [
+        _converted(one, texts.get(one.document.file, ""), exceptions.rules, kind) for one in usable
+    ]
     pairs += [
         _with_exception(one, texts.get(one.document.file, ""), pairs) for one in exceptions.rules
     ]
@@ -109,10 +112,10 @@ def _errors(
 
 
 def _converted(
-    policy: Policy, source: str, exceptions: Sequence[PolicyException]
+    policy: Policy, source: str, exceptions: Sequence[PolicyException], kind: str
 ) -> tuple[Conversion, str]:
     """Return what becomes of a policy, and the YAML of what is made of it."""
-    conversion = convert(policy, document_yaml, exceptions)
+    conversion = _of_kind(kind, convert(policy, document_yaml, exceptions))
     comments = comments_of(policy.document, [rule.path for rule in policy.rules], source)
     texts: list[str] = []
     kept: list[Made] = []
@@ -120,7 +123,7 @@ def _converted(
         text = _text(made, comments if place == 0 else comments._replace(head=()))
         fault = _fault(text)
         if fault:
-            conversion = _without(conversion, made, fault)
+            conversion = _without(conversion, made, *_not_compiled(fault))
         else:
             kept.append(made)
             texts.append(text)
@@ -138,10 +141,8 @@ def _with_exception(
         texts.append(_text(made, comments if place == 0 else Comments(())))
         fault = _fault("---\n".join([*(text for _, text in pairs if text), texts[-1]]))
         if fault:
-            every = range(len(conversion.rules))
-            return _without(
-                conversion._replace(made=()), made._replace(rules=tuple(every)), fault
-            ), ""
+            whole = made._replace(rules=tuple(range(len(conversion.rules))))
+            return _without(conversion._replace(made=()), whole, *_not_compiled(fault)), ""
     return conversion, "---\n".join(texts)
 
 
@@ -163,14 +164,31 @@ def _fault(text: str) -> str:
     return next((one.message for one in found if one.severity is Severity.ERROR), "")
 
 
-def _without(conversion: Conversion, made: Made, fault: str) -> Conversion:
-    """Return a conversion in which the rules of a policy that does not compile are refused."""
+def _not_compiled(fault: str) -> tuple[str, str]:
+    return f"what it would become does not compile: {fault}", "write this rule by hand"
+
+
+def _of_kind(kind: str, conversion: Conversion) -> Conversion:
+    """Return a conversion without what is of another kind, if one is asked for."""
+    kept = []
+    for made in conversion.made:
+        found = str(made.data["kind"]).removeprefix("Namespaced")
+        if kind in {"", found}:
+            kept.append(made)
+            continue
+        reason = f"it becomes a {found}, and --kind asks for {kind}"
+        conversion = _without(conversion, made, reason, f"leave --kind out, or ask for {found}")
+    return conversion._replace(made=tuple(kept))
+
+
+def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Conversion:
+    """Return a conversion in which the rules that a policy is made of are refused."""
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
             outcome=Outcome.REFUSED,
-            reason=f"what it would become does not compile: {fault}",
-            advice="write this rule by hand",
+            reason=reason,
+            advice=advice,
             notes=(),
         )
     return conversion._replace(rules=tuple(rules))

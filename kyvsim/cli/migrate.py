@@ -16,6 +16,7 @@ from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.migrate_ending import ending_of
@@ -34,6 +35,7 @@ said of each. PATH is a file, a folder or - for standard input. Nothing in a clu
     kyvsim migrate policies/ -o converted/
 """
 _SECONDS = 8
+_AUTO = "auto"
 
 
 @declared.command(
@@ -48,6 +50,13 @@ _SECONDS = 8
     metavar="DIR",
     type=declared.PathText(),
     help="Write a file for each policy there, all or none; the policies are not shown then.",
+)
+@declared.option(
+    "--kind",
+    type=declared.Choice((_AUTO, *MADE_KINDS)),
+    default=_AUTO,
+    show_default=True,
+    help="Convert only what becomes policies of this kind; auto: whatever rules become.",
 )
 @declared.option(
     "--partial",
@@ -87,9 +96,10 @@ def command(call: declared.Call, /, **options: Any) -> int:
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     given = stdin_of({"paths": paths}, call)
     walking = walking_of(options, call)
+    kind = "" if options["kind"] == _AUTO else options["kind"]
     with ReportFiles(path for _, path in chosen.files) as files:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
-            migration = migrate(paths, given, walking)
+            migration = migrate(paths, given, walking, kind)
             if options["check"]:
                 migration = with_evidence(migration, options["resource"], options["budget"])
         say_remarks(migration.diagnostics)

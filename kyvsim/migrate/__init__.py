@@ -1,10 +1,14 @@
 """Policies with rules → Kyverno's policies in CEL, and what cannot be said in them."""
 
-from kyvsim.migrate.cleanup import CLEANUP_KINDS
+from kyvsim.migrate.cleanup import CLEANUP_KINDS, DELETING
 from kyvsim.migrate.convert import convert
 from kyvsim.migrate.exceptions import convert_exception
+from kyvsim.migrate.rules import RULE_TYPES
 
 CONVERTED_KINDS = CLEANUP_KINDS | {"ClusterPolicy", "Policy"}
 """The kinds of `kyverno.io` that become others."""
 
-__all__ = ["CONVERTED_KINDS", "convert", "convert_exception"]
+MADE_KINDS = (*dict.fromkeys(one.kind for one in RULE_TYPES.values()), DELETING)
+"""The kinds that policies become, without `Namespaced` before them."""
+
+__all__ = ["CONVERTED_KINDS", "MADE_KINDS", "convert", "convert_exception"]

@@ -20,6 +20,7 @@ from kyvsim.model.migration import Conversion, Made
 from kyvsim.model.policy import Policy
 
 CLEANUP_KINDS: Final = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
+DELETING: Final = "DeletingPolicy"
 _SPEC: Final = ("spec",)
 
 
@@ -59,7 +60,7 @@ def _deleting(policy: Policy, desk: Desk) -> dict[str, Json]:
         found["conditions"] = [{"name": one, "expression": text} for one, text in conditions]
     return {
         "apiVersion": API_VERSION,
-        "kind": "NamespacedDeletingPolicy" if policy.namespace else "DeletingPolicy",
+        "kind": f"Namespaced{DELETING}" if policy.namespace else DELETING,
         "metadata": metadata_of(data["metadata"], policy.name),
         "spec": found,
     }

@@ -133,3 +133,21 @@ def test_two_that_become_one_of_the_same_name_are_told(migrate, tmp_path):
     status, _, said = migrate("policies.yaml")
     assert status == 2
     assert "KV281: `a` and `a-b` both become the ValidatingPolicy `a-b`" in said
+
+
+def test_only_what_becomes_the_kind_that_is_asked_for(migrate, tmp_path):
+    policies(tmp_path, "one")
+    status, shown, _ = migrate("policies.yaml", "--kind", "ValidatingPolicy")
+    assert status == 0
+    assert "kind: ValidatingPolicy" in shown
+    status, shown, said = migrate("policies.yaml", "--kind", "MutatingPolicy")
+    assert status == 1
+    assert shown == ""
+    assert "it becomes a ValidatingPolicy, and --kind asks for MutatingPolicy" in said
+
+
+def test_a_kind_that_nothing_becomes_is_told_with_those_there_are(migrate, tmp_path):
+    policies(tmp_path, "one")
+    status, _, said = migrate("policies.yaml", "--kind", "ClusterPolicy")
+    assert status == 2
+    assert "'ClusterPolicy' is not one of 'auto', 'ValidatingPolicy'" in said
