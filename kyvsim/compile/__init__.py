@@ -2,9 +2,9 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.plan import Plan
+from kyvsim.compile.plan import Plan, Prospect
 from kyvsim.compile.policy_set import KindTurns, PolicySet, index_policies
-from kyvsim.compile.turn import Turn
+from kyvsim.compile.turn import OpenTurn, Turn
 
 __all__ = [
     "CompileOptions",
@@ -12,9 +12,11 @@ __all__ = [
     "CompiledRule",
     "KindTurns",
     "Model",
+    "OpenTurn",
     "Plan",
     "PolicySet",
     "Properties",
+    "Prospect",
     "Turn",
     "index_policies",
 ]

@@ -5,21 +5,26 @@ once at what several of them ask for. Where it shows nothing a rule is evaluated
 makes no verdict of its own.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
+from itertools import groupby
+from typing import Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
-from kyvsim.compile.turn import Turn
+from kyvsim.compile.turn import OpenTurn, Turn
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
-from kyvsim.model.result import Passes, RuleResult, RuleStatus
+from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 from kyvsim.proof import Walk, compile_walk
 
-_REMEMBERED: Final = 256
-"""How many combinations of what is shown each turn remembers the results of."""
+_REMEMBERED: Final = 1024
+"""How many combinations of what is shown a plan remembers the prospects of."""
+
+Prospect: TypeAlias = tuple[PolicyPasses, ...] | OpenTurn
+"""Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
 
 
 class _Chance(NamedTuple):
@@ -33,28 +38,18 @@ class _Chance(NamedTuple):
 class TurnPlan(NamedTuple):
     """How the rules of one policy may be shown to end."""
 
-    turn: Turn
+    open: OpenTurn
     """The rules that can match such objects."""
-    settled: bool
-    """Whether they all apply to every such object, and nothing but their bodies is to be asked."""
     chances: tuple[tuple[_Chance, ...], ...]
-    """Those of each rule."""
-    mask: int
-    """All their bits."""
-    known: dict[int, Passes | None]
-    """Results by the bits that are not shown; None where the rules have to be evaluated."""
+    """Those of each rule; none where nothing shows how the turn ends."""
 
-    def results(self, missing: int) -> Passes | None:
+    def passes(self, missing: int) -> PolicyPasses | None:
         """Return the results if all are shown, where so many bits are not."""
-        key = missing & self.mask
-        if key in self.known:
-            return self.known[key]
-        ends = [_end(chances, key) for chances in self.chances]
-        shown = [one for one in ends if one is not None]
-        found = Passes(shown) if len(shown) == len(ends) else None
-        if len(self.known) < _REMEMBERED:
-            self.known[key] = found
-        return found
+        ends = [_end(chances, missing) for chances in self.chances]
+        shown = tuple(one for one in ends if one is not None)
+        if not shown or len(shown) < len(ends):
+            return None
+        return self.open.turn.policy.policy, shown
 
 
 def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
@@ -69,25 +64,34 @@ def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
 class Plan:
     """What is known of the turns of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_walk", "plans", "turns")
+    __slots__ = ("_walk", "_where_missing", "plans")
 
     def __init__(self, turns: Sequence[Turn], facts: MatchFacts, scope: JSONContext) -> None:
         proofs: list[Proof] = []
         plans = [_plan_turn(turn, facts, scope, proofs) for turn in turns]
-        self.plans = tuple(plan for plan in plans if plan.turn.rules)
+        self.plans = tuple(plan for plan in plans if plan.open.turn.rules)
         """Of the turns that concern such objects."""
-        self.turns = tuple((plan.turn, plan.settled) for plan in self.plans)
-        """The same turns, each with whether it is settled that its rules apply."""
-        self._walk: Walk | None = None
-        if proofs:
-            self._walk = compile_walk([proof.shape for proof in proofs])
+        self._walk: Walk = compile_walk([proof.shape for proof in proofs])
+        self._where_missing = lru_cache(_REMEMBERED)(partial(_prospects, self.plans))
 
-    def results(self, obj: Json) -> list[Passes | None]:
-        """Return the results of each turn; None where its rules have to be evaluated."""
-        if self._walk is None:
-            return [None] * len(self.plans)
-        missing = self._walk(obj)
-        return [plan.results(missing) for plan in self.plans]
+    def prospects(self, obj: Json) -> tuple[Prospect, ...]:
+        """Return what is known of the turns before any rule is evaluated, in their order."""
+        return self._where_missing(self._walk(obj))
+
+
+def _prospects(plans: Iterable[TurnPlan], missing: int) -> tuple[Prospect, ...]:
+    """Return the prospects of turns where so many bits are not shown."""
+    found: list[Prospect] = []
+    for is_shown, some in groupby(((one.passes(missing), one) for one in plans), _is_shown):
+        if is_shown:
+            found.append(tuple(passes for passes, _ in some if passes))
+        else:
+            found += [plan.open for _, plan in some]
+    return tuple(found)
+
+
+def _is_shown(one: tuple[PolicyPasses | None, TurnPlan]) -> bool:
+    return one[0] is not None
 
 
 def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[Proof]) -> TurnPlan:
@@ -99,14 +103,13 @@ def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[P
     every = [one.proofs for one in found if one is not None and one.proofs]
     is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
-        return TurnPlan(turn, settled, (), 0, {0: None})
+        return TurnPlan(OpenTurn(turn, settled), ())
     chances: list[tuple[_Chance, ...]] = []
     for rule, of_rule in zip(rules, every, strict=True):
         first = len(proofs)
         chances.append(tuple(_chance(rule, one, first + n) for n, one in enumerate(of_rule)))
         proofs += of_rule
-    mask = sum(chance.bit for of_rule in chances for chance in of_rule)
-    return TurnPlan(turn, settled, tuple(chances), mask, {})
+    return TurnPlan(OpenTurn(turn, settled), tuple(chances))
 
 
 def _chance(rule: CompiledRule, proof: Proof, place: int) -> _Chance:

@@ -9,3 +9,11 @@ class Turn(NamedTuple):
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
+
+
+class OpenTurn(NamedTuple):
+    """A turn of which is not known how it ends."""
+
+    turn: Turn
+    settled: bool = False
+    """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""

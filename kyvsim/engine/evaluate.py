@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from kyvsim.compile import PolicySet, Turn
+from kyvsim.compile import OpenTurn, PolicySet, Turn
 from kyvsim.engine.phases import STAGES
-from kyvsim.engine.planned import passing, prospects
+from kyvsim.engine.planned import prospects
 from kyvsim.engine.policy import faulted, open_request, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import object_key, text_field
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, Stage
+from kyvsim.model.result import EngineResponse, PassingPolicies, Phase, PolicyResponse, Stage
 
 
 def evaluate(
@@ -24,16 +24,17 @@ def evaluate(
     A pure function: the same arguments give the same response.
     """
     policies.begin_resource()
-    responses: list[PolicyResponse] = []
+    answers: list[PolicyResponse | PassingPolicies] = []
     current, given = request, None
     of_kind = policies.of_kind(_kind_of(request))
     for stage in filter(of_kind.stages.__contains__, stages):
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)
         begun = source
-        for (turn, settled), shown in prospects(of_kind, stage, source, world):
-            if shown is not None:
-                responses.append(passing(turn, stage.phase, source.object, shown))
+        for prospect in prospects(of_kind, stage, source, world):
+            if not isinstance(prospect, OpenTurn):
+                answers.append(PassingPolicies(prospect, stage.phase, source.object))
                 continue
+            turn, settled = prospect
             given = _opened(given, source, world, turn)
             if given is None:
                 continue
@@ -44,13 +45,13 @@ def evaluate(
             except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
                 response = faulted(turn, stage.phase, source.subject, error)
             if response.results or response.silent:
-                responses.append(response)
+                answers.append(response)
             if response.changed:
                 source = current = current._replace(object=response.object)
                 given = None
             if stage is Stage.CEL_MUTATE and world.targets:
                 world, given = _with_targets_after(world, response), None
-    return EngineResponse(request.subject, current.object, tuple(responses), request=request)
+    return EngineResponse(request.subject, current.object, tuple(answers), request=request)
 
 
 def _kind_of(request: AdmissionRequest) -> str:

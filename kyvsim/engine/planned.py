@@ -4,20 +4,17 @@ Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
-from kyvsim.compile import KindTurns, Plan, Turn
+from kyvsim.compile import KindTurns, OpenTurn, Plan, Prospect, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Passes, Phase, PolicyResponse, Stage
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, Stage
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
-
-Prospect: TypeAlias = tuple[tuple[Turn, bool], Passes | None]
-"""A turn and whether it is settled that its rules apply; the results if they are shown."""
 
 
 def prospects(
@@ -39,12 +36,12 @@ def prospects(
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
     plan = of_kind.plan(stage, kind, make)
-    return _unknown(turns) if plan is None else zip(plan.turns, plan.results(obj), strict=True)
+    return _unknown(turns) if plan is None else plan.prospects(obj)
 
 
 def shown_passes(
     of_kind: KindTurns, stage: Stage, request: AdmissionRequest, world: World
-) -> Mapping[int, Passes]:
+) -> Mapping[int, tuple[RuleResult, ...]]:
     """Return the results of those turns of a stage that are shown to pass, by the id of each.
 
     It is for who asks turns by itself: a turn of which rules are left out is another one.
@@ -52,21 +49,22 @@ def shown_passes(
     if stage not in of_kind.stages:
         return {}
     found = {
-        id(turn.policy): shown
-        for (turn, _), shown in prospects(of_kind, stage, request, world)
-        if shown is not None
+        id(policy): results
+        for prospect in prospects(of_kind, stage, request, world)
+        if not isinstance(prospect, OpenTurn)
+        for policy, results in prospect
     }
-    turns = of_kind.stages[stage] if found else ()
-    return {id(turn): found[id(turn.policy)] for turn in turns if id(turn.policy) in found}
+    turns = {id(turn): id(turn.policy.policy) for turn in of_kind.stages[stage]} if found else {}
+    return {turn: found[policy] for turn, policy in turns.items() if policy in found}
 
 
-def passing(turn: Turn, phase: Phase, obj: Json, results: Passes) -> PolicyResponse:
-    """Return the answer of a policy all of whose rules pass; made often, so from all its fields."""
-    return PolicyResponse._make((turn.policy.policy, phase, obj, results, False, ()))
+def passing(turn: Turn, phase: Phase, obj: Json, results: tuple[RuleResult, ...]) -> PolicyResponse:
+    """Return the answer of a policy all of whose rules pass."""
+    return PolicyResponse(turn.policy.policy, phase, obj, results)
 
 
 def _unknown(turns: Iterable[Turn]) -> Iterable[Prospect]:
-    return (((turn, False), None) for turn in turns)
+    return map(OpenTurn, turns)
 
 
 def _is_plain(request: AdmissionRequest) -> bool:

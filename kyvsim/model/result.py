@@ -1,8 +1,9 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum, StrEnum
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -108,15 +109,6 @@ class RuleResult(NamedTuple):
     """What of the message the policy says itself; "" where nothing is known of that."""
 
 
-class Passes(tuple[RuleResult, ...]):
-    """Results that are all passes with nothing to tell but their messages.
-
-    Many objects share them, and who only counts passes need not look at each.
-    """
-
-    __slots__ = ()
-
-
 class PolicyResponse(NamedTuple):
     """What one policy said about one request in one phase.
 
@@ -134,13 +126,33 @@ class PolicyResponse(NamedTuple):
     They have no status that counts."""
 
 
+PolicyPasses: TypeAlias = tuple[Policy, tuple[RuleResult, ...]]
+"""A policy all of whose rules pass, with its results, which have nothing to tell but messages."""
+
+
+class PassingPolicies(NamedTuple):
+    """Policies one after the other whose rules pass an object, as many objects share them.
+
+    Who only counts passes need not look at each.
+    """
+
+    passes: tuple[PolicyPasses, ...]
+    phase: Phase
+    object: Json
+
+    def responses(self) -> Iterator[PolicyResponse]:
+        """Yield the same as what each policy said by itself."""
+        _, phase, obj = self
+        return (PolicyResponse(policy, phase, obj, results) for policy, results in self.passes)
+
+
 class EngineResponse(NamedTuple):
     """Everything the policies said about one request, in the order in which they said it."""
 
     trigger: Json
     object: Json
     """The object as all mutate rules left it."""
-    responses: tuple[PolicyResponse, ...]
+    answers: tuple[PolicyResponse | PassingPolicies, ...]
     document: Document | None = None
     """Where the trigger was read from."""
     namespace_labels: Mapping[str, Json] | None = None
@@ -150,3 +162,16 @@ class EngineResponse(NamedTuple):
     ends in an error that the first time had not."""
     request: AdmissionRequest | None = None
     """What was asked; None for a payload that is no request."""
+
+    @property
+    def responses(self) -> tuple[PolicyResponse, ...]:
+        """What each policy said, made of the answers when it is asked for."""
+        found: list[PolicyResponse] = []
+        for answer in self.answers:
+            found += answer.responses() if isinstance(answer, PassingPolicies) else (answer,)
+        return tuple(found)
+
+    @property
+    def evaluated(self) -> list[PolicyResponse]:
+        """The same without those of which nothing is known but that they pass."""
+        return [one for one in self.answers if isinstance(one, PolicyResponse)]

@@ -8,7 +8,6 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     EngineResponse,
-    Passes,
     Phase,
     PolicyResponse,
     RuleResult,
@@ -38,7 +37,7 @@ def mutations(response: EngineResponse) -> list[PolicyResponse]:
 
     Images that were only found wanting leave their verdicts in annotations: that is no change.
     """
-    return [answer for answer in response.responses if answer.changed and _shows(answer)]
+    return [answer for answer in response.evaluated if answer.changed and _shows(answer)]
 
 
 def _shows(answer: PolicyResponse) -> bool:
@@ -66,7 +65,7 @@ def patched_targets(response: EngineResponse) -> Iterator[Change]:
 
 
 def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
-    for answer in response.responses:
-        for result in () if answer.results.__class__ is Passes else answer.results:
+    for answer in response.evaluated:
+        for result in answer.results:
             if result.generated or result.targets:
                 yield answer.policy, result

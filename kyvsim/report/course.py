@@ -5,10 +5,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     BaselineState,
     EngineResponse,
-    Passes,
+    PassingPolicies,
+    PolicyPasses,
     PolicyResponse,
     RuleResult,
     RuleStatus,
@@ -28,7 +30,7 @@ _STATUSES: Mapping[str, int] = MappingProxyType(
 )
 """The place of each status among counts."""
 _MOST_KEPT: Final = 10_000
-"""So many results that are all passes are told apart before they are counted by rule."""
+"""So many groups of passes are told apart before they are counted by rule."""
 
 
 class Course:
@@ -49,10 +51,10 @@ class Course:
     def __init__(self, *, audit_warn: bool = False) -> None:
         self._audit_warn = audit_warn
         self._by_rule: dict[RuleKey, list[int]] = {}
-        # Many objects share results that are all passes: they are counted together. Who is kept
-        # here keeps its identity.
+        # Many objects share the passes of policies: they are counted together. What is kept here
+        # keeps its identity.
         self._passes: dict[int, int] = {}
-        self._kept: list[PolicyResponse] = []
+        self._kept: list[tuple[PolicyPasses, ...]] = []
         self.unchecked = 0
         """How often a rule could not look at all of an object that it would have checked."""
         self.unmatched = 0
@@ -69,11 +71,11 @@ class Course:
         passes = self._passes
         for response in responses:
             matched = False
-            for answer in response.responses:
-                if answer.results.__class__ is Passes:
+            for answer in response.answers:
+                if isinstance(answer, PassingPolicies):
                     matched = True
-                    key = id(answer.results)
-                    passes[key] = passes[key] + 1 if key in passes else self._first(answer)
+                    key = id(answer.passes)
+                    passes[key] = passes[key] + 1 if key in passes else self._first(answer.passes)
                 elif answer.results or answer.silent:
                     matched = True
                     self._count(answer, response.namespace_labels or {})
@@ -89,23 +91,24 @@ class Course:
                 answer, labels, audit_warn=self._audit_warn
             ):
                 status = RuleStatus.WARN
-            self.count(_key(answer, result), status._value_)
+            self.count(_key(answer.policy, result), status._value_)
             if result.baseline is BaselineState.UNCHANGED:
                 self.known[status._value_] += 1
             if result.unchecked:
                 self.unchecked += 1
 
-    def _first(self, answer: PolicyResponse) -> int:
-        """Keep an answer whose results are new; return how often they have come up."""
+    def _first(self, passes: tuple[PolicyPasses, ...]) -> int:
+        """Keep passes that are new; return how often they have come up."""
         if len(self._kept) >= _MOST_KEPT:
             self._count_passes()
-        self._kept.append(answer)
+        self._kept.append(passes)
         return 1
 
     def _count_passes(self) -> None:
-        for answer in self._kept:
-            for result in answer.results:
-                self.count(_key(answer, result), "pass", self._passes[id(answer.results)])
+        for passes in self._kept:
+            for policy, results in passes:
+                for result in results:
+                    self.count(_key(policy, result), "pass", self._passes[id(passes)])
         self._passes.clear()
         self._kept.clear()
 
@@ -152,6 +155,6 @@ class Course:
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
 
 
-def _key(answer: PolicyResponse, result: RuleResult) -> RuleKey:
-    policy, rule = answer.policy, result.rule
+def _key(policy: Policy, result: RuleResult) -> RuleKey:
+    rule = result.rule
     return policy.kind, policy.key, rule.name, rule.path

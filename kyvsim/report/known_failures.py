@@ -9,7 +9,6 @@ from kyvsim.model.report_entry import report_message
 from kyvsim.model.result import (
     BaselineState,
     EngineResponse,
-    Passes,
     PolicyResponse,
     RuleResult,
     RuleStatus,
@@ -65,11 +64,14 @@ def telling_apart(
         key = object_key(response.trigger)
         if key in objects:
             met.objects.add(key)
-        marked = tuple(marks.marked(one, response, key) for one in response.responses)
-        if all(new is old for new, old in zip(marked, response.responses, strict=True)):
+        marked = tuple(
+            marks.marked(one, response, key) if isinstance(one, PolicyResponse) else one
+            for one in response.answers
+        )
+        if all(new is old for new, old in zip(marked, response.answers, strict=True)):
             yield response
         else:
-            yield response._replace(responses=marked)
+            yield response._replace(answers=marked)
 
 
 class _Marks:
@@ -84,8 +86,6 @@ class _Marks:
         self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
     ) -> PolicyResponse:
         """Return what a policy said with its failures marked; itself where there are none."""
-        if answer.results.__class__ is Passes:
-            return answer
         if not any(one.status in _FAULTS for one in answer.results):
             return answer
         labels = response.namespace_labels or {}

@@ -13,7 +13,6 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.report_entry import report_message
 from kyvsim.model.result import (
     EngineResponse,
-    Passes,
     Phase,
     PolicyResponse,
     RuleResult,
@@ -83,9 +82,7 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = begun = response.trigger
         labels = response.namespace_labels or {}
-        for answer in response.responses:
-            if passes_untold and answer.results.__class__ is Passes:
-                continue
+        for answer in response.evaluated if passes_untold else response.responses:
             policy, resource = answer.policy, answer.object
             together = policy.kind in _TOGETHER
             if answer.phase is Phase.MUTATE:
@@ -120,7 +117,7 @@ def _with_own_message(result: RuleResult, status: str) -> RuleResult:
 
 def silent_rows(response: EngineResponse) -> Iterator[Row]:
     """Yield a row for each rule that has no result, because it could look at nothing."""
-    for answer in response.responses:
+    for answer in response.evaluated:
         for result in answer.silent:
             yield Row(answer.policy, result, NO_RESULT, answer.object)
 

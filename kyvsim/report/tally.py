@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator
 from kyvsim.kube.objects import object_key
 from kyvsim.model.partial import Count
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import EngineResponse, Passes, PolicyResponse, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    PassingPolicies,
+    PolicyPasses,
+    PolicyResponse,
+    RuleStatus,
+)
 from kyvsim.report.summary import only_warns
 from kyvsim.report.view_rows import behind, rule_title
 
@@ -20,9 +26,9 @@ class Tally:
         self._numbers: dict[tuple[str, str, str, str], int] = {}
         self._titles: dict[tuple[str, str], str] = {}
         """What rules are called where policy and name do not say it."""
-        # Many objects share results that are all passes: they are counted together. Who is kept
-        # here keeps its identity.
-        self._passes: dict[tuple[str, int], tuple[PolicyResponse, int]] = {}
+        # Many objects share the passes of policies: they are counted together. What is kept here
+        # keeps its identity.
+        self._passes: dict[tuple[str, int], tuple[tuple[PolicyPasses, ...], int]] = {}
         self.resources = 0
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
@@ -30,10 +36,10 @@ class Tally:
         for response in responses:
             self.resources += 1
             namespace = object_key(response.trigger).namespace
-            for answer in response.responses:
-                if answer.results.__class__ is Passes:
-                    key = namespace, id(answer.results)
-                    kept, number = self._passes.get(key, (answer, 0))
+            for answer in response.answers:
+                if isinstance(answer, PassingPolicies):
+                    key = namespace, id(answer.passes)
+                    kept, number = self._passes.get(key, (answer.passes, 0))
                     self._passes[key] = kept, number + 1
                 elif answer.results:
                     self._count(namespace, answer, response)
@@ -61,9 +67,10 @@ class Tally:
 
     def counts(self) -> tuple[Count, ...]:
         """Return the counts so far, sorted."""
-        for (namespace, _), (answer, number) in self._passes.items():
-            for result in answer.results:
-                self._add(namespace, (answer.policy, result.rule), result.status, number)
+        for (namespace, _), (passes, number) in self._passes.items():
+            for policy, results in passes:
+                for result in results:
+                    self._add(namespace, (policy, result.rule), result.status, number)
         self._passes.clear()
         return tuple(
             Count(*key, number, self._titles[key[1:3]])

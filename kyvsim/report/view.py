@@ -7,7 +7,7 @@ there is something to tell.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kyvsim.model.result import EngineResponse, Passes, RuleResult, RuleStatus
+from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.ledger import Ledger
 from kyvsim.report.look import Look, Show
@@ -67,8 +67,7 @@ def _is_silent(response: EngineResponse, look: Look) -> bool:
     """Return whether there is nothing to tell of an object: its rules pass, or do not apply."""
     return not (look.detailed or response.repeated) and not any(
         answer.changed or answer.silent or any(map(_tells, answer.results))
-        for answer in response.responses
-        if answer.results.__class__ is not Passes
+        for answer in response.evaluated
     )
 
 

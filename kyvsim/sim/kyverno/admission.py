@@ -14,7 +14,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Passes, Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import (
     Filtered,
     Sender,
@@ -33,7 +33,7 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict, errors
 from kyvsim.sim.server.request import ALLOWED
 
-_NOTHING_SHOWN: Mapping[int, Passes] = MappingProxyType({})
+_NOTHING_SHOWN: Mapping[int, tuple[RuleResult, ...]] = MappingProxyType({})
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -229,7 +229,7 @@ class AdmissionController:
         turn: Turn,
         phase: Phase,
         request: AdmissionRequest,
-        shown: Mapping[int, Passes] = _NOTHING_SHOWN,
+        shown: Mapping[int, tuple[RuleResult, ...]] = _NOTHING_SHOWN,
     ) -> PolicyResponse | None:
         given = self.opened(request)
         if given is None:

@@ -215,7 +215,7 @@ def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
             )
             for answer in response.responses
         ]
-        return response._replace(responses=tuple(changed))
+        return response._replace(answers=tuple(changed))
 
     monkeypatch.setattr(explain_rows, "evaluate", otherwise)
     ((_, reasons),) = failures(policy("validate: {deny: {}}"))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.compile import CompileOptions, Plan
+from kyvsim.compile import CompileOptions, OpenTurn, Plan, index_policies
 from kyvsim.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.kube.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
-from kyvsim.model.result import Passes, RuleStatus, Stage
+from kyvsim.model.result import PassingPolicies, RuleStatus, Stage
 from kyvsim.model.source import Document, Location
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
@@ -91,6 +91,23 @@ def plan_of(compiled, request):
     return turns, given, Plan(turns, given.facts, given.scope)
 
 
+def ends(plan, obj):
+    """Yield each turn, whether it is settled, and its results; None where they are not shown."""
+    prospects = iter(plan.prospects(obj))
+    shown = []
+    for one in plan.plans:
+        turn, settled = one.open
+        shown = shown or next(prospects)
+        if isinstance(shown, OpenTurn):
+            assert shown is one.open
+            shown = []
+            yield turn, settled, None
+        else:
+            (policy, results), *shown = shown
+            assert policy is turn.policy.policy
+            yield turn, settled, results
+
+
 def test_what_is_shown_is_what_the_engine_says(bench, request_for):
     chance = random.Random(20261122)
     bases = [*OBJECTS, *(one for pod in OBJECTS[:6] for one in controllers(pod))]
@@ -104,7 +121,7 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
             plans[base["kind"]] = plan_of(bench, request)
         _, _, plan = plans[base["kind"]]
         given = open_request(request, WORLD, "")
-        for (turn, settled), results in zip(plan.turns, plan.results(obj), strict=True):
+        for turn, settled, results in ends(plan, obj):
             said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
             if settled:
                 again = run_turn(turn, Stage.VALIDATE.phase, given, WORLD, settled=True)
@@ -119,7 +136,7 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
 def test_every_policy_of_the_bench_is_planned(bench, request_for, number):
     good = (OBJECTS[1], *controllers(OBJECTS[1]))[number]
     turns, _, plan = plan_of(bench, request_for(good))
-    hidden = [one.turn.policy.policy.name for one in plan.plans if not one.chances]
+    hidden = [one.open.turn.policy.policy.name for one in plan.plans if not one.chances]
     assert hidden == []
     assert len(turns) >= 20
 
@@ -130,7 +147,7 @@ def test_nearly_all_passes_of_the_bench_are_shown(bench, request_for):
     passes = evaluated = 0
     for obj in OBJECTS:
         given = open_request(request_for(obj), WORLD, "")
-        for (turn, settled), results in zip(plan.turns, plan.results(obj), strict=True):
+        for turn, settled, results in ends(plan, obj):
             assert settled or turn.policy.policy.name == "mixed"
             said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
             if said.results and all(one.status is RuleStatus.PASS for one in said.results):
@@ -141,10 +158,18 @@ def test_nearly_all_passes_of_the_bench_are_shown(bench, request_for):
 
 
 def planned(compiled, obj, request_for, **request):
-    """Evaluate an object until its kind has a plan, and once more; return the last results."""
+    """Evaluate an object until its kind has a plan, and once more; return the last response."""
     for _ in range(_PLANNED_AFTER + 2):
         response = evaluate(compiled, request_for(obj, **request), WORLD)
-    return [answer.results for answer in response.responses]
+    return response
+
+
+def test_with_a_plan_a_response_is_what_it_is_without(bench, request_for):
+    for obj in OBJECTS[:_PLANNED_AFTER]:
+        alone = evaluate(index_policies(bench.policies), request_for(obj), WORLD)
+        response = planned(bench, obj, request_for)
+        assert len(alone.answers) == len(alone.responses) > len(response.answers)
+        assert response._replace(answers=response.responses) == alone
 
 
 LIVE = {"background": False}
@@ -167,23 +192,21 @@ def test_rules_that_more_than_a_shape_decides_are_evaluated(
     compiled, policy, pod, request_for, rule, spec
 ):
     found = planned(compiled(policy({**PASSING, **rule}, **spec)), pod(), request_for)
-    assert not any(results.__class__ is Passes for results in found)
+    assert found.evaluated == list(found.answers)
 
 
 def test_plain_rules_are_shown(compiled, policy, pod, request_for):
     found = planned(compiled(policy(PASSING)), pod(), request_for)
-    assert [results.__class__ for results in found] == [Passes]
+    assert [answer.__class__ for answer in found.answers] == [PassingPolicies]
 
 
 def test_with_an_exception_or_a_listener_nothing_is_shown(
     compiled, policy, pod, request_for, exception
 ):
     excepted = compiled(policy(PASSING), exceptions=[exception("p", "r")])
-    (results,) = planned(excepted, pod(), request_for)
-    assert results.__class__ is tuple
+    assert planned(excepted, pod(), request_for).evaluated
     heard = compiled(policy(PASSING), listener=lambda *_: lambda _: None)
-    (results,) = planned(heard, pod(), request_for)
-    assert results.__class__ is tuple
+    assert planned(heard, pod(), request_for).evaluated
 
 
 def test_the_operation_in_preconditions_is_asked_once_and_counts(
@@ -191,20 +214,20 @@ def test_the_operation_in_preconditions_is_asked_once_and_counts(
 ):
     unmet = {"preconditions": {"all": [{**OPERATION, "operator": "Equals"}]}}
     found = planned(compiled(policy({**PASSING, **unmet})), pod(), request_for)
-    assert [results[0].status.value for results in found] == ["skip"]
+    assert [answer.results[0].status.value for answer in found.responses] == ["skip"]
 
 
 def test_one_rule_at_most_is_left_to_the_engine_where_several_are_shown(
     compiled, policy, pod, request_for
 ):
     one = policy({**PASSING, "name": "a"}, {**PASSING, "name": "b"}, applyRules="One")
-    (results,) = planned(compiled(one), pod(), request_for)
-    assert [result.rule.name for result in results] == ["a"]
+    (answer,) = planned(compiled(one), pod(), request_for).responses
+    assert [result.rule.name for result in answer.results] == ["a"]
 
 
 def test_kinds_of_one_name_have_plans_of_their_own(compiled, policy, pod, request_for):
     grouped = {"match": {"any": [{"resources": {"kinds": ["shop.example/v1/Pod"]}}]}}
     set_ = compiled(policy({**PASSING, **grouped}))
-    assert planned(set_, pod(), request_for) == []
+    assert planned(set_, pod(), request_for).answers == ()
     other = {**pod(), "apiVersion": "shop.example/v1"}
-    assert len(planned(set_, other, request_for)) == 1
+    assert len(planned(set_, other, request_for).responses) == 1

@@ -220,7 +220,7 @@ def test_parts_are_put_together(menagerie, make, name):
 
     web, calm = menagerie().responses
     # Without what has to do with other parts: references, and objects that two of them create.
-    web = web._replace(object=web.trigger, responses=web.responses[1:3])
+    web = web._replace(object=web.trigger, answers=web.answers[1:3])
     look = Look(detailed=True)
     begin = FORMATS[name].write
     whole = run(web, calm, calm, web)

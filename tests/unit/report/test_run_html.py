@@ -69,7 +69,7 @@ def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
             )
             for one in response.responses
         )
-        return response._replace(responses=answers)
+        return response._replace(answers=answers)
 
     run = run._replace(responses=map(known, run.responses))
     text = "".join(render(begin, run, Look()))

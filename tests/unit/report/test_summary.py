@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.model.result import EngineResponse, Passes, Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import EngineResponse, PassingPolicies, Phase, PolicyResponse, RuleStatus
 from kyvsim.report.course import Course
 from kyvsim.report.summary import Summary, compile_rows, is_audit, summary_of
 
@@ -143,8 +143,9 @@ def test_untold_results_are_left_out(make):
 @pytest.mark.parametrize(("untold", "shown"), [(frozenset(), 2), (frozenset({"pass"}), 0)])
 def test_passes_that_objects_share_count_and_show_as_others_do(make, untold, shown):
     policy = make.policy("p", "r")
-    passes = Passes([make.result(policy, Phase.VALIDATE, RuleStatus.PASS)] * 2)
-    response = EngineResponse(POD, POD, (PolicyResponse(policy, Phase.VALIDATE, POD, passes),))
+    results = (make.result(policy, Phase.VALIDATE, RuleStatus.PASS),)
+    passing = PassingPolicies(((policy, results),) * 2, Phase.VALIDATE, POD)
+    response = EngineResponse(POD, POD, (passing,))
     course = Course()
     assert list(course.watching([response])) == [response]
     assert (course.summary(), course.unmatched) == (Summary(2, 0, 0, 0, 0), 0)

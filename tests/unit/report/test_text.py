@@ -94,7 +94,7 @@ def test_a_generate_rule_that_did_not_run_is_named(make):
     idle = make.result(policy, Phase.GENERATE, RuleStatus.SKIP, "background is off")
     first = needy(make)
     answer = PolicyResponse(policy, Phase.GENERATE, first.object, (idle,))
-    view = shown(make.run([first._replace(responses=(*first.responses, answer))]))
+    view = shown(make.run([first._replace(answers=(*first.answers, answer))]))
     assert (
         "warning: nothing here creates it\n         policy creates, rule config was skipped: "
         in view
