@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, skipped
+from kyvsim.compile.outcome import CompiledBody, skipped
 from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import System, compile_template
@@ -19,29 +19,40 @@ from kyvsim.match import Predicate, compile_rule_match
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
 
-_BodyCompiler: TypeAlias = Callable[[RuleType, RuleContext], CompiledBody]
+_Given = TypeVar("_Given")
+_Found = TypeVar("_Found")
+_Closure: TypeAlias = Callable[[_Given], _Found]
+
+
+class _Compile(Protocol):
+    """What returns a closure that `make` compiles, now or later."""
+
+    def __call__(self, make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
+        """Return a closure that says what the one of `make` says."""
+
+
+def _at_once(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
+    return make()
+
+
+def _when_first_asked(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
+    made = cache(make)
+
+    def closure(given: _Given) -> _Found:
+        return made()(given)
+
+    return closure
 
 
 def lower_derived_rule(
     policy: Policy, rule: Rule, options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
-    """Return a rule that autogen derived as closures; its body is compiled when it first runs.
+    """Return a rule that autogen derived as closures, which are compiled when they are first asked.
 
     Most runs meet objects of one or two controllers, and many of none. What the rule was derived
     from is compiled at once, so a text that cannot be read is found there.
     """
-
-    def when_first_run(rule_type: RuleType, context: RuleContext) -> CompiledBody:
-        @cache
-        def body() -> CompiledBody:
-            return _compile_body(rule_type, context, options)
-
-        def evaluate(evaluation: Evaluation) -> Outcome | None:
-            return body()(evaluation)
-
-        return evaluate
-
-    return _lower_phases(policy, rule, options, when_first_run)
+    return _lower_phases(policy, rule, options, _when_first_asked)
 
 
 def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
@@ -50,49 +61,46 @@ def lower_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[Com
     Raises `QuerySyntaxError` where an expression of the rule is no JMESPath, and `ValueError` where
     another text of it cannot be read.
     """
-
-    def at_once(rule_type: RuleType, context: RuleContext) -> CompiledBody:
-        return _compile_body(rule_type, context, options)
-
-    return _lower_phases(policy, rule, options, at_once)
+    return _lower_phases(policy, rule, options, _at_once)
 
 
 def _lower_phases(
-    policy: Policy, rule: Rule, options: CompileOptions, compile_body: _BodyCompiler
+    policy: Policy, rule: Rule, options: CompileOptions, compiled: _Compile
 ) -> tuple[CompiledRule, ...]:
     rule_type = next(rule_types_of(rule.data), None)
     context = RuleContext(policy, rule, options.system, options.probe_of(policy, rule))
     found: list[CompiledRule] = []
     while rule_type is not None:
-        body = compile_body(rule_type, context)
-        found.append(_lower(rule_type, context, body, options))
+        found.append(_lower(rule_type, context, options, compiled))
         rule_type = rule_type.then
     return tuple(found)
 
 
 def _lower(
-    rule_type: RuleType, context: RuleContext, body: CompiledBody, options: CompileOptions
+    rule_type: RuleType, context: RuleContext, options: CompileOptions, compiled: _Compile
 ) -> CompiledRule:
     policy, rule, system, probe = context
     data = rule.data
     preconditions = data.get("preconditions")
     exceptions = attach_exceptions(policy, rule, options)
-    compiled = CompiledRule(
+    lowered = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
-        matches=compile_rule_match(
-            data.get("match"), data.get("exclude"), _namespace_of(policy), probe
+        matches=compiled(
+            lambda: compile_rule_match(
+                data.get("match"), data.get("exclude"), _namespace_of(policy), probe
+            )
         ),
         kinds=rule.facts.kinds,
         entries=compile_entries(data.get("context") or (), system, probe.at("context")),
-        preconditions=compile_conditions(preconditions, system, probe.at("preconditions"))
-        if preconditions is not None
-        else None,
+        preconditions=None
+        if preconditions is None
+        else compiled(lambda: compile_conditions(preconditions, system, probe.at("preconditions"))),
         exceptions=exceptions,
         find_exceptions=_index(exceptions, options) if exceptions else None,
         weighs_exceptions=rule_type.weighs_exceptions,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
-        body=body,
+        body=compiled(lambda: _compile_body(rule_type, context, options)),
         meter=system.meter,
         tolerates_violations=rule_type.tolerant and _tolerates_violations(policy, rule),
         properties=_compile_properties(data.get("reportProperties"), system),
@@ -102,10 +110,10 @@ def _lower(
         proofs=compile_proofs(rule_type, context, options),
     )
     if probe.follower is None:
-        return compiled
+        return lowered
     from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
-    return followed_rule(compiled, policy, probe, *rule_type.field)
+    return followed_rule(lowered, policy, probe, *rule_type.field)
 
 
 def _index(
