@@ -89,6 +89,8 @@ class Proof(NamedTuple):
     """A status and a message, the same for every object of this shape."""
     exact: bool = False
     """Whether no other object could make the body end like this."""
+    is_all: bool = False
+    """Whether the body looks at nothing but what its proofs look at, however it ends."""
 
 
 CompiledBody: TypeAlias = Callable[[Evaluation], Outcome | None]

@@ -8,7 +8,7 @@ makes no verdict of its own.
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
@@ -19,6 +19,9 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 from kyvsim.proof import Walk, compile_walk
+
+if TYPE_CHECKING:
+    from kyvsim.compile.recall import Recall
 
 _REMEMBERED: Final = 1024
 """How many combinations of what is shown a plan remembers the prospects of."""
@@ -109,7 +112,18 @@ def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[P
         first = len(proofs)
         chances.append(tuple(_chance(rule, one, first + n) for n, one in enumerate(of_rule)))
         proofs += of_rule
-    return TurnPlan(OpenTurn(turn, settled), tuple(chances))
+    return TurnPlan(OpenTurn(turn, settled, _recall(every) if settled else None), tuple(chances))
+
+
+def _recall(proofs: Iterable[tuple[Proof, ...]]) -> "Recall | None":
+    """Return what recalls results where the rules look at nothing but what proofs look at."""
+    every = [one for of_rule in proofs for one in of_rule]
+    if not all(one.is_all for one in every):
+        return None
+    from kyvsim.compile.recall import Recall  # noqa: PLC0415 — for many objects only
+    from kyvsim.proof.look import compile_look  # noqa: PLC0415 — as above
+
+    return Recall(compile_look([one.shape for one in every]))
 
 
 def _chance(rule: CompiledRule, proof: Proof, place: int) -> _Chance:

@@ -1,7 +1,12 @@
 """A policy's turn in a stage."""
 
+from typing import TYPE_CHECKING
+
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.light.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from kyvsim.compile.recall import Recall
 
 
 class Turn(NamedTuple):
@@ -17,3 +22,5 @@ class OpenTurn(NamedTuple):
     turn: Turn
     settled: bool = False
     """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
+    recall: "Recall | None" = None
+    """Knows how it ended before; None where more than a look at an object can make a difference."""

@@ -8,7 +8,7 @@ from kyvsim.engine.planned import prospects
 from kyvsim.engine.policy import faulted, open_request, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import object_key, text_field
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, PassingPolicies, Phase, PolicyResponse, Stage
 
@@ -32,18 +32,14 @@ def evaluate(
         begun = source
         for prospect in prospects(of_kind, stage, source, world):
             if not isinstance(prospect, OpenTurn):
-                answers.append(PassingPolicies(prospect, stage.phase, source.object))
+                answers.append(prospect)
                 continue
-            turn, settled = prospect
-            given = _opened(given, source, world, turn)
+            given = _opened(given, source, world, prospect.turn)
             if given is None:
                 continue
             if stage is Stage.CEL_MUTATE and source is not begun:
                 given = within_request(given, begun, world)
-            try:
-                response = run_turn(turn, stage.phase, given, world, settled=settled)
-            except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
-                response = faulted(turn, stage.phase, source.subject, error)
+            response = _asked(prospect, stage.phase, given, world, subject=source.subject)
             if response.results or response.silent:
                 answers.append(response)
             if response.changed:
@@ -52,6 +48,19 @@ def evaluate(
             if stage is Stage.CEL_MUTATE and world.targets:
                 world, given = _with_targets_after(world, response), None
     return EngineResponse(request.subject, current.object, tuple(answers), request=request)
+
+
+def _asked(
+    prospect: OpenTurn, phase: Phase, given: RuleInput, world: World, *, subject: Json
+) -> PolicyResponse:
+    turn, settled, recall = prospect
+    try:
+        response = run_turn(turn, phase, given, world, settled=settled)
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
+        return faulted(turn, phase, subject, error)
+    if recall:
+        recall.keep(given.object, response.results)
+    return response
 
 
 def _kind_of(request: AdmissionRequest) -> str:

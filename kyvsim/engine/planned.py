@@ -1,33 +1,41 @@
-"""What is shown of an object before any rule is evaluated.
+"""What is known of an object before any rule is evaluated: shown by a plan, or seen before.
 
 Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from kyvsim.compile import KindTurns, OpenTurn, Plan, Prospect, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import Phase, PolicyResponse, RuleResult, Stage
+from kyvsim.model.result import (
+    PassingPolicies,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    Stage,
+)
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
 
+Known: TypeAlias = PassingPolicies | PolicyResponse
+
 
 def prospects(
     of_kind: KindTurns, stage: Stage, request: AdmissionRequest, world: World
-) -> Iterable[Prospect]:
-    """Return the turns of a stage that concern a request, with what is known of each before."""
+) -> Iterable[Known | OpenTurn]:
+    """Return what is known of the turns of a stage that concern a request, and those left open."""
     turns = of_kind.stages[stage]
     if request.object is None:
         from kyvsim.engine.deletion import acting_on_deletion  # noqa: PLC0415 — seldom asked for
 
-        return _unknown(acting_on_deletion(turns, stage))
+        return map(OpenTurn, acting_on_deletion(turns, stage))
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
-        return _unknown(turns)
+        return map(OpenTurn, turns)
 
     def make() -> Plan | None:
         given = open_request(request, world, "")
@@ -36,7 +44,16 @@ def prospects(
     obj = request.object
     kind = text_field(obj, "apiVersion"), text_field(obj, "kind")
     plan = of_kind.plan(stage, kind, make)
-    return _unknown(turns) if plan is None else plan.prospects(obj)
+    if plan is None:
+        return map(OpenTurn, turns)
+    return [_known(one, stage.phase, obj) for one in plan.prospects(obj)]
+
+
+def _known(prospect: Prospect, phase: Phase, obj: Json) -> Known | OpenTurn:
+    if not isinstance(prospect, OpenTurn):
+        return PassingPolicies(prospect, phase, obj)
+    results = prospect.recall.results(obj) if prospect.recall else None
+    return PolicyResponse(prospect.turn.policy.policy, phase, obj, results) if results else prospect
 
 
 def shown_passes(
@@ -50,9 +67,9 @@ def shown_passes(
         return {}
     found = {
         id(policy): results
-        for prospect in prospects(of_kind, stage, request, world)
-        if not isinstance(prospect, OpenTurn)
-        for policy, results in prospect
+        for one in prospects(of_kind, stage, request, world)
+        if isinstance(one, PassingPolicies)
+        for policy, results in one.passes
     }
     turns = {id(turn): id(turn.policy.policy) for turn in of_kind.stages[stage]} if found else {}
     return {turn: found[policy] for turn, policy in turns.items() if policy in found}
@@ -61,10 +78,6 @@ def shown_passes(
 def passing(turn: Turn, phase: Phase, obj: Json, results: tuple[RuleResult, ...]) -> PolicyResponse:
     """Return the answer of a policy all of whose rules pass."""
     return PolicyResponse(turn.policy.policy, phase, obj, results)
-
-
-def _unknown(turns: Iterable[Turn]) -> Iterable[Prospect]:
-    return map(OpenTurn, turns)
 
 
 def _is_plain(request: AdmissionRequest) -> bool:

@@ -48,6 +48,11 @@ def own_message(context: RuleContext) -> str:
     return (context.rule.data.get("validate") or {}).get("message") or ""
 
 
+def has_fixed_message(context: RuleContext) -> bool:
+    """Return whether the text of a validate rule's `message` has no variables."""
+    return compile_template(own_message(context), context.system).constant
+
+
 def usual_pass(context: RuleContext) -> Outcome:
     """Return the pass of a validate rule that looks at the object as a whole."""
     return passed(f"validation rule '{context.rule.name}' passed.")

@@ -92,26 +92,25 @@ def plan_of(compiled, request):
 
 
 def ends(plan, obj):
-    """Yield each turn, whether it is settled, and its results; None where they are not shown."""
+    """Yield each turn as it is left open, and its results; None where they are not shown."""
     prospects = iter(plan.prospects(obj))
     shown = []
     for one in plan.plans:
-        turn, settled = one.open
         shown = shown or next(prospects)
         if isinstance(shown, OpenTurn):
             assert shown is one.open
             shown = []
-            yield turn, settled, None
+            yield one.open, None
         else:
             (policy, results), *shown = shown
-            assert policy is turn.policy.policy
-            yield turn, settled, results
+            assert policy is one.open.turn.policy.policy
+            yield one.open, results
 
 
 def test_what_is_shown_is_what_the_engine_says(bench, request_for):
     chance = random.Random(20261122)
     bases = [*OBJECTS, *(one for pod in OBJECTS[:6] for one in controllers(pod))]
-    plans, shown = {}, 0
+    plans, shown, recalled = {}, 0, 0
     for _ in range(600):
         base = chance.choice(bases)
         obj = {key: changed(chance, item) for key, item in base.items()}
@@ -121,8 +120,13 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
             plans[base["kind"]] = plan_of(bench, request)
         _, _, plan = plans[base["kind"]]
         given = open_request(request, WORLD, "")
-        for turn, settled, results in ends(plan, obj):
+        for (turn, settled, recall), results in ends(plan, obj):
             said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
+            if recall:
+                known = recall.results(obj)
+                recalled += known is not None
+                assert known in (None, said.results), (turn.policy.policy.name, obj)
+                recall.keep(obj, said.results)
             if settled:
                 again = run_turn(turn, Stage.VALIDATE.phase, given, WORLD, settled=True)
                 assert again == said, (turn.policy.policy.name, obj)
@@ -130,6 +134,7 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
                 shown += 1
                 assert (said.results, said.silent) == (results, ()), (turn.policy.policy.name, obj)
     assert shown > 4_000
+    assert recalled > 2_000
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -147,7 +152,7 @@ def test_nearly_all_passes_of_the_bench_are_shown(bench, request_for):
     passes = evaluated = 0
     for obj in OBJECTS:
         given = open_request(request_for(obj), WORLD, "")
-        for turn, settled, results in ends(plan, obj):
+        for (turn, settled, _), results in ends(plan, obj):
             assert settled or turn.policy.policy.name == "mixed"
             said = run_turn(turn, Stage.VALIDATE.phase, given, WORLD)
             if said.results and all(one.status is RuleStatus.PASS for one in said.results):
@@ -172,7 +177,25 @@ def test_with_a_plan_a_response_is_what_it_is_without(bench, request_for):
         assert response._replace(answers=response.responses) == alone
 
 
+def test_results_are_recalled_where_nothing_else_makes_a_difference(
+    compiled, policy, pod, request_for
+):
+    fixed = policy({**PASSING, "validate": HOST}, name="fixed")
+    telling = policy({**PASSING, "validate": {**HOST, "message": NAMED}}, name="telling")
+    set_, two = compiled(fixed, telling), pod("two", hostNetwork=True, hostPID=True)
+    first = planned(set_, pod("one", hostNetwork=True), request_for).responses
+    again = evaluate(set_, request_for(two), WORLD).responses
+    other = evaluate(set_, request_for(pod("two", hostNetwork=None)), WORLD).responses
+    assert first[0].results is again[0].results
+    assert again[0].object is two
+    assert "one" in first[1].results[0].message
+    assert "two" in again[1].results[0].message
+    assert other[0].results is not first[0].results
+
+
 LIVE = {"background": False}
+HOST = {"message": "no", "pattern": {"spec": {"=(hostNetwork)": "false"}}}
+NAMED = "{{ request.object.metadata.name }}"
 PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
 
 

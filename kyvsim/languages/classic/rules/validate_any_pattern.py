@@ -19,7 +19,11 @@ from kyvsim.compile.outcome import (
 )
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import compile_alternatives_message, own_message
+from kyvsim.languages.classic.messages import (
+    compile_alternatives_message,
+    has_fixed_message,
+    own_message,
+)
 from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
@@ -105,14 +109,18 @@ def _compile(context: RuleContext) -> CompiledBody:
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that an alternative fits: the first, or one behind those that are exact."""
     template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
+    if not template.constant:
+        return ()
     found: list[Proof] = []
-    for index, known in enumerate(alternative_shapes(template.value) if template.constant else ()):
+    for index, known in enumerate(alternative_shapes(template.value)):
         if known is None:
             break
         found.append(Proof(known.shape, _chosen(context, index), known.exact))
         if not known.exact:
             break
-    return tuple(found)
+    are_all = len(found) == len(template.value) and all(one.exact for one in found)
+    is_all = are_all and has_fixed_message(context)
+    return tuple(one._replace(is_all=is_all) for one in found)
 
 
 def _carried(patterns: Json, template: PodTemplate) -> Json:

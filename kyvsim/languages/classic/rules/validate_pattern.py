@@ -19,7 +19,7 @@ from kyvsim.compile.outcome import (
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.expr.scope import Scope
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import compile_pattern_message, usual_pass
+from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
@@ -91,7 +91,10 @@ def _compile(context: RuleContext) -> CompiledBody:
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     template = compile_template(context.rule.data["validate"]["pattern"], context.system)
     found = pattern_shape(template.value) if template.constant else None
-    return (Proof(found.shape, usual_pass(context), found.exact),) if found else ()
+    if found is None:
+        return ()
+    is_all = found.exact and has_fixed_message(context)
+    return (Proof(found.shape, usual_pass(context), found.exact, is_all),)
 
 
 def _patterns(pattern: Json) -> Iterator[tuple[Path, Json]]:

@@ -1,0 +1,71 @@
+"""What shapes look at in an object, as a key: objects with one key look the same to them.
+
+Types are told apart: what Python takes for equal, as `1` and `true`, need not look the same.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, TypeAlias
+
+from kyvsim.kube.objects import Json
+from kyvsim.proof.shapes import Both, DoubtError, Each, Fields, Keys, Shape
+
+Look: TypeAlias = Callable[[Json], Hashable]
+"""Takes an object; returns the key. Raises `DoubtError` where what is looked at is no scalar."""
+
+_ABSENT: Final = object()
+_AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
+"""Types of scalars that are equal to none of another type."""
+
+
+def compile_look(shapes: Sequence[Shape]) -> Look:
+    """Return what makes the key of all that some shapes look at."""
+    looks = tuple(map(_compile, shapes))
+    return looks[0] if len(looks) == 1 else lambda value: tuple([look(value) for look in looks])
+
+
+def _compile(shape: Shape) -> Look:
+    if isinstance(shape, Both):
+        return compile_look(shape.shapes)
+    if isinstance(shape, Fields):
+        return _fields(shape)
+    if isinstance(shape, Each):
+        return _elements(_compile(shape.shape))
+    return _names if isinstance(shape, Keys) else _scalar
+
+
+def _fields(shape: Fields) -> Look:
+    looks = tuple(
+        (key, _is_there if wanted is None else _compile(wanted)) for key, wanted, _ in shape.entries
+    )
+
+    def look(value: Json) -> Hashable:
+        if value.__class__ is not dict:
+            return _scalar(value)
+        return tuple([inside(value[key]) if key in value else _ABSENT for key, inside in looks])
+
+    return look
+
+
+def _elements(element: Look) -> Look:
+    def look(value: Json) -> Hashable:
+        if value.__class__ is not list:
+            return _scalar(value)
+        return tuple([element(item) for item in value])
+
+    return look
+
+
+def _names(value: Json) -> Hashable:
+    return tuple(value) if value.__class__ is dict else _scalar(value)
+
+
+def _is_there(_: Json) -> Hashable:
+    return True
+
+
+def _scalar(value: Json) -> Hashable:
+    kind = value.__class__
+    if kind is dict or kind is list:
+        raise DoubtError
+    scalar: Hashable = value if kind in _AS_THEY_ARE else (kind, repr(value))
+    return scalar
