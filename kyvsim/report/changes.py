@@ -32,6 +32,14 @@ class Change(NamedTuple):
         return f"policy {self.policy.key}{rule}"
 
 
+def has_changes(response: EngineResponse) -> bool:
+    """Return whether a response may have changed or created anything."""
+    return any(
+        answer.changed or any(one.generated or one.targets for one in answer.results)
+        for answer in response.evaluated
+    )
+
+
 def mutations(response: EngineResponse) -> list[PolicyResponse]:
     """Return the answers of the policies that changed the trigger, in order.
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step
 from kyvsim.model.source import Location
+from kyvsim.report.explain_effects import effect_lines
 from kyvsim.report.explain_words import (
     Page,
     answer_word,
     decision,
-    effect_lines,
     rule_name,
     sentence,
     verdict_word,

@@ -15,10 +15,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.json_text import whole_numbers
-from kyvsim.report.object_diff import marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.style import counted
 
 _LONGEST = 160
@@ -116,15 +113,6 @@ def _compared(step: Step) -> Iterator[str]:
             yield f"wanted {value_text(step.wanted.data)}"
         if step.found is not None:
             yield f"found {value_text(step.found.data)}"
-
-
-def effect_lines(step: Step) -> Iterator[Marked]:
-    """Yield what a rule changed or would create, as lines of YAML with their marks."""
-    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
-        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
-            yield (" ", "...") if mark == "@" else (mark, line)
-    if step.kind is StepKind.GENERATED and step.found is not None:
-        yield from (("+", line) for line in yaml_lines(step.found.data))
 
 
 def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:

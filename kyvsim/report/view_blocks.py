@@ -1,19 +1,23 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.changes import has_changes
 from kyvsim.report.ledger import Need, needs_of
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
-from kyvsim.report.view_changes import Changed, changes_of, told_change
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
 from kyvsim.report.view_rows import Said, compile_rows_told, compile_titles
 from kyvsim.report.wrapped import Sheet, wrapped
+
+if TYPE_CHECKING:
+    from kyvsim.report.view_changes import Changed
 
 
 class Blocks:
@@ -33,7 +37,7 @@ class Blocks:
     def of(self, response: EngineResponse) -> tuple[Block, list[Need]]:
         """Return what is to be told of an object, and the references that wait for others."""
         rows = [*self._rows_of(response), *silent_rows(response)]
-        changes = [*changes_of(response)]
+        changes = [*_changes(response)]
         needs = needs_of(response) if changes else []
         names = _names(response.trigger)
         items = [self._row(row, response, names) for row in rows]
@@ -65,7 +69,9 @@ class Blocks:
         rule = (row.status, row.policy.kind, self._title(row))
         return kind_of_result(rule, (row.result.own or row.result.message, row.result.note), names)
 
-    def _change(self, change: Changed, *, alone: bool) -> Item:
+    def _change(self, change: "Changed", *, alone: bool) -> Item:
+        from kyvsim.report.view_changes import told_change  # noqa: PLC0415 — where something changed
+
         kind = Kind("")
         if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
             lines = "\n".join(f"{mark}{line}" for mark, line in change.lines if mark != " ")
@@ -75,6 +81,14 @@ class Blocks:
 
 
 _NOTHING = Block("", "", ())
+
+
+def _changes(response: EngineResponse) -> Iterable["Changed"]:
+    if not has_changes(response):
+        return ()
+    from kyvsim.report.view_changes import changes_of  # noqa: PLC0415 — where something changed
+
+    return changes_of(response)
 
 
 def _names(obj: Json) -> tuple[str, ...]:
