@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "lint": "Check policies without resources and show all that is wrong with them.",
         "migrate": "Convert policies with rules to policies in CEL.",
         "report": "Show what partial reports of spread runs make up.",
+        "schema": "Print the JSON Schema of a kind of file, for editors.",
         "simulate": "Play policies on a simulated cluster and show what happens, and when.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",
         "version": "Show the version.",

@@ -79,3 +79,18 @@ def written_schema(name: str) -> Node:
     required = sorted({*schema.words.get("required", ()), "metadata"})
     properties = {**schema.properties, "metadata": OBJECT_META}
     return schema.named.node({**schema.words, "required": required, "properties": properties})
+
+
+def written_names() -> tuple[str, ...]:
+    """Return the apiVersion/kind of all that users write; of one kind the stored version last."""
+    return tuple(
+        f"{group}/{version}/{kind}"
+        for group in POLICY_GROUPS
+        for kind in kyverno_facts()["kinds"][group]
+        for version in sorted(_versions(group, kind), key=lambda one: _is_stored(group, kind, one))
+        if kind not in _NOT_WRITTEN
+    )
+
+
+def _is_stored(group: str, kind: str, version: str) -> bool:
+    return "stored" in _versions(group, kind)[version]

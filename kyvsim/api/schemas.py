@@ -1,0 +1,62 @@
+"""The JSON Schemas of all files that users write for Kyverno and for kyvsim."""
+
+from collections.abc import Mapping
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json
+from kyvsim.load.baseline import KIND, VERSION, baseline_schema
+from kyvsim.load.chainsaw_blocks import chainsaw_schemas
+from kyvsim.load.json_schema import json_schema
+from kyvsim.load.scenario import scenario_schemas
+from kyvsim.load.values import cli_schemas
+from kyvsim.model.wording import likely, listed
+from kyvsim.schema.facts import written_names, written_schema
+from kyvsim.schema.native import native_schemas
+from kyvsim.schema.node import Node
+
+_OF_THE_COMMAND_LINE = "cli.kyverno.io/v1alpha1"
+
+
+class UnknownKindError(Exception):
+    """A name does not say which kind of file is meant; the text says why."""
+
+
+def known_schemas() -> Mapping[str, Node]:
+    """Return the schemas of files by apiVersion/kind; of one kind the usual version comes last."""
+    native = native_schemas()
+    return {
+        **{name: written_schema(name) for name in written_names()},
+        **{name: native[name] for name in sorted(native, reverse=True)},
+        **{f"{_OF_THE_COMMAND_LINE}/{kind}": one for kind, one in cli_schemas().items()},
+        **chainsaw_schemas(),
+        **scenario_schemas(),
+        f"{VERSION}/{KIND}": baseline_schema(),
+    }
+
+
+def schema_of(name: str) -> Json:
+    """Return the JSON Schema of files of an apiVersion/kind, or of a kind in its usual version.
+
+    Raises UnknownKindError, also for a kind that several groups have.
+    """
+    known = known_schemas()
+    if name in known:
+        return _typed(json_schema(known[name], name), name)
+    usual = {_group(one): one for one in known if one.rpartition("/")[2] == name}
+    if len(usual) == 1:
+        return schema_of(next(iter(usual.values())))
+    if usual:
+        raise UnknownKindError(f"`{name}` is a kind of several groups: {listed(usual.values())}")
+    kinds = {one.rpartition("/")[2] for one in known}
+    raise UnknownKindError(f"no file is of kind `{name}`{likely(name, {*known, *kinds})}")
+
+
+def _group(name: str) -> str:
+    return split_api_version(name.rpartition("/")[0])[0]
+
+
+def _typed(schema: Json, name: str) -> Json:
+    """Return a schema that says which apiVersion and kind a file has."""
+    api_version, _, kind = name.rpartition("/")
+    said = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
+    return {**schema, "properties": {**schema.get("properties", {}), **said}}

@@ -1,0 +1,38 @@
+"""`kyvsim schema`: JSON Schemas by which editors complete and check files."""
+
+import json
+from typing import Any
+
+from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
+from kyvsim.cli import declared
+from kyvsim.cli.exit_status import OK
+from kyvsim.cli.streams import write_out
+
+_HELP = """Print the JSON Schema of a kind of file, for editors.
+
+KIND is a kind such as ClusterPolicy, or with its apiVersion kyverno.io/v2/PolicyException; without
+it all kinds are listed. That of .kyvsim.yaml is printed by `kyvsim config --schema`.
+
+\b
+    kyvsim schema ClusterPolicy > clusterpolicy.schema.json
+    kyvsim schema cli.kyverno.io/v1alpha1/Test > kyverno-test.schema.json
+"""
+
+
+@declared.command(help=_HELP)
+@declared.argument("kinds", nargs=-1, metavar="[KIND]")
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim schema` and return its exit status."""
+    kinds = options["kinds"]
+    if not kinds:
+        write_out(f"{name}\n" for name in sorted(known_schemas()))
+        return OK
+    if len(kinds) > 1:
+        raise declared.UsageError("one schema is printed at a time: name one kind", call)
+    try:
+        found = schema_of(kinds[0])
+    except UnknownKindError as error:
+        raise declared.UsageError(str(error), call) from None
+    write_out([json.dumps(found, indent=2), "\n"])
+    return OK
