@@ -29,6 +29,7 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
@@ -75,7 +76,8 @@ def explaining(
     ask: list[Explain] = []
 
     def follow(policy: Policy, follower: Follower) -> PolicySet:
-        return compiled_for(inputs, read._replace(policies=(policy,)), follower).policies
+        told = inputs._replace(budget=to_follow(inputs.budget))
+        return compiled_for(told, read._replace(policies=(policy,)), follower).policies
 
     def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
         if not ask:

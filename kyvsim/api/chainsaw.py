@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
+from kyvsim.api.several import each_in_processes
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
@@ -119,15 +120,8 @@ def _find(
 
 def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:
     processes = run.jobs or (processors() if len(jobs) > _FEW else 1)
-    if processes == 1 or len(jobs) < 2:
-        for job in jobs:
-            yield run_file(job, timeline=run.timeline)
-        return
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many files only
-
-    with ProcessPoolExecutor(min(processes, len(jobs))) as pool:
-        work = partial(run_file, timeline=run.timeline)
-        yield from pool.map(work, jobs, chunksize=2)
+    work = partial(run_file, timeline=run.timeline)
+    yield from each_in_processes(work, jobs, processes, chunk=2)
 
 
 def run_file(job: _Job, *, timeline: bool) -> _OfFile:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from kyvsim.model.explanation import FollowedRule, RuleExplanation, RuleRun, Step, StepKind
 from kyvsim.model.result import EngineResponse, RuleResult
 
+MOST_STEPS = 20_000
+"""Steps of one rule on one object that are kept: nobody reads more, loops may have a million."""
+
 
 class Recorder:
     """Follows evaluations, and keeps their steps until they are taken."""
@@ -14,6 +17,7 @@ class Recorder:
         self._open: list[tuple[int, list[Step]]] = []
         self._marks = 0
         self._resumed = False
+        self._left = MOST_STEPS
 
     def evaluate(self, run: RuleRun) -> None:
         """Take notice of a rule that begins to be evaluated."""
@@ -22,6 +26,7 @@ class Recorder:
             self._told[-1] = (run, self._told[-1][1])
             return
         steps: list[Step] = []
+        self._left = MOST_STEPS
         self._told.append((run, steps))
         self._open = [(0, steps)]
 
@@ -38,14 +43,17 @@ class Recorder:
         return bool(self._told) and self._told[-1][0].rule is run.rule
 
     def begin(self) -> int:
-        """Take notice of a step that begins."""
+        """Take notice of a step that begins; 0 where a rule has told enough."""
+        if self._left <= 0:
+            return 0
+        self._left -= 1
         self._marks += 1
         self._open.append((self._marks, []))
         return self._marks
 
     def end(self, mark: int, step: Step | None) -> None:
         """Take a step that has ended; what was left open inside has ended with it."""
-        if all(name != mark for name, _ in self._open):
+        if not mark or all(name != mark for name, _ in self._open):
             return
         inside: list[Step] = []
         while self._open:

@@ -1,6 +1,5 @@
 """Work on many items by several processes, in the order of the items."""
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -18,11 +17,7 @@ def each_in_processes(
     if jobs == 1 or len(items) < 2:
         yield from map(work, items)
         return
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 — slow, for many items only
+    from kyvsim.api.workers import workers  # noqa: PLC0415 — slow, for many items only
 
-    # An interrupt reaches all processes of a terminal: this one ends the others.
-    ignoring = (signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(
-        min(jobs, len(items)), initializer=signal.signal, initargs=ignoring
-    ) as pool:
+    with workers(min(jobs, len(items))) as pool:
         yield from pool.map(work, items, chunksize=chunk)

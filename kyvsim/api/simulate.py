@@ -30,6 +30,7 @@ from kyvsim.load.scenario import (
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
 from kyvsim.load.userinfo import named_user
 from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
 from kyvsim.model.reading import PolicyReaders
@@ -70,6 +71,8 @@ class SimulateInputs(NamedTuple):
     start: datetime | None = None
     horizon: float | None = None
     max_events: int | None = None
+    budget: Budget = SIMULATED
+    """What policies may take whenever they are asked."""
     install: str | None = None
     """`helm`, `ci`, or a file of values for Kyverno's chart."""
     interleavings: int | None = 1
@@ -224,6 +227,7 @@ def _settings(
         start=own.start if inputs.start is None else inputs.start,
         horizon=own.horizon if inputs.horizon is None else inputs.horizon,
         max_events=own.max_events if inputs.max_events is None else inputs.max_events,
+        budget=inputs.budget,
     )
     return settings, problems
 

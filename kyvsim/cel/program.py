@@ -15,6 +15,12 @@ from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
+
+_MANY = 10_000
+"""Steps that are worth counting."""
+_VARIABLES = "variables"
+"""What evaluates further expressions when it is read."""
 
 
 class Program(NamedTuple):
@@ -33,10 +39,14 @@ class Program(NamedTuple):
     """The steps that it may take."""
     env: Environment | None = None
     """What it was compiled in."""
+    meter: Meter | None = None
+    """Counts what evaluations take, for all that is evaluated together."""
 
     def heard(self, hear: Heard) -> "Program":
         """Return the same program, whose parts tell of themselves: `hear` wraps each of them."""
-        return self if self.env is None else _compile(self.text, self.env, DYN, hear)
+        if self.env is None:
+            return self
+        return _compile(self.text, self.env, DYN, hear)._replace(meter=self.meter)
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Return the value, in plain lists and maps, for the variables' values.
@@ -50,15 +60,41 @@ class Program(NamedTuple):
     def value(self, values: Sequence[Any]) -> Any:
         """Return the value as other expressions see it; raises as `evaluate` does."""
         frame = [self.limit, *values, *[None] * (self.slots - 1 - len(values))]
+        if self.meter is not None and _VARIABLES in self.reads:
+            return self._around(frame, self.meter)
         try:
             found = self.run(frame)
         except CelError:
-            if frame[0] < 0:
-                raise BudgetError from None
+            self._settle(self.limit, frame[0])
             raise
-        if frame[0] < 0:
-            raise BudgetError
+        if frame[0] < self.limit - _MANY:
+            self._settle(self.limit, frame[0])
         return found
+
+    def _around(self, frame: list[Any], meter: Meter) -> Any:
+        """Return the value where others are evaluated on the way: what it took is counted first."""
+        counted = self.limit
+
+        def count() -> None:
+            nonlocal counted
+            before, counted = counted, frame[0]
+            self._settle(before, counted)
+
+        if meter.open:
+            meter.open[-1]()
+        meter.open.append(count)
+        try:
+            return self.run(frame)
+        finally:
+            meter.open.pop()
+            count()
+
+    def _settle(self, before: int, left: int) -> None:
+        """Count the steps that were taken; raises BudgetError where they are more than may be."""
+        if self.meter is not None and before - left > _MANY:
+            self.meter.spend_cel(before - left)
+        if left < 0:
+            raise BudgetError from None
 
 
 def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Program:

@@ -6,3 +6,4 @@ FAILED = 1
 UNUSABLE = 2
 """Usage, an input that could not be used, an output that could not be written, a defect."""
 INTERRUPTED = 130
+TERMINATED = 143

@@ -7,13 +7,12 @@ from typing import Any
 from kyvsim.api import ApplyInputs
 from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_of, changed_option
-from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
 from kyvsim.load.walk import is_manifest_name
-from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.payload import PayloadMode
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
@@ -107,10 +106,7 @@ _OPTIONS = declared.options(
         show_default=True,
         help="Whose reading of the policies to follow.",
     ),
-    list_option(
-        "--budget",
-        help="Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes.",
-    ),
+    budget_option,
     declared.option(
         "--now",
         callback=time_option,
@@ -231,21 +227,9 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
         now=options["now"],
         walking=walking_of(options, call)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, call),
-        budget=_budget_of(options["budget"], call),
         changed=changed_of(options, call, lambda place: is_read(place, others)),
+        budget=budget_of(options["budget"], call),
     )
-
-
-def _budget_of(given: tuple[str, ...], call: declared.Call) -> Budget:
-    """Return the budget that `NAME=N` change; raises UsageError for anything else."""
-    found: dict[str, int] = {}
-    for one in given:
-        name, _, number = one.partition("=")
-        if name not in Budget._fields or not (number.isascii() and number.isdigit()):
-            known = ", ".join(f"{field}=N" for field in Budget._fields)
-            raise declared.UsageError(f"--budget {one}: not one of {known}", call)
-        found[name] = int(number[:18])
-    return UNCHANGED._replace(**found)
 
 
 def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]:

@@ -13,18 +13,23 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the program with `arguments` (the process's own by default) and exit."""
     # Most of what is made stays: counting references frees the rest, cycles are few.
     gc.set_threshold(100_000, 20, 100)
-    status = run(sys.argv[1:] if arguments is None else arguments)
+    status = run(sys.argv[1:] if arguments is None else arguments, alone=True)
     # What is left goes with the process: a last search through it for cycles finds nothing to do.
     gc.freeze()
     sys.exit(status)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the program and return its exit status; no exception gets out."""
+def run(arguments: Sequence[str], *, alone: bool = False) -> int:
+    """Run the program and return its exit status; no exception gets out.
+
+    `alone` says that the process has nothing else to do: then signals that end it are its own.
+    """
     if tuple(arguments) in ASKED_BY and sys.stdout is not None:
         return _show_front_page()
-    from kyvsim.cli.program import run_command  # noqa: PLC0415 — slow, not for the front page
+    from kyvsim.cli.program import end_when_asked, run_command  # noqa: PLC0415 — not for that page
 
+    if alone:
+        end_when_asked()
     return run_command(arguments)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.model.budget import UNCHANGED, Budget
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
 _REGISTRY = "there is no registry to ask"
@@ -82,6 +83,24 @@ def list_option(
     return declared.option(
         *names, multiple=True, callback=_split if split else None, help=help, **settings
     )
+
+
+def budget_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --budget, for commands that evaluate policies; `budget_of` reads it."""
+    text = "Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes."
+    return declared.shared(list_option("--budget", help=text))(function)
+
+
+def budget_of(given: tuple[str, ...], call: declared.Call, usual: Budget = UNCHANGED) -> Budget:
+    """Return the budget that `NAME=N` change; raises UsageError for anything else."""
+    found: dict[str, int] = {}
+    for one in given:
+        name, _, number = one.partition("=")
+        if name not in Budget._fields or not (number.isascii() and number.isdigit()):
+            known = ", ".join(f"{field}=N" for field in Budget._fields)
+            raise declared.UsageError(f"--budget {one}: not one of {known}", call)
+        found[name] = int(number[:18])
+    return usual._replace(**found)
 
 
 def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:

@@ -46,10 +46,10 @@ class ObjectFiles:
 
     def commit(self) -> str:
         """Put all files in their place, each at once; return how much that is, in words."""
-        for place, temporary in self._temporary.items():
+        for place, temporary in tuple(self._temporary.items()):
             with _explained(place):
                 temporary.replace(place)
-        self._temporary.clear()
+            del self._temporary[place]
         return f"{self._count} object{'s' * (self._count != 1)}"
 
     def discard(self) -> None:
@@ -71,9 +71,9 @@ class ObjectFiles:
             kind = "a symbolic link" if place.is_symlink() else "no regular file"
             raise OutputError(f"cannot write to {place}: it is {kind}")
         temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}.tmp")
+        self._temporary[place] = temporary
         with _explained(place):
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
-        self._temporary[place] = temporary
         return temporary
 
 

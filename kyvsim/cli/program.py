@@ -1,13 +1,14 @@
 """The program behind the front page: runs a command, makes an exit status of every ending."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kyvsim.cli.commands import called
 from kyvsim.cli.declared import COMPLETION, UNSET, CommandError, UsageError
-from kyvsim.cli.exit_status import INTERRUPTED, OK, UNUSABLE
+from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
@@ -21,14 +22,25 @@ of a thread has room for more than twice as many."""
 _HELP = frozenset({"-h", "--help"})
 
 
+def end_when_asked() -> None:
+    """Let SIGTERM end the program as an interrupt does; a second one ends it at once."""
+
+    def end(number: int, _: object) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt(TERMINATED)
+
+    signal.signal(signal.SIGTERM, end)
+
+
 def run_command(arguments: Sequence[str]) -> int:
     """Run a command and return its exit status; no exception gets out."""
     sys.setrecursionlimit(max(_CALLS, sys.getrecursionlimit()))
     try:
         return _run(arguments)
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
+    except KeyboardInterrupt as asked:
+        status: int = asked.args[0] if asked.args else INTERRUPTED
+        say("terminated" if status == TERMINATED else "interrupted")
+        return status
     except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
         return ended_by(error)
 

@@ -177,9 +177,8 @@ class ReportFiles:
         if os.path.exists(place) and not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         temporary = f"{place}.{os.urandom(4).hex()}.tmp"
-        stream = open(temporary, "x", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 — closed by `commit` or `discard`
         self._temporary[place] = temporary
-        return stream
+        return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
 
 
 def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:

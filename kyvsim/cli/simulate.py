@@ -16,12 +16,20 @@ from kyvsim.api.simulate import (
 from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.options import colour_option, list_option, refuse_urls, time_option
+from kyvsim.cli.options import (
+    budget_of,
+    budget_option,
+    colour_option,
+    list_option,
+    refuse_urls,
+    time_option,
+)
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.model.budget import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.progress import with_growing_progress
@@ -116,6 +124,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
     metavar="N",
     help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
 )
+@budget_option
 @declared.option(
     "--interleavings",
     metavar="N|all",
@@ -160,7 +169,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
-    inputs = _inputs(options)._replace(walking=walking_of(options, call))
+    inputs = _inputs(options, call)._replace(walking=walking_of(options, call))
     stdin = stdin_of({name: options[name] for name in given}, call)
     try:
         done = simulate(inputs, stdin, _watched(options))
@@ -199,7 +208,7 @@ def _watched(options: Mapping[str, Any]) -> Watched:
     )
 
 
-def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
+def _inputs(options: Mapping[str, Any], call: declared.Call) -> SimulateInputs:
     return SimulateInputs(
         paths=options["paths"],
         resources=options["resource"],
@@ -213,6 +222,7 @@ def _inputs(options: Mapping[str, Any]) -> SimulateInputs:
         start=options["start"],
         horizon=options["horizon"],
         max_events=options["max_events"],
+        budget=budget_of(options["budget"], call, SIMULATED),
         interleavings=options["interleavings"],
         compared=options["compare"],
         explain=options["explain"],

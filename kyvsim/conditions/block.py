@@ -10,6 +10,7 @@ from kyvsim.conditions.operators import Operator, operators
 from kyvsim.expr import Scope, SubstitutionError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe
 
@@ -29,6 +30,10 @@ class ConditionsResult(NamedTuple):
     messages: str = ""
 
 
+_MANIFOLD: Final = (list, str)
+"""Values of many elements: texts may stand for lists."""
+_PAIRS: Final = 4
+"""So many comparisons take a step."""
 MET: Final = ConditionsResult(True)
 UNMET: Final = ConditionsResult(False)
 
@@ -219,21 +224,23 @@ def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -
     """Return one condition; where it is followed it is asked even if its outcome is known."""
     key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
     if probe.follower is None:
-        return _compile_sides(data, key, value)
+        return _compile_sides(data, key, value, system.meter)
     from kyvsim.conditions.followed import (  # noqa: PLC0415 — where somebody follows
         followed_condition,
         followed_side,
     )
 
-    told = _compile_sides(
-        data,
-        *(followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")),
+    seen_key, seen_value = (
+        followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")
     )
+    told = _compile_sides(data, seen_key, seen_value, system.meter)
     holds = followed_condition(told.holds, data, (key, value), probe)
     return told._replace(holds=holds, fixed=None)
 
 
-def _compile_sides(data: Mapping[str, Json], key: Template, value: Template) -> _Condition:
+def _compile_sides(
+    data: Mapping[str, Json], key: Template, value: Template, meter: Meter
+) -> _Condition:
     """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
     name = data.get("operator") or ""
     message = data.get("message") or ""
@@ -241,12 +248,12 @@ def _compile_sides(data: Mapping[str, Json], key: Template, value: Template) -> 
     if operator is None:
         return _Condition(_unknown_operator, message, None)
     if value.constant:
-        test = operator.test(value.value)
+        test = _counting(operator, value.value, meter)
         if key.constant:
             outcome = test(key.value)
             return _Condition(lambda _: outcome, message, outcome)
         return _Condition(_with_fixed_value(key, test), message, None)
-    return _Condition(_with_both(key, value, operator), message, None)
+    return _Condition(_with_both(key, value, operator, meter), message, None)
 
 
 def _compared(data: Json) -> Json:
@@ -275,8 +282,21 @@ def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
     return holds
 
 
-def _with_both(key: Template, value: Template, operator: Operator) -> Holds:
-    compare = operator.holds
+def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
+    """Return the test of keys against a fixed value."""
+    test, pairs = operator.test(value), operator.pairs
+    if pairs is None or not isinstance(value, _MANIFOLD) or len(value) <= FEW:
+        return test
+
+    def counted(key: Json) -> bool:
+        meter.spend(pairs(key, value) // _PAIRS)
+        return test(key)
+
+    return counted
+
+
+def _with_both(key: Template, value: Template, operator: Operator, meter: Meter) -> Holds:
+    compare, pairs = operator.holds, operator.pairs
     render_key, render_value = key.render, value.render
 
     def holds(scope: Scope) -> bool:
@@ -289,6 +309,8 @@ def _with_both(key: Template, value: Template, operator: Operator) -> Holds:
         except SubstitutionError as error:
             text = f"failed to substitute variables in condition value: {error.message}"
             raise ConditionError(text) from error
+        if pairs is not None and left.__class__ is list and len(left) > FEW:
+            meter.spend(pairs(left, right) // _PAIRS)
         return compare(left, right)
 
     return holds

@@ -17,6 +17,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import compile_text_pattern, is_range
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import FEW
 
 Test: TypeAlias = Callable[[Json], bool]
 _TextTest: TypeAlias = Callable[[str], bool]
@@ -39,22 +40,22 @@ class Choice(NamedTuple):
 
 def any_in(key: Json, value: Json) -> bool:
     """Return whether the key, or an element of a list key, is among the value's elements."""
-    return _any_in(key, _read(value, _among))
+    return _any_in(key, _read(value))
 
 
 def all_in(key: Json, value: Json) -> bool:
     """Return whether the key, or every element of a list key, is among the value's elements."""
-    return _all_in(key, _read(value, _among))
+    return _all_in(key, _read(value))
 
 
 def any_not_in(key: Json, value: Json) -> bool:
     """Return whether the key, or an element of a list key, is not among the value's elements."""
-    return _any_not_in(key, _read(value, _among))
+    return _any_not_in(key, _read(value))
 
 
 def all_not_in(key: Json, value: Json) -> bool:
     """Return whether the key, or every element of a list key, is not among the value's."""
-    return _all_not_in(key, _read(value, _among))
+    return _all_not_in(key, _read(value))
 
 
 # ---------------------------------------------------------------------------- keys
@@ -102,7 +103,7 @@ def _with_one_value(decide: Callable[[Json, Choice], bool]) -> Callable[[Json], 
     """Return what makes tests of keys: a value is read once and its patterns are compiled."""
 
     def test_for(value: Json) -> Test:
-        choice = _read(value, _among_prepared)
+        choice = _read(value)
         return lambda key: decide(key, choice)
 
     return test_for
@@ -132,24 +133,24 @@ def _texts(values: Sequence[Json]) -> list[str]:
 # ---------------------------------------------------------------------------- values
 
 
-def _read(value: Json, among: Callable[[list[str]], _TextTest]) -> Choice:
-    """Return a value as a choice; `among` makes the test for being among a list's texts."""
+def _read(value: Json) -> Choice:
+    """Return a value as a choice."""
     kind = value.__class__
     if kind is list:
-        holds = among(_texts(value))
+        holds = _among(_texts(value))
         return Choice(holds, holds)
     if kind is str:
-        return _read_text(value, among)
+        return _read_text(value)
     if value is None or kind is dict:
         return Choice(_no_choice)
-    return Choice(_no_choice, among([sprint(value)]), is_single=True)
+    return Choice(_no_choice, _among([sprint(value)]), is_single=True)
 
 
 def _no_choice(_: str) -> None:
     return None
 
 
-def _read_text(value: str, among: Callable[[list[str]], _TextTest]) -> Choice:
+def _read_text(value: str) -> Choice:
     if is_range(value):
         holds = compile_text_pattern(value)
         lacks = compile_text_pattern(value.replace("-", "!-", 1))
@@ -157,7 +158,7 @@ def _read_text(value: str, among: Callable[[list[str]], _TextTest]) -> Choice:
     elements = _listed(value)
     if elements is None:
         return Choice(lambda key: True if matches(value, key) else None, text=value)
-    return Choice(lambda key: matches(value, key) or key in elements, among(elements), text=value)
+    return Choice(lambda key: matches(value, key) or key in elements, _among(elements), text=value)
 
 
 def _listed(value: str) -> list[str] | None:
@@ -193,17 +194,6 @@ _JSON: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=_
 
 def _among(texts: list[str]) -> _TextTest:
     """Return the test for fitting one of `texts`, with wildcards on either side."""
-
-    def holds(key: str) -> bool:
-        if key in texts:
-            return True
-        return any(matches(text, key) or matches(key, text) for text in texts)
-
-    return holds
-
-
-def _among_prepared(texts: list[str]) -> _TextTest:
-    """Return the same test as `_among`, faster, for texts that are used again and again."""
     plain = frozenset(texts)
     patterns = tuple(compile_wildcard(text) for text in texts if has_wildcard(text))
 
@@ -215,6 +205,24 @@ def _among_prepared(texts: list[str]) -> _TextTest:
         return has_wildcard(key) and any(matches(key, text) for text in texts)
 
     return holds
+
+
+def pairs(left: Json, right: Json) -> int:
+    """Return how many elements of a list key and a value are held against each other, one by one.
+
+    Those without wildcards are looked up. What is few is not counted.
+    """
+    if left.__class__ is not list or len(left) <= FEW:
+        return 0
+    if right.__class__ is str:
+        return len(left) * right.count(",") if has_wildcard(right) else 0
+    if right.__class__ is not list or len(right) <= FEW:
+        return 0
+    return _wild(left) * len(right) + _wild(right) * len(left)
+
+
+def _wild(values: Sequence[Json]) -> int:
+    return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
 
 
 # ---------------------------------------------------------------------------- In and NotIn

@@ -26,6 +26,9 @@ class Operator(NamedTuple):
     beforehand."""
     successors: tuple[str, ...] = ()
     """The operators to use in its place, where it is on its way out."""
+    pairs: Callable[[Json, Json], int] | None = None
+    """Counts the elements of a key and a value that are held against each other, where those may be
+    many."""
     warned: bool = False
     """Whether the admission of a policy warns of it."""
 
@@ -44,11 +47,15 @@ OPERATORS: tuple[Operator, ...] = (
     Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
     Operator("NotEquals", *_NOT_EQUAL),
     Operator("In", membership.is_in, successors=("AnyIn", "AllIn"), warned=True),
-    Operator("AnyIn", membership.any_in, membership.any_in_constant),
-    Operator("AllIn", membership.all_in, membership.all_in_constant),
+    Operator("AnyIn", membership.any_in, membership.any_in_constant, pairs=membership.pairs),
+    Operator("AllIn", membership.all_in, membership.all_in_constant, pairs=membership.pairs),
     Operator("NotIn", membership.is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
-    Operator("AnyNotIn", membership.any_not_in, membership.any_not_in_constant),
-    Operator("AllNotIn", membership.all_not_in, membership.all_not_in_constant),
+    Operator(
+        "AnyNotIn", membership.any_not_in, membership.any_not_in_constant, pairs=membership.pairs
+    ),
+    Operator(
+        "AllNotIn", membership.all_not_in, membership.all_not_in_constant, pairs=membership.pairs
+    ),
     Operator("GreaterThanOrEquals", ordering.greater_than_or_equals),
     Operator("GreaterThan", ordering.greater_than),
     Operator("LessThanOrEquals", ordering.less_than_or_equals),

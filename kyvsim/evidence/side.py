@@ -64,7 +64,7 @@ class Marks:
 
     def begin(self) -> int:
         """Take no notice of steps that begin."""
-        return 0
+        return 1
 
     def end(self, mark: int, step: Step | None) -> None:
         """Keep what a step came to."""

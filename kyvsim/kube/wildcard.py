@@ -3,7 +3,9 @@
 upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
 """
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
 
 
 def has_wildcard(text: str) -> bool:
@@ -14,11 +16,7 @@ def has_wildcard(text: str) -> bool:
 def matches(pattern: str, text: str) -> bool:
     """Return whether all of `text` fits `pattern`; the empty pattern fits the empty text only."""
     if "*" not in pattern:
-        if "?" not in pattern:
-            return pattern == text
-        return len(pattern) == len(text) and _fits(pattern, text)
-    if "?" in pattern:
-        return _matches_general(pattern, text)
+        return _fits(pattern, text)
     first, *middle, last = pattern.split("*")
     return _follow(text, first, middle, last)
 
@@ -53,37 +51,33 @@ def _runs(pattern: str) -> Callable[[str], bool]:
 
 def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
     """Tell whether the parts between stars follow each other in the text, from end to end."""
-    if not (text.startswith(first) and text.endswith(last)):
+    if not (_fits(first, text[: len(first)]) and _fits(last, text[len(text) - len(last) :])):
         return False
     at, end = len(first), len(text) - len(last)
     for part in middle:
-        at = text.find(part, at, end)
+        at = _find(part, text, at, end)
         if at < 0:
             return False
         at += len(part)
     return at <= end
 
 
-def _fits(pattern: str, text: str) -> bool:
-    return all(wanted in ("?", found) for wanted, found in zip(pattern, text, strict=True))
+def _fits(part: str, text: str) -> bool:
+    """Tell whether a text fits a part without stars."""
+    if "?" not in part:
+        return part == text
+    return len(part) == len(text) and _regex(part).fullmatch(text) is not None
 
 
-def _matches_general(pattern: str, text: str) -> bool:
-    """Match with two positions, going back to the last `*` only: never exponential."""
-    at = here = 0
-    star = mark = -1
-    length, end = len(pattern), len(text)
-    while here < end:
-        wanted = pattern[at] if at < length else ""
-        if wanted == "*":
-            star, mark = at, here
-            at += 1
-        elif wanted in ("?", text[here]):
-            at += 1
-            here += 1
-        elif star >= 0:
-            mark += 1
-            at, here = star + 1, mark
-        else:
-            return False
-    return not pattern[at:].strip("*")
+def _find(part: str, text: str, at: int, end: int) -> int:
+    """Return where a part without stars first fits in a text between two places; -1 for nowhere."""
+    if "?" not in part:
+        return text.find(part, at, end)
+    found = _regex(part).search(text, at, end)
+    return -1 if found is None else found.start()
+
+
+@lru_cache(maxsize=256)
+def _regex(part: str) -> re.Pattern[str]:
+    """Return a part as an expression of a fixed length: nothing in it is tried in two ways."""
+    return re.compile("".join("." if one == "?" else re.escape(one) for one in part), re.DOTALL)

@@ -25,6 +25,7 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 from kyvsim.model.source import Path
 
 _LONGEST_MESSAGE = 5 * 1024
@@ -48,6 +49,10 @@ class Expression(NamedTuple):
     text: str
     program: Program | None
     problem: str = ""
+
+    def counted(self, meter: Meter | None) -> "Expression":
+        """Return the same, whose evaluations count on a meter."""
+        return self._replace(program=self.program and self.program._replace(meter=meter))
 
     def value(self, values: Sequence[Any]) -> Any:
         """Return the expression's value; raises FaultError."""
@@ -112,6 +117,21 @@ class Validator(NamedTuple):
     variables: Mapping[str, Expression]
     conditions: tuple[Expression, ...]
     validations: tuple[Validation, ...]
+
+    def counted(self, meter: Meter | None) -> "Validator":
+        """Return the same, whose evaluations count on a meter."""
+        return Validator(
+            {name: one.counted(meter) for name, one in self.variables.items()},
+            tuple(one.counted(meter) for one in self.conditions),
+            tuple(
+                one._replace(
+                    test=one.test.counted(meter),
+                    message_expression=one.message_expression
+                    and one.message_expression.counted(meter),
+                )
+                for one in self.validations
+            ),
+        )
 
     def reads(self) -> frozenset[str]:
         """Return the names of the environment that some expression reads."""

@@ -6,6 +6,8 @@ Codes: KV090 a document of another kind.
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import AS_WRITTEN, read_documents
 from kyvsim.load.files import Source
+from kyvsim.load.structure import check, diagnostics
+from kyvsim.load.values import cli_schemas
 from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
@@ -25,12 +27,9 @@ def read_context_file(
             message = "a context file holds a document of kind `Context`"
             said.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
             continue
-        spec = document.data.get("spec")
-        resources += _objects(spec, "resources")
-        images |= {str(one.get("image")): one for one in _objects(spec, "images")}
+        data, problems = check(cli_schemas()["Context"], document.data)
+        said += diagnostics(document, problems)
+        spec = {} if problems else data.get("spec") or {}
+        resources += spec.get("resources") or ()
+        images |= {text_field(one, "image"): one for one in spec.get("images") or ()}
     return ContextData(tuple(resources), images), tuple(said)
-
-
-def _objects(spec: Json, name: str) -> list[Json]:
-    found = spec.get(name) if spec.__class__ is dict else None
-    return [one for one in found or () if one.__class__ is dict]

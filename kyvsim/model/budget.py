@@ -3,8 +3,11 @@
 A step is an element that is looked at or made, or eight characters of a text. What an expression
 does to few elements, or to a short text, is not counted: there are as many of those as a policy
 writes. What grows is counted before it is made, so that the budget bounds memory as well as time.
-Expressions in CEL have besides the cost limit of the API server.
+An expression in CEL has besides the cost limit of the API server; what it took is counted when it
+has ended, so that a chain of variables is bounded, too.
 """
+
+from collections.abc import Callable
 
 from kyvsim.kube.depth import MAX_DEPTH, held_by
 from kyvsim.kube.objects import Json
@@ -16,6 +19,8 @@ SHORT = 256
 """Characters that are not worth counting."""
 CHARACTERS = 8
 """A step."""
+CEL_STEPS = 4
+"""The steps of the language that take as long as one of ours."""
 
 
 class Budget(NamedTuple):
@@ -34,6 +39,14 @@ SIMULATED = Budget(resource=0)
 """A simulated cluster is asked about the same resources again and again; its events are counted."""
 
 
+def to_follow(budget: Budget) -> Budget:
+    """Return what a rule may take where each of its steps is told, which costs ten times as much.
+
+    A rule that took more than that is not explained.
+    """
+    return budget._replace(rule=-(-budget.rule // 10))
+
+
 class BudgetError(Exception):
     """Evaluation would take more than it may; nothing in an expression absorbs this."""
 
@@ -41,7 +54,7 @@ class BudgetError(Exception):
 class Meter:
     """Counts steps against a budget: what is at hand for the rule that is evaluated."""
 
-    __slots__ = ("_resource", "_run", "budget", "given", "left")
+    __slots__ = ("_resource", "_run", "budget", "given", "left", "open")
 
     def __init__(self, budget: Budget = UNCHANGED) -> None:
         self.budget = budget
@@ -49,6 +62,8 @@ class Meter:
         self._run = budget.run
         self.given = 0
         self.left = 0
+        self.open: list[Callable[[], None]] = []
+        """What counts the steps so far of expressions on their way, the innermost one last."""
         self.begin_rule()
 
     def spend(self, steps: int) -> None:
@@ -60,6 +75,10 @@ class Meter:
     def spend_text(self, length: int) -> None:
         """Count a text that is about to be made or read; raises BudgetError."""
         self.spend(length // CHARACTERS)
+
+    def spend_cel(self, steps: int) -> None:
+        """Count what an expression in CEL took, as its own costs count; raises BudgetError."""
+        self.spend(steps // CEL_STEPS)
 
     def weigh(self, data: Json) -> int:
         """Count all nodes of `data`, shared parts as often as they are met; return how many.

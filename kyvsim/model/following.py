@@ -37,6 +37,8 @@ def following(
 
     def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
         mark = follower.begin()
+        if not mark:
+            return run(*given, **named)
         step: Step | None = None
         try:
             found = run(*given, **named)

@@ -46,7 +46,7 @@ class Follower(Protocol):
         """Take notice that what is told next belongs to a rule, though it may not have begun."""
 
     def begin(self) -> int:
-        """Take notice of a step that begins; return what names it where it ends."""
+        """Take notice of a step that begins; return what names it where it ends, 0 to forget it."""
 
     def end(self, mark: int, step: "Step | None") -> None:
         """Take a step that has ended, around all that were told since; None to forget these."""

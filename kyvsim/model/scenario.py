@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.installation import Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
@@ -101,6 +102,8 @@ class ScenarioSettings(NamedTuple):
     kubelet: bool = True
     max_events: int = 50_000
     """How many events a run may have. With so many it takes some minutes and some 400 MB."""
+    budget: Budget = SIMULATED
+    """What policies may take whenever they are asked."""
 
 
 class Scenario(NamedTuple):

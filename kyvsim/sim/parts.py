@@ -5,6 +5,7 @@ from collections.abc import Callable
 from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.installation import CI, Installation
@@ -41,6 +42,8 @@ class Settings(NamedTuple):
     """Seconds by which each step of an actor comes later."""
     kubelet: bool = True
     """Whether Pods start, and hang where what they refer to is missing."""
+    budget: Budget = SIMULATED
+    """What policies may take whenever they are asked."""
 
     @property
     def exceptions_namespace(self) -> str:

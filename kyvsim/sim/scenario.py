@@ -65,6 +65,7 @@ def play(
         workloads=settings.workloads,
         delays=settings.latency,
         kubelet=settings.kubelet,
+        budget=settings.budget,
     )
     cluster = open_cluster(readers, own, settings.start or START, choose, inquirer=inquirer)
     parts = cluster.parts

@@ -589,6 +589,80 @@ BUDGET = (
             ],
         ),
     ),
+    applied(
+        "CEL with 100 variables that each take all that an expression may",
+        lambda: cel_policy_of(
+            "variables.v99",
+            variables=[
+                {
+                    "name": f"v{n}",
+                    "expression": "lists.range(90).all(a, lists.range(900).all(b, a + b > -1))"
+                    + (f" && variables.v{n - 1}" if n else ""),
+                }
+                for n in range(100)
+            ],
+        ),
+        marks=("the budget of 1,000,000 steps for a rule is spent",),
+    ),
+    applied(
+        "CEL with 200 variables of ten million characters",
+        lambda: cel_policy_of(
+            "variables.all.size() > 0",
+            variables=[
+                {"name": "long", "expression": "'xxxxxxxxx'" + ".replace('x', 'xxxxxxxxx')" * 6},
+                *({"name": f"v{n}", "expression": f"variables.long + '{n}'"} for n in range(200)),
+                {
+                    "name": "all",
+                    "expression": "[" + ", ".join(f"variables.v{n}" for n in range(200)) + "]",
+                },
+            ],
+        ),
+        marks=("the budget of 1,000,000 steps for a rule is spent",),
+    ),
+    applied(
+        "`AnyIn` of 5,000 wildcards among 5,000 elements",
+        lambda: policy_of(
+            rule_of(
+                "hostile",
+                validate={
+                    "message": "m",
+                    "deny": {
+                        "conditions": {
+                            "any": [
+                                {
+                                    "key": "{{ request.object.spec.x }}",
+                                    "operator": "AnyIn",
+                                    "value": "{{ request.object.spec.y }}",
+                                }
+                            ]
+                        }
+                    },
+                },
+            )
+        ),
+        lambda: {
+            **POD,
+            "spec": {
+                **POD["spec"],
+                "x": [f"a{n}" for n in range(5_000)],
+                "y": [f"*b{n}" for n in range(5_000)],
+            },
+        },
+        marks=("the budget of 1,000,000 steps for a rule is spent",),
+    ),
+    applied(
+        "a wildcard with `?` and 2,500 letters against 20,000",
+        lambda: policy_of(
+            rule_of(
+                "hostile",
+                validate={
+                    "message": "m",
+                    "pattern": {"metadata": {"annotations": {"a": "*" + "a" * 2500 + "?b"}}},
+                },
+            )
+        ),
+        {**POD, "metadata": {**POD["metadata"], "annotations": {"a": "a" * 20_000}}},
+    ),
     cel(
         "CEL `'x' * n` by `join`",
         "lists.range(1000000).map(i, 'xxxxxxxxxxxxxxxxxxxx').join('').size() > 0",

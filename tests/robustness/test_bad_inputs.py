@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from bad_inputs import ALL, BadInput
 
 ROOT = Path(__file__).parents[2]

@@ -29,7 +29,7 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.payload import PayloadMode
-from kyvsim.model.ports import Clock
+from kyvsim.model.ports import System
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
 
@@ -46,9 +46,9 @@ class _Policy(NamedTuple):
     env: Environment
 
 
-def authorization_compiler(mode: PayloadMode, clock: Clock, probe: Probe) -> Compiler:
+def authorization_compiler(mode: PayloadMode, system: System, probe: Probe) -> Compiler:
     """Return what compiles the expressions of a policy of a mode."""
-    return Compiler(authorization_environment(MODES[mode], clock), probe)
+    return Compiler(authorization_environment(MODES[mode], system.clock), probe, system.meter)
 
 
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:

@@ -139,7 +139,7 @@ def _lower_authorization(
 
     kind = _BY_NAME[policy.kind]
     probe = options.probe_of(policy, policy.rules[0])
-    compiler = authorization_compiler(mode, options.system.clock, probe)
+    compiler = authorization_compiler(mode, options.system, probe)
     body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
         rule=policy.rules[0]._replace(name=policy.name),
@@ -153,6 +153,7 @@ def _lower_authorization(
         concerns=None,
         body=body,
         tolerates_violations=False,
+        meter=options.system.meter,
         payloads={mode: body},
     )
     if options.follower is not None:
@@ -198,6 +199,7 @@ def _lower_part(
         concerns=None,
         body=_cannot_match(kind, constraints.fault) if constraints.fault else body,
         tolerates_violations=False,
+        meter=options.system.meter,
         later=kind.later,
         unmatched=failed(kind.unmatched) if kind.unmatched else None,
         payloads=payloads,
@@ -215,7 +217,7 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     """Return what compiles the expressions of one variant of a policy."""
     system = options.system
     env = kyverno_environment(policy.kind, system.clock, system.entropy, mode_of(policy))
-    return Compiler(env, options.probe_of(policy, policy.rules[0]))
+    return Compiler(env, options.probe_of(policy, policy.rules[0]), system.meter)
 
 
 def idle_parts(policy: Policy) -> Iterator[Diagnostic]:

@@ -139,7 +139,7 @@ def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...
     place = PolicyPlace(exception.document, exception.name, "", ("spec",))
     # Nobody counts what exceptions evaluate.
     probe = Probe(place, None, part.options.follower)
-    compiler = Compiler(part.compiler.env, probe)
+    compiler = Compiler(part.compiler.env, probe, part.compiler.meter)
     conditions = compiler.conditions(exception.conditions, ("spec", "matchConditions"))
     part.compiler.reads |= compiler.reads
     part.compiler.problems += [

@@ -13,6 +13,7 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path
 
@@ -40,10 +41,16 @@ class EvaluationError(Exception):
 class Compiler:
     """Compiles the expressions of one policy, and keeps what is wrong with them."""
 
-    def __init__(self, env: Environment, probe: Probe = NO_PROBE) -> None:
-        """Take who is told of the expressions, by their way from the specification."""
+    def __init__(
+        self, env: Environment, probe: Probe = NO_PROBE, meter: Meter | None = None
+    ) -> None:
+        """Take who is told of the expressions, by their way from the specification.
+
+        `meter` counts what they take.
+        """
         self.env = env
         self.probe = probe
+        self.meter = meter
         self.problems: list[ExpressionProblem] = []
         self.reads: set[str] = set()
         """The variables of the environment that the expressions so far look at."""
@@ -75,7 +82,7 @@ class Compiler:
         """Return a program; raises CompileError, of which nothing is noted."""
         program = compile_expression(text, self.env, wanted)
         self.reads |= program.reads
-        return program
+        return program._replace(meter=self.meter)
 
     def variables(self, entries: Iterable[Json], path: Path) -> dict[str, Program]:
         """Return the programs of variables by name; each may use those above it."""

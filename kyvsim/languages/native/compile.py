@@ -20,13 +20,14 @@ from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.languages.native import mutating_admission_policy, validating_admission_policy
 from kyvsim.languages.native.expressions import ExpressionProblem
-from kyvsim.languages.native.kind import NativeKind
+from kyvsim.languages.native.kind import NativeKind, Surroundings
 from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, match_facts
 from kyvsim.model.binding import Binding
+from kyvsim.model.budget import Meter
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
@@ -63,7 +64,7 @@ def compile_native_policy(
         _all_of([one.constraints.kinds for one in bound]),
     )
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
-    compiled = _compiled(kind, policy, _Bound(constraints, body))
+    compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
     if options.listener:
         tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
         compiled = compiled._replace(rules=tuple(told_by(one, tell) for one in compiled.rules))
@@ -84,13 +85,15 @@ def compile_invocation(
     `params` holds the value of that variable, or nothing; `binding` is "" for none.
     """
     kind = _BY_NAME[policy.kind]
-    body, _ = kind.compile(policy, kinds, params, NO_PROBE)
+    body, _ = kind.compile(policy, Surroundings(kinds, params))
     if binding:
         body = _naming({kind.binding_property: binding}, body)
     return _compiled(kind, policy, _Bound(Constraints(lambda _: True, None), body))
 
 
-def _compiled(kind: NativeKind, policy: Policy, bound: _Bound) -> CompiledPolicy:
+def _compiled(
+    kind: NativeKind, policy: Policy, bound: _Bound, meter: Meter | None = None
+) -> CompiledPolicy:
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=kind.stage,
@@ -104,6 +107,7 @@ def _compiled(kind: NativeKind, policy: Policy, bound: _Bound) -> CompiledPolicy
         body=bound.body,
         tolerates_violations=False,
         answers_always=kind.answers_always,
+        meter=meter,
     )
     return CompiledPolicy(policy, (rule,), {}, ())
 
@@ -130,7 +134,8 @@ def _bind(
     probe = options.probe_of(policy, policy.rules[0])
     if reference:
         params = (chosen_parameters(reference, options.parameters),)
-    body, problems = kind.compile(policy, options.kinds, params, probe)
+    around = Surroundings(options.kinds, params, probe, options.system.meter)
+    body, problems = kind.compile(policy, around)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
         binding.match if binding else own,

@@ -18,6 +18,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Path
@@ -40,15 +41,18 @@ class EvaluationError(Exception):
 class Compiler:
     """Compiles the expressions of one policy, and keeps what is wrong with them."""
 
-    def __init__(self, *, params: bool, probe: Probe = NO_PROBE) -> None:
+    def __init__(
+        self, *, params: bool, probe: Probe = NO_PROBE, meter: Meter | None = None
+    ) -> None:
         self.probe = probe
+        self.meter = meter
         self.env = kubernetes_environment(params=params, mutates=True)
         self.problems: list[ExpressionProblem] = []
 
     def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
         """Return a program, or None with a problem noted."""
         try:
-            program = compile_expression(text, self.env, wanted)
+            program = compile_expression(text, self.env, wanted)._replace(meter=self.meter)
             return told_program(program, self.probe.at(*path[1:]), decides=wanted == BOOL)
         except CompileError as error:
             self.problems.append(ExpressionProblem(path, error.listing or str(error)))

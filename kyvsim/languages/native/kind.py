@@ -9,11 +9,23 @@ from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import Meter
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Stage
 
 Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
+
+
+class Surroundings(NamedTuple):
+    """What the expressions of a policy are compiled for."""
+
+    kinds: KindTable
+    params: Sequence[Json]
+    """The value of `params`, or nothing."""
+    probe: Probe = NO_PROBE
+    meter: Meter | None = None
+    """Counts what they take."""
 
 
 class NativeKind(NamedTuple):
@@ -21,9 +33,8 @@ class NativeKind(NamedTuple):
 
     name: str
     stage: Stage
-    compile: Callable[[Policy, KindTable, Sequence[Json], Probe], Compiled]
-    """Returns what judges or changes an object; the third argument holds the value of `params`, or
-    nothing."""
+    compile: Callable[[Policy, Surroundings], Compiled]
+    """Returns what judges or changes an object."""
     ends: Ends
     """What can come of a policy, as coverage counts it."""
     binding_property: str

@@ -28,10 +28,9 @@ from kyvsim.languages.native.expressions import (
     for_conditions,
     values_of,
 )
-from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.languages.native.kind import Compiled, NativeKind, Surroundings
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
@@ -54,8 +53,9 @@ class _Policy(NamedTuple):
     """The value of `params`, where the policy has parameters."""
 
 
-def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json], probe: Probe) -> Compiled:
-    spec, compiler = policy.spec, Compiler(params=bool(params), probe=probe)
+def _compile(policy: Policy, around: Surroundings) -> Compiled:
+    spec = policy.spec
+    compiler = Compiler(params=bool(around.params), probe=around.probe, meter=around.meter)
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     mutations = [
@@ -69,8 +69,8 @@ def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json], probe: Pr
         conditions=conditions,
         mutations=tuple(mutations),
         ignores_faults=ignores,
-        kinds=kinds,
-        params=params,
+        kinds=around.kinds,
+        params=around.params,
     )
     return (lambda evaluation: _run(compiled, evaluation)), tuple(compiler.problems)
 

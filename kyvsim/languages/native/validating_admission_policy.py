@@ -6,13 +6,11 @@ the object decides; `failurePolicy` counts for match conditions only.
 Source of the rules: upstream pkg/admissionpolicy/validate.go.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.compile.probed import CHECKED
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Declared,
     Expression,
@@ -21,7 +19,7 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
-from kyvsim.languages.native.kind import Compiled, NativeKind
+from kyvsim.languages.native.kind import Compiled, NativeKind, Surroundings
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
@@ -32,15 +30,15 @@ _UNMET = skipped("match conditions aren't met")
 _VARIABLES = 4
 
 
-def _compile(policy: Policy, kinds: KindTable, params: Sequence[Json], probe: Probe) -> Compiled:
-    spec = policy.spec
+def _compile(policy: Policy, around: Surroundings) -> Compiled:
+    spec, kinds, params = policy.spec, around.kinds, around.params
     validator = compile_validator(
         spec.get("variables") or (),
         spec.get("matchConditions") or (),
         spec.get("validations") or (),
         Declared(bool(params), authorizer=False),
     )
-    validator = _probed(validator, probe)
+    validator = _probed(validator.counted(around.meter), around.probe)
     ignores_faults = spec.get("failurePolicy") == "Ignore"
 
     def run(evaluation: Evaluation) -> Outcome:

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.generated_policies.building import built
@@ -127,8 +127,8 @@ def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
                 yield "ClusterPolicy", one["policyName"]
     elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
         for one in metadata(subject).get("ownerReferences") or ():
-            if one["kind"] in _SOURCES:
-                yield one["kind"], one["name"]
+            if text_field(one, "kind") in _SOURCES:
+                yield one["kind"], text_field(one, "name")
 
 
 def _differs(change: Change) -> bool:

@@ -17,7 +17,7 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
 from kyvsim.languages.cel.facts import generates, mutates
-from kyvsim.model.budget import SIMULATED, Meter
+from kyvsim.model.budget import Meter
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
@@ -42,7 +42,7 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.system = System(parts.clock, parts.identities, Meter(SIMULATED))
+        self.system = System(parts.clock, parts.identities, Meter(parts.settings.budget))
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}

@@ -3,6 +3,14 @@
 import pytest
 
 from kyvsim.cel import BudgetError, CompileError, compile_expression, types
+from kyvsim.cel.kubernetes import VARIABLES, kubernetes_environment
+from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.types import BOOL
+from kyvsim.model.budget import BudgetError as OverBudget
+from kyvsim.model.budget import Meter
+
+MUCH = "lists.range(90).all(a, lists.range(900).all(b, a + b > -1))"
+"""Takes half of what an expression may."""
 
 POD = {
     "metadata": {"name": "web", "labels": {"app": "shop"}},
@@ -98,3 +106,31 @@ def test_text_that_is_nested_too_deeply_is_refused(environment):
 )
 def test_a_program_tells_the_variables_that_it_looks_at(environment, text, reads):
     assert compile_expression(text, environment).reads == reads
+
+
+def test_a_chain_of_variables_is_counted_on_its_way():
+    """What an expression took counts before the one begins that it asks."""
+    env = kubernetes_environment().with_fields(VARIABLES, {f"v{n}": BOOL for n in range(100)})
+    meter, values, asked = Meter(), [None] * len(env.variables), []
+
+    def evaluate(name, text, values):
+        asked.append(name)
+        return compile_expression(text, env)._replace(meter=meter).value(values)
+
+    chain = {f"v{n}": f"{MUCH} && variables.v{n + 1}" for n in range(99)}
+    names = [name for name, _ in env.variables]
+    values[names.index("variables")] = LazyVariables(chain, values, evaluate)
+    with pytest.raises(OverBudget, match="for a rule is spent"):
+        evaluate("start", "variables.v0", values)
+    assert len(asked) < 15
+
+
+def test_expressions_together_may_take_what_a_rule_may():
+    env = kubernetes_environment()
+    program = compile_expression(MUCH, env)._replace(meter=Meter())
+    values = [None] * len(env.variables)
+    program.value(values)
+    meter = program.meter
+    meter.spend(meter.left)
+    with pytest.raises(OverBudget, match="for a rule is spent"):
+        program.value(values)

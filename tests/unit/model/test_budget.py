@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kube.depth import MAX_DEPTH
-from kyvsim.model.budget import Budget, BudgetError, Meter
+from kyvsim.model.budget import Budget, BudgetError, Meter, to_follow
 
 
 def test_a_rule_begins_anew_and_a_resource_ends():
@@ -52,3 +52,9 @@ def test_a_value_may_be_twice_as_deep_as_what_is_read():
     assert Meter().weigh(nested(2 * MAX_DEPTH - 1)) == 2 * MAX_DEPTH
     with pytest.raises(BudgetError, match="nested more than 400 deep"):
         Meter().weigh(nested(2 * MAX_DEPTH))
+
+
+def test_what_is_told_may_take_a_tenth():
+    assert to_follow(Budget()).rule == Budget().rule // 10
+    assert to_follow(Budget(rule=5)).rule == 1
+    assert to_follow(Budget(rule=0)).rule == 0

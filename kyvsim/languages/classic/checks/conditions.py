@@ -28,6 +28,11 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             yield _refusal(subject, f"{block}.conditions{text}", path)
         for text, _ in _faults(denied, _operator_problem):
             yield _refusal(subject, f"{block}.deny.conditions{text}", path)
+    for index, target in enumerate(data.get("mutate", {}).get("targets") or ()):
+        problem = shape_problem(target.get("preconditions"))
+        if problem:
+            path = ("mutate", "targets", index, "preconditions")
+            yield _refusal(subject, f"mutate.targets[{index}].preconditions: {problem}", path)
 
 
 def _refusal(subject: RuleUnderCheck, text: str, path: Path) -> Diagnostic:

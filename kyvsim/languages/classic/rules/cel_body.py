@@ -44,7 +44,7 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
     data = context.rule.data
     cel = data["validate"]["cel"]
-    rule = _probed(_compile_rule(data, cel), context.probe)
+    rule = _probed(_compile_rule(data, cel).counted(context.system.meter), context.probe)
     reads = rule.reads()
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = compile_params(cel) if _has_params(cel) else None
