@@ -46,7 +46,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     shared = read_inputs(inputs.shared, stdin)
     read = [read_inputs(ApplyInputs(policies=one), stdin) for one in (inputs.old, inputs.new)]
     said = [*shared.diagnostics, *(entry for one in read for entry in one.diagnostics)]
-    ground = ground_of(shared, inputs.shared.now)
+    ground = ground_of(shared, inputs.shared.now, [one for side in read for one in side.policies])
     said += [entry for one in read for entry in compile_policies(one.policies, ground.options)[1]]
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))

@@ -1,6 +1,6 @@
 """Two sets of policies made ready to be asked the same, and who says what decided in a case."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from kyvsim.api.explain import explanation_of
@@ -10,6 +10,7 @@ from kyvsim.api.system import still_system
 from kyvsim.compile import CompileOptions
 from kyvsim.engine import GivenObjects, World
 from kyvsim.evidence.case import STRANGER, Case
+from kyvsim.evidence.existing import missing_targets
 from kyvsim.evidence.pair import Pair
 from kyvsim.evidence.side import Marks, Side, Surroundings
 from kyvsim.evidence.space import Space, space_of
@@ -70,8 +71,11 @@ class Ground(NamedTuple):
         return Side(compiled, self.surroundings, marks, tally, asks=asks)
 
 
-def ground_of(shared: ReadInputs, now: datetime | None) -> Ground:
-    """Return what both sides share: what was read, and the time that it is."""
+def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()) -> Ground:
+    """Return what both sides share: what was read, and the time that it is.
+
+    What rules of `policies` for existing objects change is there, too.
+    """
     given = tuple(whole_numbers(one) for one in objects_of(shared.resources))
     others = objects_of((*shared.resources, *shared.targets, *shared.shared_data))
     world = World(
@@ -88,7 +92,9 @@ def ground_of(shared: ReadInputs, now: datetime | None) -> Ground:
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*shared.definitions, *given)),
     )
-    surroundings = Surroundings(world, others, shared.definitions)
+    targets = missing_targets(policies, others, options.kinds)
+    stores = any(rule.facts.spares_triggers for one in policies for rule in one.rules)
+    surroundings = Surroundings(world, [*others, *targets], shared.definitions, stores=stores)
     return Ground(options, given, surroundings, shared.user or STRANGER)
 
 

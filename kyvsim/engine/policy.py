@@ -205,7 +205,8 @@ def _run_rule(
         variables = world.values.for_rule(policy, rule.rule.name)
         if variables:
             given = given._replace(scope=given.scope.layer({}, variables=variables))
-    if rule.later and world.arriving is not None:
+    later = rule.later or (world.spares_triggers and rule.rule.facts.spares_triggers)
+    if later and world.arriving is not None:
         now = world.outside._replace(made=given.scope.outside.made)
         given = given._replace(scope=given.scope.asking(now))
     outcome = evaluate_rule(rule, given, settled=settled)

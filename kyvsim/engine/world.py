@@ -37,6 +37,9 @@ class World(NamedTuple):
     """Writes what policies in CEL generate into a namespace as they go, or raises ValueError."""
     targets: Sequence[Json] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
+    spares_triggers: bool = False
+    """Whether rules for existing objects leave triggers as they are and come after them, as in a
+    cluster."""
 
     @property
     def outside(self) -> Outside:
@@ -49,6 +52,7 @@ class World(NamedTuple):
             images=self.images,
             namespaces=self.values.namespaces if self.values else _NO_NAMESPACES,
             targets=self.targets,
+            spares_triggers=self.spares_triggers,
             sources=self.sources,
             account=self.account,
             writes=self.writes,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from kyvsim.evidence.known_fields import problems
-from kyvsim.evidence.seeds import CONTROLLERS, unwrapped
 from kyvsim.evidence.types import type_at, type_of
 from kyvsim.kube.discovery import is_namespaced
 from kyvsim.kube.gvk import split_api_version
@@ -35,18 +34,8 @@ def is_accepted(obj: Json, find: FindType) -> bool:
     return (
         not any(problems(obj))
         and not any(problems_of(obj))
-        and _makes_pods(obj)
         and all(map(_is_quantity, _amounts(obj)))
     )
-
-
-def _makes_pods(obj: Json) -> bool:
-    """Return whether a controller of Pods has a template of such as a server would take."""
-    key = object_key(obj)
-    if (split_api_version(key.api_version)[0], key.kind) not in CONTROLLERS:
-        return True
-    pod = unwrapped(obj)
-    return pod is not None and not any(problems_of(pod))
 
 
 @cache

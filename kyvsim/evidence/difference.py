@@ -19,7 +19,8 @@ def difference(old: Effect, new: Effect) -> Difference | None:
         same = _unordered(old.object) == _unordered(new.object)
         return Difference.ORDER if same else Difference.OBJECT
     if old.generated != new.generated:
-        return Difference.GENERATED
+        same = _unordered([*old.generated]) == _unordered([*new.generated])
+        return Difference.ORDER if same else Difference.GENERATED
     return None if old.later == new.later else Difference.LATER
 
 

@@ -142,8 +142,20 @@ class AskedCluster:
 class Surroundings:
     """What there is besides the object of a case: the same for both sides."""
 
-    def __init__(self, world: World, given: Sequence[Json], definitions: Sequence[Json]) -> None:
-        """Take a world to which the given objects are added."""
+    def __init__(
+        self,
+        world: World,
+        given: Sequence[Json],
+        definitions: Sequence[Json],
+        *,
+        stores: bool = False,
+    ) -> None:
+        """Take a world to which the given objects are added.
+
+        `stores` says whether policies look at it once the object of a case is there.
+        """
+        self._stores = stores
+        self._missed = 0
         self._world = world
         self._given = given
         self._definitions = definitions
@@ -178,13 +190,24 @@ class Surroundings:
 
     def of(self, request: AdmissionRequest, labels: Mapping[str, str]) -> World:
         """Return the world of a request: its Namespace is there, as one always is."""
+        return self._found(request, labels)._replace(arriving=request.subject, spares_triggers=True)
+
+    def _found(self, request: AdmissionRequest, labels: Mapping[str, str]) -> World:
+        if self._stores:
+            self._missed, self._views = self.misses, []
+            return self._with_namespace(request.namespace, labels, request.object)
         key = (request.namespace, tuple(labels.items()))
         if key not in self._worlds:
             self._worlds[key] = self._with_namespace(request.namespace, labels)
-        return self._worlds[key]._replace(arriving=request.subject)
+        return self._worlds[key]
 
-    def _with_namespace(self, name: str, labels: Mapping[str, str]) -> World:
+    def _with_namespace(
+        self, name: str, labels: Mapping[str, str], stored: Json | None = None
+    ) -> World:
         objects = list(self._given)
+        if stored is not None:
+            there = object_key(stored)
+            objects = [stored, *(one for one in objects if object_key(one) != there)]
         if name and (labels or name not in self._there):
             meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}
             objects.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
@@ -195,7 +218,7 @@ class Surroundings:
     @property
     def misses(self) -> int:
         """How often something was looked up that is not there."""
-        return sum(view.misses for view in self._views)
+        return self._missed + sum(view.misses for view in self._views)
 
 
 class Side:
@@ -254,7 +277,10 @@ def effect_of(response: EngineResponse) -> Effect:
     results = [(answer, one) for answer in response.responses for one in answer.results]
     return Effect(
         denied=any(
-            one.status in _REFUSING and answer.phase in _ADMITTING for answer, one in results
+            one.status in _REFUSING
+            and answer.phase in _ADMITTING
+            and not one.rule.facts.spares_triggers
+            for answer, one in results
         ),
         object=response.object,
         changed=any(answer.changed for answer in response.responses)

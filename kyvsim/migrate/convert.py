@@ -110,16 +110,8 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     applies = _preconditions(preconditions, scope)
     folded = "variables." in one_line(applies) and rule_type.kind == VALIDATING
     derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
-    given = Given(
-        rule=rule,
-        body=found.body,
-        scope=scope,
-        merges=matching.merges,
-        kinds=matching.kinds,
-        controllers=derived,
-    )
-    emitted = within(found.steps, rule_type.emit, given)
-    entries = _guarded(emitted, applies if folded else TRUE)
+    given = Given(rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived)
+    entries = _guarded(within(found.steps, rule_type.emit, given), applies if folded else TRUE)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = [*asked_before(spec, desk)]
     conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
@@ -133,6 +125,8 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     texts = written_conditions(conditions)
     if rule_type.kind == GENERATING:
         texts = tuple((name, inlined(text, desk.variables)) for name, text in texts)
+    fields = {**rule_type.fields(rule, spec, scope), **_said_by(mutations)}
+    read_by = [*(text for one in entries for text in one.texts), *dict(texts).values(), str(fields)]
     return Part(
         place=place,
         rule=rule["name"],
@@ -140,9 +134,9 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
         variant=variant.name,
         kind=rule_type.kind,
         matching=matching,
-        fields=rule_type.fields(rule, spec, scope),
+        fields=fields,
         conditions=texts,
-        variables=without_unread(desk, [text for one in entries for text in one.texts]),
+        variables=without_unread(desk, read_by),
         entries=entries,
     )
 
@@ -153,6 +147,11 @@ def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
         one._replace(test=guarded(applies, one.test)) if isinstance(one, Validation) else one
         for one in entries
     )
+
+
+def _said_by(mutations: Sequence[Mutation]) -> dict[str, Json]:
+    """Return what a policy says on account of its mutations."""
+    return {name: value for one in mutations for name, value in one.fields.items()}
 
 
 def _no_emitter(rule: Json) -> NotConvertible:

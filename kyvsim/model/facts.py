@@ -136,6 +136,8 @@ class RuleFacts(NamedTuple):
     """What is said about later changes of what it generates, by the names of the settings."""
     targets: tuple[Target, ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
+    spares_triggers: bool = False
+    """Whether it changes other objects in their stead, and later: no request fails for it."""
     patches_elements: bool = False
     """Whether it patches once for each element of a list."""
     mutates_on_update: bool = False

@@ -27,6 +27,9 @@ class Outside(NamedTuple):
     """The Namespaces that a values file gives, by name."""
     targets: Sequence[Json] = ()
     """The objects given as existing ones that policies in CEL may change for a trigger."""
+    spares_triggers: bool = False
+    """Whether rules for existing objects leave triggers as they are and come after them, as in a
+    cluster."""
     sources: Callable[[str], ClusterView] | None = None
     """The objects that generate rules of a policy, by its key, may copy; None for those of
     `cluster`."""

@@ -67,7 +67,7 @@ def rule_facts(spec: Mapping[str, Json]) -> RuleFacts:
     """
     sees = (spec.get("evaluation") or {}).get("skipBackgroundRequests") is False
     if spec.get("generate").__class__ is not list:
-        return RuleFacts(sees_background=sees)
+        return RuleFacts(sees_background=sees, spares_triggers=_has_targets(spec))
     said = {name: _switch(spec, name) for name in _UPKEEP}
     said[_OF_POLICY] = spec.get(_OF_POLICY)
     upkeep = {name: value for name, value in said.items() if value is not None}
@@ -115,12 +115,17 @@ class MutatingFacts(NamedTuple):
 def mutating_facts(policy: Policy) -> MutatingFacts:
     """Return what there is to know of a policy that mutates."""
     targets = policy.spec.get("targetMatchConstraints") or {}
-    by_expression = bool(targets.get("expression"))
     return MutatingFacts(
         _switch(policy.spec, "mutateExisting") is True,
-        by_expression or bool(targets.get("resourceRules")),
-        by_expression,
+        _has_targets(policy.spec),
+        bool(targets.get("expression")),
     )
+
+
+def _has_targets(spec: Mapping[str, Json]) -> bool:
+    """Return whether a policy names objects to change in place of those of requests."""
+    targets = spec.get("targetMatchConstraints") or {}
+    return bool(targets.get("expression") or targets.get("resourceRules"))
 
 
 def _switch(spec: Mapping[str, Json], name: str) -> Json:

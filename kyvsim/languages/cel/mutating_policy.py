@@ -182,7 +182,10 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             return excused or skipped("skip")
     except EvaluationError as error:
         return excused or KIND.unevaluated(error)
-    outcome = excused or mutation_outcome(policy, values, evaluation.object)
+    if policy.keeps_triggers and evaluation.scope.outside.spares_triggers:
+        outcome = excused or passed("success")
+    else:
+        outcome = excused or mutation_outcome(policy, values, evaluation.object)
     # In a cluster existing objects are changed later, by another controller.
     if policy.targets is None or evaluation.scope.outside.account is not None:
         return outcome

@@ -125,7 +125,8 @@ def _shape(value: Json, around: Around) -> str:
     if isinstance(value, Quoted) or (isinstance(value, str) and "{{" in value):
         found = text_value(value.text if isinstance(value, Quoted) else value, around.scope)
         if is_text(found.types):
-            return "str" if found.level == SUM else "text"
+            is_typed = found.level == SUM or found.text.startswith("request.")
+            return "str" if is_typed else "text"
         return "str" if isinstance(value, Quoted) else "dyn"
     if isinstance(value, dict | list):
         parts = value.values() if isinstance(value, dict) else value

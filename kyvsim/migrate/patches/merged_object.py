@@ -145,7 +145,18 @@ def _whole(data: Json, place: _Place) -> str:
         return struct(place.name, _fields(data, place))
     if place.around.loop is not None and any("{{" in key for key in data):
         return _entries(data, place, place.around.loop)
-    return struct("", _fields(data, place))
+    if any(_is_special(key, one, place.around) for key, one in data.items()):
+        return struct("", _fields(data, place))
+    text = value_text(data, place.around)
+    place.loose.append(text)
+    return text
+
+
+def _is_special(key: str, data: Json, around: Around) -> bool:
+    """Return whether an entry of a map is more than a key and a scalar that is there."""
+    if key == DIRECTIVE or data is None or isinstance(data, dict | list):
+        return True
+    return key_of(key).sign is not None or bool(optional_text(data, around))
 
 
 def _entries(data: Mapping[str, Json], place: _Place, loop: Loop) -> str:

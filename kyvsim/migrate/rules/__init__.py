@@ -10,6 +10,7 @@ from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules import mutate_foreach, validate_foreach
 from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation
 from kyvsim.migrate.rules.generate import evaluation_of, generate
+from kyvsim.migrate.rules.mutate_existing import existing
 from kyvsim.migrate.rules.mutate_resource import by_json_patch, strategic_merge
 from kyvsim.migrate.rules.validate_any_pattern import any_pattern
 from kyvsim.migrate.rules.validate_cel import cel
@@ -27,6 +28,9 @@ DERIVED: Final = frozenset({VALIDATING, IMAGES})
 """The kinds of policies that Kyverno derives policies for controllers from."""
 _WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 
+_WHOLE: Final = ("mutate",)
+"""The body of rules that patch other objects than their trigger."""
+
 RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
     {
         ("validate", "deny"): RuleType(deny, VALIDATING, WRITES, actions_of),
@@ -39,6 +43,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("validate", "cel"): RuleType(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("verifyImages",): RuleType(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
+        _WHOLE: RuleType(existing, MUTATING, _WITHOUT_DELETE),
         ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
@@ -81,11 +86,9 @@ def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
         for step in steps:
             if not isinstance(body, dict):
                 break
-            if body.get("targets"):
-                return None
             body = body.get(step)
         else:
-            if body is not None:
+            if body is not None and (steps != _WHOLE or body.get("targets")):
                 return Found(steps, body, found)
     return None
 

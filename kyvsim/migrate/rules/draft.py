@@ -1,15 +1,26 @@
 """What emitters of rules are given, and what they give."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.generated.templates import Template
+from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope
+from kyvsim.migrate.values import Value
 from kyvsim.patch.merge_keys import Field
+
+
+class Root(NamedTuple):
+    """An object that is patched."""
+
+    value: Value
+    merges: tuple[Field, ...]
+    """How lists of it merge, by kind; () where nothing is known of one."""
 
 
 class Given(NamedTuple):
@@ -18,12 +29,15 @@ class Given(NamedTuple):
     rule: Json
     body: Json
     scope: Scope
-    merges: tuple[Field, ...] = ()
-    """How lists of the objects merge, by kind; () where nothing is known of one."""
-    kinds: tuple[str, ...] = ()
-    """The kinds that the rule names."""
+    matching: Matching
+    """What the rule is about."""
     controllers: frozenset[str] = frozenset()
     """The kinds for which policies are derived from what is made of it."""
+
+    @property
+    def root(self) -> Root:
+        """What the patches of a rule change: the object that it is asked about."""
+        return Root(self.scope.object, self.matching.merges)
 
 
 class Validation(NamedTuple):
@@ -45,6 +59,8 @@ class Mutation(NamedTuple):
     """`ApplyConfiguration` or `JSONPatch`."""
     text: str
     guards: tuple[Test, ...] = ()
+    fields: Mapping[str, Json] = MappingProxyType({})
+    """What the policy says beside it: which other objects it patches."""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -20,20 +20,20 @@ from kyvsim.migrate.patches import (
 )
 from kyvsim.migrate.patches.draft import no_twin
 from kyvsim.migrate.queries import Scope, query_value
-from kyvsim.migrate.refusal import NotConvertible
-from kyvsim.migrate.rules.draft import Given, Mutation
+from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.rules.draft import Given, Mutation, Root
 from kyvsim.migrate.rules.mutate_resource import merge
 from kyvsim.migrate.values import Value
 
 
 def foreach(given: Given) -> list[Mutation]:
     """Return the mutation of each loop: the next one sees what it made."""
-    found = []
-    for index, block in enumerate(given.body):
-        try:
-            found.append(_mutation(block, given))
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
+    return loops(given.body, given.root, Around(given.scope, merges=given.root.merges))
+
+
+def loops(blocks: Json, root: Root, around: Around) -> list[Mutation]:
+    """Return the mutation of each of several loops."""
+    found = [within((n,), _mutation, one, root, around) for n, one in enumerate(blocks)]
     return found if len(found) == 1 else [_on_its_own(one) for one in found]
 
 
@@ -46,14 +46,11 @@ def _on_its_own(one: Mutation) -> Mutation:
     return one._replace(text=text, guards=())
 
 
-def _mutation(block: Json, given: Given) -> Mutation:
-    around = Around(given.scope, merges=given.merges)
+def _mutation(block: Json, root: Root, around: Around) -> Mutation:
     if block.get("patchStrategicMerge") is None:
-        return Mutation("JSONPatch", listed(_operations(block, given.scope.object, around)))
-    try:
-        return merge(block["patchStrategicMerge"], given, _inside(block, around))
-    except NotConvertible as refusal:
-        raise refusal.below("patchStrategicMerge") from None
+        return Mutation("JSONPatch", listed(_operations(block, root.value, around)))
+    patch = block["patchStrategicMerge"]
+    return within(("patchStrategicMerge",), merge, patch, root, _inside(block, around))
 
 
 def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
@@ -66,10 +63,7 @@ def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
             raise no_twin("several loops in a loop", "write a loop for each").below("foreach")
         if blocks[0].get("patchStrategicMerge") is not None:
             raise no_twin("a merge in a nested loop", "write a JSON patch").below("foreach", 0)
-        try:
-            return looped(loop, _operations(blocks[0], root, inside))
-        except NotConvertible as refusal:
-            raise refusal.below("foreach", 0) from None
+        return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
     try:
         patch = operations_of(block.get("patchesJson6902"), inside.scope)
         taken_from = removed_element(patch, root, inside)
@@ -109,25 +103,16 @@ def _inside(block: Json, around: Around) -> Around:
         f"elementIndex{depth}": index,
     }
     scope = around.scope._replace(names=names, taken=taken | {index.text})
-    try:
-        scope = with_entries(block.get("context"), scope, inline=True)
-    except NotConvertible as refusal:
-        raise refusal.below("context") from None
+    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
     kept: Test = TRUE
     if block.get("preconditions"):
-        try:
-            kept = every([conditions_test(block["preconditions"], scope)])
-        except NotConvertible as refusal:
-            raise refusal.below("preconditions") from None
+        kept = within(("preconditions",), conditions_test, block["preconditions"], scope)
     loop = Loop(elements, element, index, kept, backwards=block.get("order") == "Descending")
     return around._replace(scope=scope, loops=(*around.loops, loop))
 
 
 def _list(block: Json, scope: Scope) -> Value:
-    try:
-        found = query_value(block["list"].strip(), scope)
-    except NotConvertible as refusal:
-        raise refusal.below("list") from None
+    found = within(("list",), query_value, block["list"].strip(), scope)
     if found.types and not is_list(found.types):
         raise no_twin("a loop over what is no list").below("list")
     return found

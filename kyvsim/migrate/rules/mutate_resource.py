@@ -14,30 +14,33 @@ from kyvsim.migrate.patches import (
     operations_of,
 )
 from kyvsim.migrate.patches.draft import no_twin
-from kyvsim.migrate.rules.draft import Given, Mutation
+from kyvsim.migrate.rules.draft import Given, Mutation, Root
 
 
 def strategic_merge(given: Given) -> list[Mutation]:
     """Return the mutation of a strategic merge."""
-    return [merge(given.body, given, Around(given.scope, merges=given.merges))]
+    return [merge(given.body, given.root, Around(given.scope, merges=given.root.merges))]
 
 
 def by_json_patch(given: Given) -> list[Mutation]:
     """Return the mutation of a JSON patch."""
-    around = Around(given.scope)
-    operations = operations_of(given.body, given.scope)
-    return [Mutation("JSONPatch", listed(json_patch(operations, given.scope.object, around)))]
+    return [patch(given.body, given.root, Around(given.scope))]
 
 
-def merge(patch: Mapping[str, Json], given: Given, around: Around) -> Mutation:
+def patch(text: Json, root: Root, around: Around) -> Mutation:
+    """Return a JSON patch as JSON patches of a MutatingPolicy."""
+    operations = operations_of(text, around.scope)
+    return Mutation("JSONPatch", listed(json_patch(operations, root.value, around)))
+
+
+def merge(patch: Mapping[str, Json], root: Root, around: Around) -> Mutation:
     """Return a patch as what is applied, or as JSON patches where types do not merge so."""
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is no map")
-    root = given.scope.object
     try:
-        return _mutation("ApplyConfiguration", merged_object(patch, root, around))
+        return _mutation("ApplyConfiguration", merged_object(patch, root.value, around))
     except Atomic:
-        return _mutation("JSONPatch", merged_fields(patch, root, around))
+        return _mutation("JSONPatch", merged_fields(patch, root.value, around))
 
 
 def _mutation(form: str, patched: Patched) -> Mutation:

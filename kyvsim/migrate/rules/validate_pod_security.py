@@ -42,10 +42,10 @@ def pod_security(given: Given) -> Sequence[Validation]:
 
 
 def _pod(given: Given, check: ActiveCheck) -> Pod:
-    places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.kinds}
+    places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
     if len(places) != 1 or () in places:
         raise NotConvertible(
-            f"what is asked of the Pods of {', '.join(given.kinds)} has no twin in CEL",
+            f"what is asked of the Pods of {', '.join(given.matching.kinds)} has no twin in CEL",
             "write a rule for Pods, another one for other controllers, and one for CronJobs",
         )
     (*way, last) = places.pop()
@@ -81,7 +81,7 @@ def _annotations(given: Given, owner: Value) -> str:
 
     Those of a CronJob's Pods are looked for in its Job, as upstream does.
     """
-    if _CRON_JOB in given.kinds:
+    if _CRON_JOB in given.matching.kinds:
         owner = given.scope.object.child("spec").child("jobTemplate")
     found = owner.child("metadata").child("annotations").or_else({})
     if _CRON_JOB not in given.controllers:

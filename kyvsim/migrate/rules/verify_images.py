@@ -42,9 +42,9 @@ class Asked(NamedTuple):
 
 def verify_images(given: Given) -> Sequence[Validation]:
     """Return the validations of signatures, then those of attestations and what they say."""
-    if any(kind not in POD_SPEC_PATHS for kind in given.kinds):
+    if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
-            f"images of {', '.join(given.kinds)} are not converted",
+            f"images of {', '.join(given.matching.kinds)} are not converted",
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
     asked = asked_of(given.rule, given.scope)

@@ -45,6 +45,7 @@ def changed(**spec):
         {"volumes": []},
         {"topologySpreadConstraints": [{}]},
         {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "much"}}}]},
+        {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": 1}}}]},
         {"volumes": [{"name": "a", "hostPath": {}}]},
     ],
     ids=repr,

@@ -144,6 +144,7 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json])
             Target(*(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name")))
             for one in rule["mutate"]["targets"]
         ),
+        spares_triggers=True,
         mutates_on_update=asked is True,
         runs_on_policy_update=bool(spec.get(name) if asked is None else asked),
     )
