@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.inputs import (
+    ApplyInputs,
+    LoadResources,
+    ReadInputs,
+    objects_of,
+    read_inputs,
+)
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
 from kyvsim.api.what_if import old_key
@@ -29,6 +35,7 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
@@ -45,13 +52,15 @@ if TYPE_CHECKING:
     from kyvsim.model.explanation import RuleExplanation
 
 
-def open_application(inputs: ApplyInputs, stdin: bytes | None = None) -> Run:
+def open_application(
+    inputs: ApplyInputs, stdin: bytes | None = None, load: LoadResources = load_resources
+) -> Run:
     """Return the policies of `inputs` compiled, and the responses of its resources, lazily.
 
     `stdin` holds the bytes that the path `-` stands for. Problems with inputs are diagnostics; the
     good policies and resources are evaluated all the same.
     """
-    read = read_inputs(inputs, stdin)
+    read = read_inputs(inputs, stdin, load)
     compiled = compiled_for(inputs, read)
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)

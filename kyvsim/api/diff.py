@@ -1,10 +1,13 @@
 """`diff`: two runs of `apply` over the same resources, compared one resource after the other."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.api.apply import open_application
-from kyvsim.api.inputs import ApplyInputs
+from kyvsim.api.inputs import ApplyInputs, LoadResources
 from kyvsim.api.system import own_system
+from kyvsim.load.documents import Loaded
+from kyvsim.load.resources import load_resources
 from kyvsim.model.difference import ResourceDifference
 from kyvsim.report.comparison import Comparison
 from kyvsim.report.differences import Seen, compile_differences
@@ -16,11 +19,13 @@ def open_comparison(
 ) -> Comparison:
     """Return what two sets of policies say otherwise of the same resources, lazily.
 
-    The inputs differ in their policies, or in what is supposed of requests. Both see the same time.
-    With `words` other messages of the same verdict are a difference, too.
+    The inputs differ in their policies, or in what is supposed of requests. Both see the same time,
+    and the same resources, which are read once: nobody changes what is loaded. With
+    `words` other messages of the same verdict are a difference, too.
     """
     now = old.now or own_system().clock.now()
-    before, after = (open_application(one._replace(now=now), stdin) for one in (old, new))
+    load = _once(load_resources)
+    before, after = (open_application(one._replace(now=now), stdin, load) for one in (old, new))
     seen = Seen()
     return Comparison(
         names=(_name(old), _name(new) + (", as supposed" if old.what_if != new.what_if else "")),
@@ -29,6 +34,18 @@ def open_comparison(
         resources=_compared(before, after, seen, words=words),
         seen=seen,
     )
+
+
+def _once(load: LoadResources) -> LoadResources:
+    """Return what loads once, and gives the same to all who ask."""
+    found: list[Loaded] = []
+
+    def loaded(*given: Any, **named: Any) -> Loaded:
+        if not found:
+            found.append(load(*given, **named))
+        return found[0]
+
+    return loaded
 
 
 def _name(inputs: ApplyInputs) -> str:

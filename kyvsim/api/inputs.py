@@ -105,6 +105,10 @@ def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -
     return Walking(patterns, ignore_files)
 
 
+LoadResources: TypeAlias = Callable[..., Loaded]
+"""Takes what `load_resources` does, and returns the same."""
+
+
 class ReadInputs(NamedTuple):
     """The same, read."""
 
@@ -137,8 +141,10 @@ class ReadInputs(NamedTuple):
     """The failures that are known."""
 
 
-def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
-    """Return what the paths of `inputs` lead to; `stdin` is what `-` stands for."""
+def read_inputs(
+    inputs: ApplyInputs, stdin: bytes | None, load: LoadResources = load_resources
+) -> ReadInputs:
+    """Return what the paths of `inputs` lead to; `-` is `stdin`, and `load` reads resources."""
     said: list[Diagnostic] = []
 
     def keep(found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
@@ -153,10 +159,8 @@ def read_inputs(inputs: ApplyInputs, stdin: bytes | None) -> ReadInputs:
     documents, within = _exceptions_apart(documents, wanted=inputs.exceptions_within_policies)
     policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
-    earlier, loaded = (
-        len(without_left_out(said)[0]),
-        keep(load_resources(inputs.resources, stdin, definitions, walking=walking)),
-    )
+    earlier = len(without_left_out(said)[0])
+    loaded = keep(load(inputs.resources, stdin, definitions, walking=walking))
     resources, there = _changed_apart(loaded, inputs.changed)
     if inputs.exceptions_with_resources:
         written += tuple(one for one in (*resources, *there) if is_exception(one.data))

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from kyvsim.cli import main
+from kyvsim.load import documents
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((ROOT / "docs/diff.schema.json").read_text(encoding="utf-8"))
@@ -270,6 +271,18 @@ def test_one_set_is_compared_with_itself_as_supposed(tmp_path, monkeypatch, kyvs
     both = kyvsim("diff", "p.yaml", "p.yaml", "-r", "r.yaml", "--operation", "DELETE")
     assert both[0] == 0
     assert both[1].splitlines()[-1].startswith("SAME")
+
+
+def test_resources_are_read_once_for_both_sets(diff, monkeypatch):
+    read, parse = [], documents.parse_documents
+
+    def counted(source, *given):
+        read.append(source.name)
+        return parse(source, *given)
+
+    monkeypatch.setattr(documents, "parse_documents", counted)
+    diff(policy("p", judging("a", "pass")), policy("p", judging("a", "fail")))
+    assert sorted(read) == ["new.yaml", "old.yaml", "r.yaml"]
 
 
 def test_both_sets_see_the_same_time(diff):
