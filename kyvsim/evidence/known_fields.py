@@ -43,6 +43,8 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 _AMOUNTS = frozenset({"limits", "requests"})
 _QUANTITIES = ("1", "2")
+_IMAGES = ("nginx", f"nginx@sha256:{'0' * 64}")
+"""Patterns of images give none with a digest, which has a form of its own."""
 _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
     {
         "appArmorProfile": {"type": "RuntimeDefault"},
@@ -93,8 +95,12 @@ def is_possible(way: Way, text: str) -> bool:
     allowed = words(way)
     if allowed is not None:
         return text in allowed
-    is_image = way[-1:] == ("image",) and way[-3:-2] and way[-3] in _CONTAINERS
-    return not is_image or _is_reference(text)
+    return not _is_image(way) or _is_reference(text)
+
+
+def _is_image(way: Way) -> bool:
+    """Return whether a way leads to the image of a container."""
+    return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
 
 
 def _is_reference(text: str) -> bool:
@@ -108,7 +114,9 @@ def _is_reference(text: str) -> bool:
 def usual(way: Way) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
     names = tuple(one for one in way if not isinstance(one, Hole))
-    return _QUANTITIES if names[-2:-1] and names[-2] in _AMOUNTS else (words(way) or ())[:3]
+    if names[-2:-1] and names[-2] in _AMOUNTS:
+        return _QUANTITIES
+    return _IMAGES if _is_image(way) else (words(way) or ())[:3]
 
 
 def problems(obj: Json) -> Iterator[Way]:
