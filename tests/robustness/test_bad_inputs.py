@@ -1,6 +1,7 @@
 """Every bad input by hand has a clear end, and what stands beside it is told."""
 
 import os
+import re
 import resource
 import shlex
 import subprocess
@@ -66,3 +67,54 @@ def test_a_bad_input_has_a_clear_end(endings, name):
     assert status in {0, 1, 2}, said
     assert not [word for word in ("internal error", "Traceback", "report it") if word in said], said
     assert not [mark for mark in ROWS[name].marks if mark not in said], said
+
+
+PAGE = ROOT / "docs/robustness.md"
+GENERATED = re.compile(r"(?<=<!-- generated -->\n\n).*(?=<!-- end -->)", re.DOTALL)
+TITLES = {
+    "rules": "Rules of odd shapes",
+    "depth": "Nesting",
+    "budget": "What grows without end",
+    "regexes": "Regular expressions",
+    "objects": "Objects of odd shapes",
+    "commands": "Commands and their files",
+}
+LONGEST = 150
+BESIDE = ("good / has-app", "pod.yaml", "By rule", "all ")
+"""In lines about what stands beside the bad input."""
+SAYS = re.compile(
+    r"KV\d+|error|ERROR|refused|invalid|is spent|cannot|not read|FAIL |NOT MET|exit status"
+)
+
+
+def saying(said):
+    """Return the line of an output that says what became of the bad input."""
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    telling = [line for line in lines if SAYS.search(line)]
+    own = [line for line in telling if not line.startswith(BESIDE) and "hostile" not in line[:20]]
+    found = next(iter([*own, *telling, *filter(None, lines)]), "nothing is said")
+    return found if len(found) <= LONGEST else f"{found[:LONGEST]} …"
+
+
+def code(text):
+    """Return a text as code in a cell of a table."""
+    return f"`` {text.replace('|', chr(92) + '|')} ``"
+
+
+def test_the_page_shows_how_bad_inputs_end(endings, request):
+    tables = []
+    for group, title in TITLES.items():
+        rows = [
+            f"| {one.name.replace('|', chr(92) + '|')} | {endings[one.name].status} "
+            f"| {code(saying(endings[one.name].said))} |"
+            for one in ALL[group]
+        ]
+        head = f"## {title}\n\n| input | status | what is said |\n| --- | --- | --- |\n"
+        tables.append(head + "\n".join(rows) + "\n")
+    before = PAGE.read_text(encoding="utf-8")
+    made = "\n".join(tables) + "\n"
+    now = GENERATED.sub(lambda _: made, before)
+    if request.config.getoption("--update-golden") and now != before:
+        PAGE.write_text(now, encoding="utf-8")
+        pytest.fail("updated docs/robustness.md: review the change, then run again", pytrace=False)
+    assert before.splitlines() == now.splitlines()
