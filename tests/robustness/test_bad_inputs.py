@@ -1,5 +1,6 @@
 """Every bad input by hand has a clear end, and what stands beside it is told."""
 
+import itertools
 import os
 import re
 import resource
@@ -79,21 +80,34 @@ TITLES = {
     "objects": "Objects of odd shapes",
     "commands": "Commands and their files",
 }
-LONGEST = 150
-BESIDE = ("good / has-app", "pod.yaml", "By rule", "all ")
-"""In lines about what stands beside the bad input."""
-SAYS = re.compile(
-    r"KV\d+|error|ERROR|refused|invalid|is spent|cannot|not read|FAIL |NOT MET|exit status"
-)
+HEAD, TAIL = 100, 60
+"""Characters of a long text that are shown of its beginning and its end."""
+REMARK = re.compile(r"\b(error|warning) KV\d+: ")
+HEADING = re.compile(r" *(ERROR|FAIL) +hostile\b|\d+ .* (failed|denied)$")
+"""What stands above the reason of a result, or of what becomes of an object."""
+FAULT = re.compile(r"^[Ee]rror: |\"error\":|^\w+: .* exit status")
 
 
 def saying(said):
-    """Return the line of an output that says what became of the bad input."""
-    lines = [" ".join(line.split()) for line in said.splitlines()]
-    telling = [line for line in lines if SAYS.search(line)]
-    own = [line for line in telling if not line.startswith(BESIDE) and "hostile" not in line[:20]]
-    found = next(iter([*own, *telling, *filter(None, lines)]), "nothing is said")
-    return found if len(found) <= LONGEST else f"{found[:LONGEST]} …"
+    """Return what an output says of the bad input: a remark, a reason, a fault, or its last line.
+
+    What stands beside the bad input is told first in many of them.
+    """
+    lines = [*filter(None, said.splitlines())] or ["nothing is said"]
+    remark = next(filter(REMARK.search, lines), "")
+    fault = next(filter(FAULT.search, lines), lines[-1])
+    told = " ".join((remark or reason(lines) or fault).split())
+    return told if len(told) <= HEAD + TAIL else f"{told[:HEAD]} … {told[-TAIL:]}"
+
+
+def reason(lines):
+    """Return what stands below the first heading of a failure, up to the place of a rule."""
+    below = itertools.dropwhile(lambda line: not HEADING.match(line), lines)
+    inner = itertools.takewhile(
+        lambda line: line.startswith("    ") and not line.strip().startswith("rule: "),
+        itertools.islice(below, 1, None),
+    )
+    return " ".join(inner)
 
 
 def code(text):
