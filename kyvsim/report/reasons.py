@@ -39,8 +39,12 @@ class Reason(NamedTuple):
 def reasons_of(rule: RuleExplanation, result: RuleResult) -> tuple[Reason, ...]:
     """Return what made a rule end in a result of it, in the order in which it was asked.
 
-    Where a rule has several, only what is told of them one by one.
+    Where a rule has several, only what is told of them one by one. An error is given no reason
+    where the explanation met another one: its budget is smaller.
     """
+    errs = result.status is RuleStatus.ERROR
+    if errs and all(one.message != result.message for one in rule.results):
+        return ()
     way = _way_to_image(rule.steps, result.message)
     if not way and len(rule.results) == 1:
         way = deciding(rule.steps)
