@@ -33,12 +33,16 @@ class LineCount:
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
     """Say what is wrong with inputs, one remark after the other."""
     told = tuple(remarks)
-    if told:
+    if told and is_terminal(sys.stderr):
+        from kyvsim.cli.remark_lines import remark_lines  # noqa: PLC0415 — where people read some
+
+        for line in remark_lines(told):
+            say(line)
+    elif told:
         from kyvsim.report.remark_text import remark_text  # noqa: PLC0415 — where there are some
 
-        width = shown_width(sys.stderr) if is_terminal(sys.stderr) else 0
         for one in told:
-            say(remark_text(one, width))
+            say(remark_text(one))
 
 
 def remind(diagnostics: Iterable[Diagnostic], lines: LineCount) -> None:

@@ -42,8 +42,10 @@ def is_terminal(stream: IO[str] | None) -> bool:
     return False
 
 
-def shows_colours(*, unwanted: bool) -> bool:
+def shows_colours(*, unwanted: bool, on: IO[str] | None = None) -> bool:
     """Return whether to colour: on a terminal, unless an option or the environment says no.
+
+    What counts is standard output, or another stream `on` which something is shown.
 
     FORCE_COLOR asks for colours elsewhere too, as a CI log that shows them; NO_COLOR wins over it.
     """
@@ -51,7 +53,7 @@ def shows_colours(*, unwanted: bool) -> bool:
         return False
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0", "false"}:
         return True
-    return is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb"
+    return is_terminal(on or sys.stdout) and os.environ.get("TERM") != "dumb"
 
 
 def shown_width(stream: IO[str] | None) -> int:

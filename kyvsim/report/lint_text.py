@@ -10,11 +10,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings
 from kyvsim.report.look import Look
+from kyvsim.report.remark_source import source_lines
 from kyvsim.report.remark_text import remark_text
 from kyvsim.report.style import safe_line
 from kyvsim.report.wrapped import Sheet, sheet_of
 
-_INDENT: Final = "    "
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9
 
@@ -24,30 +24,12 @@ def render(findings: Findings, look: Look) -> Iterator[str]:
     sheet = sheet_of(look)
     for entry in findings.diagnostics:
         yield f"{remark_text(entry, look.width if look.on_terminal else 0)}\n"
-        yield from _source(entry, findings.line_of(entry), sheet)
+        yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), sheet))
     if findings.diagnostics:
         yield "\n"
     if findings.errors + findings.warnings > 1:
         yield from _by_code(findings, sheet)
     yield from closing_lines(findings.ending, sheet)
-
-
-def _source(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
-    """Yield the line of a finding with a mark, unless it has its place in a text of that file."""
-    place = entry.location
-    if place is None or entry.excerpt:
-        return
-    from kyvsim.report.source_excerpt import (  # noqa: PLC0415 — where something is found
-        excerpt_lines,
-        excerpt_of,
-    )
-
-    excerpt = excerpt_of(line, place.column)
-    if excerpt:
-        shown, mark = excerpt_lines(excerpt, place.line, sheet.width - len(_INDENT))
-        yield f"{_INDENT}{sheet.paint('dim', shown[0])}{shown[1]}\n"
-        look = "error" if entry.severity is Severity.ERROR else "warn"
-        yield f"{_INDENT}{sheet.paint('dim', mark[0])}{sheet.paint(look, mark[1])}\n"
 
 
 def _by_code(findings: Findings, sheet: Sheet) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cli import closing
+from kyvsim.cli import closing, remark_lines
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact
 from kyvsim.model.source import Location
@@ -28,7 +28,8 @@ REMARK = Diagnostic(
 def terminal(monkeypatch):
     """A terminal of 60 columns, as it seems."""
     monkeypatch.setattr(closing, "is_terminal", lambda _: True)
-    monkeypatch.setattr(closing, "shown_width", lambda _: 60)
+    for module in (closing, remark_lines):
+        monkeypatch.setattr(module, "shown_width", lambda _: 60)
 
 
 def test_a_pipe_has_one_line(capfdbinary):
@@ -68,3 +69,22 @@ def test_remarks_fit_a_terminal(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert max(map(len, lines)) <= 60
     assert lines[-2:] == ["      excerpt", "       ^"]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_shows_the_line_that_a_remark_is_about(capsys, tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text("a: 1\n  b: {c: 2}\n")
+    place = Location(str(file), 2, 3)
+    closing.say_remarks([Diagnostic("KV012", Severity.ERROR, "unknown field", place)])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-2:] == ["    2 |   b: {c: 2}", "      |   ^"]
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(("name", "line"), [("gone.yaml", 1), ("p.yaml", 9), ("p.yaml", 0)])
+def test_a_line_that_is_not_there_is_not_shown(capsys, tmp_path, name, line):
+    (tmp_path / "p.yaml").write_text("a: 1\n")
+    place = Location(str(tmp_path / name), line, 1)
+    closing.say_remarks([Diagnostic("KV012", Severity.ERROR, "unknown", place)])
+    assert " | " not in capsys.readouterr().err
