@@ -17,6 +17,8 @@ PAGES = {
     "apply": "apply/format-html",
     "explain": "explain/menagerie-html",
     "test": "test/holes-html",
+    "equal": "equal/html",
+    "migrate": "migrate/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",

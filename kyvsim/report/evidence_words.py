@@ -1,0 +1,93 @@
+"""What is said of evidence, in text and on pages alike."""
+
+from collections.abc import Iterator
+
+from kyvsim.model.coverage import Point
+from kyvsim.model.evidence import (
+    Account,
+    Answer,
+    Counterexample,
+    Difference,
+    Evidence,
+    Limit,
+    Said,
+    SideReached,
+)
+from kyvsim.report.compact_yaml import compact_lines
+from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.style import counted
+
+_UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
+"""Differences on objects that policies in a cluster hardly see."""
+_CHANGES = frozenset({Difference.OBJECT, Difference.ORDER})
+
+
+def headline(evidence: Evidence) -> str:
+    """Return the answer, with how many cases it stands on."""
+    answer = evidence.answer.value
+    if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
+        answer = "equal on objects that an API server would take"
+    given = f", {evidence.given} of them given" if evidence.given else ""
+    return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"
+
+
+def told_limits(evidence: Evidence) -> Iterator[Counterexample]:
+    """Yield what does not count: objects that no cluster sees only where all else is the same."""
+    for one in evidence.limited:
+        if one.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
+            yield one
+
+
+def reached(side: SideReached) -> str:
+    """Return what the cases reached of one set of policies."""
+    outcomes = f"{side.ratio.reached} of {side.ratio.total} outcomes reached"
+    return f"{', '.join(side.policies)}: did something in {counted(side.acted, 'case')}, {outcomes}"
+
+
+def unreached(point: Point) -> str:
+    """Return which outcomes of a point never came up."""
+    missing = ", ".join(one.name for one in point.outcomes if not one.times)
+    return f"{missing}: {point.kind.value} at {point.location}"
+
+
+def example_title(one: Counterexample) -> str:
+    """Return what differs, and at what."""
+    given = " (found in an object that was given)" if one.given else ""
+    return f"{one.difference.value} on {one.operation}{given}"
+
+
+def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
+    """Yield the object of a case, called "", and what else belongs to it: names, lines of YAML."""
+    yield "", compact_lines(one.object)
+    for name, value in (
+        ("as it was before", one.old_object),
+        ("sent by", one.user),
+        ("labels of the Namespace", one.namespace_labels),
+    ):
+        if value:
+            yield name, compact_lines(value)
+
+
+def telling(account: Account) -> tuple[Said, ...]:
+    """Return the verdicts of one side that are told: those that deny, or else the first."""
+    refused = tuple(said for said in account.said if said.status not in {"pass", "skip"})
+    return refused or account.said[:1]
+
+
+def effects(account: Account, one: Counterexample) -> tuple[Marked, ...]:
+    """Return what one side did to objects, where that is what differs, as lines with marks."""
+    if one.difference in _CHANGES and account.object is not None:
+        return tuple(hunks(marked_yaml(one.object, account.object)))
+    if one.difference is Difference.GENERATED:
+        return tuple(("+", line) for obj in account.generated for line in compact_lines(obj))
+    return ()
+
+
+def without_effect(account: Account, one: Counterexample) -> str:
+    """Return what one side leaves undone, where that is what differs, "" if it does something."""
+    if one.difference in _CHANGES and account.object is None:
+        return "leaves the object as it is"
+    if one.difference is Difference.GENERATED and not account.generated:
+        return "generates nothing"
+    return ""
