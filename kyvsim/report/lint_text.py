@@ -10,7 +10,6 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings
 from kyvsim.report.look import Look
-from kyvsim.report.remark_source import source_lines
 from kyvsim.report.remark_text import remark_text
 from kyvsim.report.style import safe_line
 from kyvsim.report.wrapped import Sheet, sheet_of
@@ -22,14 +21,21 @@ _COLUMN: Final = 9
 def render(findings: Findings, look: Look) -> Iterator[str]:
     """Yield each finding with the lines that show its place, then what sums them up."""
     sheet = sheet_of(look)
-    for entry in findings.diagnostics:
-        yield f"{remark_text(entry, look.width if look.on_terminal else 0)}\n"
-        yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), sheet))
     if findings.diagnostics:
+        yield from _findings(findings, look, sheet)
         yield "\n"
     if findings.errors + findings.warnings > 1:
         yield from _by_code(findings, sheet)
     yield from closing_lines(findings.ending, sheet)
+
+
+def _findings(findings: Findings, look: Look, sheet: Sheet) -> Iterator[str]:
+    """Yield each finding, and the lines that it is about."""
+    from kyvsim.report.remark_source import source_lines  # noqa: PLC0415 — where something is found
+
+    for entry in findings.diagnostics:
+        yield f"{remark_text(entry, look.width if look.on_terminal else 0)}\n"
+        yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), sheet))
 
 
 def _by_code(findings: Findings, sheet: Sheet) -> Iterator[str]:

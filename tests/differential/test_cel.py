@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.api.system import own_system
 from kyvsim.compile.outcome import Evaluation
 from kyvsim.context import request_context
 from kyvsim.engine import GivenObjects, World
@@ -38,7 +39,7 @@ POD = with_floats(RECORDER.POD)
 @pytest.mark.parametrize("row", ROWS, ids=[row["expression"] for row in ROWS])
 def test_expression_has_the_recorded_value_or_error(row):
     rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, (), RuleFacts())
-    body = RULE_TYPE.compile(RuleContext(None, rule, None))
+    body = RULE_TYPE.compile(RuleContext(None, rule, own_system()))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
     scope = request_context(request, World(GivenObjects(())).outside, {})
     assert body(Evaluation(scope, request, POD)).message == row["message"]

@@ -113,12 +113,14 @@ def chunks_of_the_repository():
                 text = file.read_text(encoding="utf-8")
             except UnicodeDecodeError:
                 continue
-            yield from (chunk.text for chunk in split_chunks(text) if chunk.text)
+            yield from ((file, chunk.text) for chunk in split_chunks(text) if chunk.text)
 
 
 @pytest.mark.parametrize("floats", [True, False])
 def test_all_yaml_of_the_repository_is_read_the_same(floats):
-    read = [check(text, floats=floats) for text in chunks_of_the_repository()]
+    found = [(file, check(text, floats=floats)) for file, text in chunks_of_the_repository()]
+    # What the fuzzer found is no manifest that anybody wrote.
+    read = [is_plain for file, is_plain in found if "fuzz" not in file.parts]
     assert len(read) > 200
     assert sum(read) > 0.85 * len(read)
 

@@ -15,7 +15,7 @@ class Follower:
         self.steps = []
 
     def begin(self):
-        return len(self.steps)
+        return len(self.steps) + 1
 
     def end(self, _, step):
         self.steps.append(step)
