@@ -11,6 +11,7 @@ def render(found: Equality) -> Iterator[str]:
     """Yield the page in pieces."""
     return page(
         "equal.html",
+        style=("evidence.css",),
         ending=ending_of(found.ending),
         remarks=found.diagnostics,
         found=None if found.evidence is None else shown_evidence(found.evidence),

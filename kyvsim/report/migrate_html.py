@@ -47,6 +47,7 @@ def render(migration: Migration) -> Iterator[str]:
     )
     return page(
         "migrate.html",
+        style=("evidence.css",),
         ending=ending_of(migration_ending(migration)),
         remarks=migration.diagnostics,
         tables=(table_of("policy", rules, tuple(one.value for one in _LOOKS)),),

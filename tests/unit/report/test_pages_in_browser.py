@@ -28,6 +28,8 @@ PAGES = {
     "apply": "apply/format-html",
     "explain": "explain/menagerie-html",
     "test": "test/holes-html",
+    "equal": "equal/html",
+    "migrate": "migrate/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
 }
