@@ -187,7 +187,7 @@ def test_failures_are_found_by_key(browser, tmp_path, name):
     assert browser.value(mark) == found[-2]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "equal"])  # one item
 def test_search_and_filters_leave_what_fits(browser, tmp_path, name):
     browser.show(page_of(name, tmp_path))
     every = browser.value("page.output.textContent")
