@@ -14,7 +14,7 @@ from threading import Thread
 def workers(count: int) -> Iterator[ProcessPoolExecutor]:
     """Give so many processes. None outlives the work, however that ends, nor this process."""
     others = {*multiprocessing.active_children()}
-    pool = ProcessPoolExecutor(count, initializer=_begin)
+    pool = ProcessPoolExecutor(count, initializer=begin_worker)
     done = False
     try:
         yield pool
@@ -26,7 +26,7 @@ def workers(count: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
+def begin_worker() -> None:
     """Make a process ready: it ends with the one that began it, and leaves interrupts to that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -6,17 +6,14 @@ way at once, and what it looks like when a worker is lost, or all of them.
 
 import gc
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing.connection import wait
-from threading import Thread
 from typing import Final
 
+from kyvsim.api.workers import begin_worker
 from kyvsim.light.named_tuple import NamedTuple
 
 AHEAD: Final = 2
@@ -74,14 +71,6 @@ def processes(jobs: int) -> Iterator[Engine]:
 
 
 def _begin() -> None:
-    """Make a process ready: it ends with the one that began it, and leaves interrupts to that."""
+    """Make a process ready, as those of one command are, with the program's own care for memory."""
     gc.set_threshold(100_000, 20, 100)  # as the program itself has it: cycles are few
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    wait([sentinel])
-    os._exit(1)
+    begin_worker()
