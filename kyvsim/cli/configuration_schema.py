@@ -7,6 +7,7 @@ from kyvsim.cli.commands import every_command
 from kyvsim.cli.declared import Choice, IntRange, Parameter
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.plain_arguments import is_flag
+from kyvsim.load.json_schema import DIALECT
 
 
 def configuration_schema() -> Mapping[str, Any]:
@@ -21,7 +22,7 @@ def configuration_schema() -> Mapping[str, Any]:
         text = COMMANDS.get(path[-1]) or command.short_help or ""
         inner[path[-1]] = _map(text, _properties(command.parameters))
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": "Configuration of kyvsim",
         **_map("What is set for commands; a line says otherwise.", {**shared, **parts}),
     }

@@ -1,11 +1,13 @@
 """Our structural schemas as JSON Schema, which editors complete and check by."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.schema.node import Node, SchemaRef
 
-_DIALECT = "http://json-schema.org/draft-07/schema#"
+DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+"""What all our schemas are written in: editors know it best."""
 _KEPT = (
     *("type", "description", "default", "enum", "pattern", "required"),
     *("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"),
@@ -27,7 +29,7 @@ def json_schema(schema: Node, title: str) -> Json:
             definitions[name] = _converted(known[name], known)
             pending += _references(definitions[name])
     in_order = {name: definitions[name] for name in known if name in definitions}
-    return {"$schema": _DIALECT, "title": title, **root, "definitions": in_order}
+    return {"$schema": DIALECT, "title": title, **root, "definitions": in_order}
 
 
 def _references(converted: Json) -> Iterator[str]:
