@@ -42,18 +42,6 @@ def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
     )
 
 
-_DETAILS = (
-    "uid",
-    "kind",
-    "resource",
-    "requestKind",
-    "requestResource",
-    "name",
-    "dryRun",
-    "options",
-)
-
-
 def _sender(info: Json) -> UserInfo | None:
     if info.__class__ is not dict:
         return None
