@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, object_key
@@ -18,7 +18,9 @@ from kyvsim.model.result import (
     RuleResult,
     RuleStatus,
 )
+from kyvsim.model.source import Path
 
+_Told = TypeVar("_Told")
 NO_RESULT = "none"
 """What stands for a status where a rule has no result."""
 
@@ -100,6 +102,24 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
                 begun = begun if together else before
 
     return rows
+
+
+def once_a_rule(tell: Callable[[Row], _Told]) -> Callable[[Row], _Told]:
+    """Return a function that tells the same of rows, and makes it once for a rule and a status.
+
+    Nothing else of a row may make a difference to what is told.
+    """
+    known: dict[tuple[int, str, Path, str], _Told] = {}
+
+    def told(row: Row) -> _Told:
+        # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
+        rule = row.result.rule
+        key = (id(row.policy), rule.name, rule.path, row.status)
+        if key not in known:
+            known[key] = tell(row)
+        return known[key]
+
+    return told
 
 
 def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn: bool) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 from kyvsim.report.ledger import Need
 from kyvsim.report.look import Look
 from kyvsim.report.run import Run
 from kyvsim.report.style import Paint, counted, indented, safe_line
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Row, silent_rows
+from kyvsim.report.summary import Row, once_a_rule, silent_rows
 
 QUIET = frozenset({"pass", "skip"})
 if TYPE_CHECKING:
@@ -56,18 +56,12 @@ def verdict_block(
 
     With `detailed` failures have the place in the input that failed as well.
     """
-    headings: dict[tuple[int, str, Path, str], str] = {}
 
+    @once_a_rule
     def heading(row: Row) -> str:
-        # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
         rule = row.result.rule
-        key = (id(row.policy), rule.name, rule.path, row.status)
-        found = headings.get(key)
-        if found is None:
-            place = str(row.policy.document.locate(rule.path))
-            told = (row.status, row.policy.key, rule.name)
-            found = headings[key] = verdict_heading(told, place, paint)
-        return found
+        place = str(row.policy.document.locate(rule.path))
+        return verdict_heading((row.status, row.policy.key, rule.name), place, paint)
 
     def tell(row: Row, response: EngineResponse) -> str:
         said = (row.result.message, row.result.note)

@@ -12,14 +12,14 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Location, Path
+from kyvsim.model.source import Location
 from kyvsim.report.json_text import to_json
 from kyvsim.report.look import Look, Show
 from kyvsim.report.places import failed_place, location_json, rule_place
 from kyvsim.report.run import Explain
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
-from kyvsim.report.summary import NO_RESULT, Row, compile_rows, silent_rows
+from kyvsim.report.summary import NO_RESULT, Row, compile_rows, once_a_rule, silent_rows
 from kyvsim.report.text_blocks import (
     QUIET,
     resource_heading,
@@ -28,7 +28,7 @@ from kyvsim.report.text_blocks import (
 )
 from kyvsim.report.told_reasons import reason_lines, told_reasons
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
-from kyvsim.report.view_rows import Said, behind, compile_titles, message_lines, word_of
+from kyvsim.report.view_rows import Said, behind, message_lines, row_title, word_of
 from kyvsim.report.wrapped import Sheet, sheet_of
 
 
@@ -42,7 +42,7 @@ def compile_told_rows(
     reasons: another one is never told in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, untold=frozenset() if everything else QUIET)
-    place_of, title_of = _compile_places(), compile_titles()
+    place_of, title_of = once_a_rule(rule_place), once_a_rule(row_title)
     seen = Seen()
 
     def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
@@ -60,21 +60,6 @@ def compile_told_rows(
                 yield told._replace(at=(at.line, at.column)) if at else told
 
     return rows
-
-
-def _compile_places() -> Callable[[Row], Location]:
-    """Return a function that tells where the rule of a row stands; it looks once."""
-    places: dict[tuple[int, str, Path], Location] = {}
-
-    def place(row: Row) -> Location:
-        rule = row.result.rule
-        key = (id(row.policy), rule.name, rule.path)
-        found = places.get(key)
-        if found is None:
-            found = places[key] = rule_place(row)
-        return found
-
-    return place
 
 
 class _About(NamedTuple):

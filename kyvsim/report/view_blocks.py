@@ -10,10 +10,10 @@ from kyvsim.report.ledger import Need, needs_of
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.summary import Row, compile_rows, once_a_rule, silent_rows
 from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
-from kyvsim.report.view_rows import Said, compile_rows_told, compile_titles
+from kyvsim.report.view_rows import Said, compile_rows_told, row_title
 from kyvsim.report.wrapped import Sheet, wrapped
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Blocks:
         self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(sheet.look))
         self._told = compile_rows_told(run, sheet)
         self._seen = Seen()
-        self._title = compile_titles()
+        self._title = once_a_rule(row_title)
         self._again: dict[Kind, Item] = {}
         """What is told of results that are like others; as many as there are wordings."""
 

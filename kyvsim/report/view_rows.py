@@ -1,14 +1,13 @@
 """Results in the view of `apply`: what is said, where the manifest has it, and who says it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
-from kyvsim.model.source import Path
 from kyvsim.report.run import Run
-from kyvsim.report.summary import NO_RESULT, Row
+from kyvsim.report.summary import NO_RESULT, Row, once_a_rule
 from kyvsim.report.text_blocks import QUIET
 from kyvsim.report.wrapped import INDENT, Sheet, apart, wrapped
 
@@ -41,19 +40,9 @@ def rule_title(policy: Policy, rule: Rule) -> str:
     return f"{name} (autogen)" if is_derived else name
 
 
-def compile_titles() -> Callable[[Row], str]:
-    """Return a function that gives the title of the rule of a row; it looks once."""
-    known: dict[tuple[int, str, Path], str] = {}
-
-    def title(row: Row) -> str:
-        rule = row.result.rule
-        key = (id(row.policy), rule.name, rule.path)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = rule_title(row.policy, rule)
-        return found
-
-    return title
+def row_title(row: Row) -> str:
+    """Return the title of the rule of a row."""
+    return rule_title(row.policy, row.result.rule)
 
 
 class TellRow(Protocol):
@@ -77,7 +66,7 @@ def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
 
     If it is not to be told as a whole, only what names it is there.
     """
-    title = compile_titles()
+    title = once_a_rule(row_title)
 
     def told(row: Row, response: EngineResponse, *, whole: bool) -> Said:
         said = Said(word_of(row.status), title(row))
