@@ -214,11 +214,12 @@ def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     functions = _environment(kind, own_system()).functions
     for name in sorted(functions, key=str.lower):
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
-            ways = dict.fromkeys(_signature(name, one) for one in functions[name].overloads)
+            ways = dict.fromkeys(signature(name, one) for one in functions[name].overloads)
             yield name, tuple(ways)
 
 
-def _signature(name: str, way: Overload) -> str:
+def signature(name: str, way: Overload) -> str:
+    """Return one way to call a function, with the types of arguments and result."""
     arguments = [str(one) for one in way.arguments]
     if not way.member:
         return f"{name}({', '.join(arguments)}) -> {way.result}"

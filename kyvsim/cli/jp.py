@@ -46,7 +46,7 @@ command = jp
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]
-    write_out(_described(record) for record in sorted(chosen, key=_signature))
+    write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
     unknown = [name for name in names if name not in FUNCTIONS]
     for name in unknown:
         say(f"error: there is no function `{safe_line(name)}`{likely(name, FUNCTIONS)}")
@@ -231,12 +231,6 @@ def _line_break(depth: int) -> str:
     return "\n" + "  " * depth
 
 
-def _signature(record: Function) -> str:
-    shown = ["|".join(types) for types in record.arguments]
-    returns = ",".join(record.returns)
-    return f"{record.name}({', '.join(shown)}) {returns}".replace("boolean", "bool")
-
-
 def _described(record: Function) -> str:
     note = f"  Note:      {record.note}\n" if record.note else ""
-    return f"Name: {record.name}\n  Signature: {_signature(record)}\n{note}\n"
+    return f"Name: {record.name}\n  Signature: {record.signature}\n{note}\n"

@@ -54,3 +54,10 @@ class Function(NamedTuple):
     needs_system: bool = False
     """The code wants the clock or chance: it gets the `System` before the arguments."""
     examples: tuple[Example, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """What it takes and returns, as `kyvsim jp function` writes it."""
+        shown = ["|".join(types) for types in self.arguments]
+        types = f"({', '.join(shown)}) {','.join(self.returns)}"
+        return self.name + types.replace("boolean", "bool")

@@ -63,6 +63,11 @@ KYVERNO = [
 WITHOUT_EXAMPLE = {"time_now", "time_now_utc", "x509_decode"}
 
 
+def test_a_signature_has_the_name_of_its_function_and_types_in_short():
+    assert FUNCTIONS["to_boolean"].signature == "to_boolean(string) bool"
+    assert FUNCTIONS["length"].signature == "length(string|array|object) number"
+
+
 class Noon:
     def now(self):
         return datetime(2024, 6, 15, 12, 0, 0, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """The table of diagnostic codes, read out of the package's source.
 
 Every text `KVnnn` is found in the syntax trees, with the message in the same call and what a
-docstring says of it. `test_docs.py` keeps docs/diagnostics.md equal to it.
+docstring says of it.
 """
 
 import ast
@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "kyvsim"
+PACKAGE = Path(__file__).parents[2] / "kyvsim"
 CODE = re.compile(r"KV\d{3}")
 HOLE = "…"
 GROUPS = (
@@ -189,7 +189,7 @@ def row(code, entry):
     return f"| {code} | {'; '.join(cell(text) for text in subjects)} | {said} |"
 
 
-def tables():
+def made():
     """Return the tables of all codes, one for each group, as Markdown."""
     left = codes()
     parts = []
@@ -202,7 +202,3 @@ def tables():
                 f"## {title}\n\n| code | about | messages |\n| --- | --- | --- |\n{rows}\n"
             )
     return "\n".join(parts)
-
-
-if __name__ == "__main__":
-    print(tables())  # noqa: T201 — a script prints

@@ -1,0 +1,19 @@
+"""The table of hazards, read from the docstrings of their files."""
+
+import re
+import sys
+
+from kyvsim.sim.hazards import HAZARDS
+
+
+def row(find):
+    """Return the row of a hazard: `KH001: what it is.` is how its file begins."""
+    told = " ".join(sys.modules[find.__module__].__doc__.split("\n\n")[0].split())
+    code, about = re.fullmatch(r"(KH\d{3}): (.*)\.", told).groups()
+    return f"| {code} | {about} |"
+
+
+def made():
+    """Return a table with a row for each hazard that a run is looked at for, as Markdown."""
+    rows = sorted(row(find) for find in HAZARDS)
+    return "\n".join(["| code | about |", "| --- | --- |", *rows, ""])
