@@ -18,7 +18,11 @@ from mkdocs.structure.pages import Page
 
 _ROOT = Path(__file__).parents[2]
 _AWAY = "repository/"
-_CODE = re.compile(r"^```.*?^```$|``.+?``|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"^(?P<fence>```+)[^`\n]*\n.*?^(?P=fence)$"
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)+?(?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)#\s]+)(#[^)\s]*)?(?=\))")
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|link rel="stylesheet")[^>]+(?:src|href)=["'](?:https?:)?//[^>]*>"""

@@ -23,6 +23,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
 
     They are named after their template, and their lines are those of what the template makes.
     """
+    _find(chart, "chart")
     files = [part for one in values for part in ("--values", one)]
     text = _output(("helm",), ("template", chart, *files))
     parts = _MADE_OF.split(text)
@@ -37,8 +38,15 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
 
 def rendered_kustomization(folder: str) -> Iterator[Source]:
     """Yield the manifests of a kustomization; raises RenderError."""
+    _find(folder, "kustomization")
     text = _output(("kustomize", "kubectl"), (folder,))
     yield Source(f"kustomize:{folder}", text)
+
+
+def _find(path: str, what: str) -> None:
+    """Raise RenderError where a path leads nowhere: the programs would ask a network for it."""
+    if not os.path.exists(path):
+        raise RenderError(f"{path}: there is no {what} of this name on this machine")
 
 
 _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -51,7 +59,7 @@ def _output(programs: Sequence[str], arguments: Sequence[str]) -> str:
     """Return what the first of some programs that is there prints."""
     found = next((one for one in programs if shutil.which(one)), None)
     if found is None:
-        raise RenderError(f"{' or '.join(programs)} is wanted for it, and not on the PATH")
+        raise RenderError(f"{' or '.join(programs)} is wanted to render it, and not on the PATH")
     called = (found, *_WORDS[found], *arguments)
     told = " ".join(called)
     try:

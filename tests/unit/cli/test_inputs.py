@@ -150,7 +150,8 @@ def test_without_a_repository_nothing_is_known_to_have_changed(folder, kyvsim):
 def program(folder, monkeypatch):
     """A function that puts a program of a name on the PATH, which alone is there then."""
     bin_ = folder / "bin"
-    bin_.mkdir()
+    for name in ("bin", "web", "over"):
+        (folder / name).mkdir()
     monkeypatch.setenv("PATH", str(bin_))
 
     def make(name, script):
@@ -201,8 +202,10 @@ def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, n
 @pytest.mark.parametrize(
     ("arguments", "script", "told"),
     [
-        (["--helm", "web"], None, "error: helm is wanted for it, and not on the PATH\n"),
-        (["--kustomize", "x"], None, "error: kustomize or kubectl is wanted for it"),
+        (["--helm", "web"], None, "error: helm is wanted to render it, and not on the PATH\n"),
+        (["--kustomize", "web"], None, "error: kustomize or kubectl is wanted to render it"),
+        (["--helm", "wbe"], CHART, "error: wbe: there is no chart of this name on this machine\n"),
+        (["--kustomize", "wbe"], None, "error: wbe: there is no kustomization of this name"),
         (
             ["--helm", "web"],
             "echo 'Error: no chart' >&2; exit 3",
