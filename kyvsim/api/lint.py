@@ -1,7 +1,8 @@
 """`lint`: everything that can be said of policy files, without resources."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
@@ -14,10 +15,11 @@ from kyvsim.languages.documents import (
 )
 from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
-from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
+from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
@@ -25,6 +27,9 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 from kyvsim.schema.native import native_schemas
+
+if TYPE_CHECKING:
+    from kyvsim.api.fixes import FixedFile
 
 _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
@@ -38,7 +43,7 @@ def lint(
     *,
     changed: frozenset[str] | None = None,
 ) -> Findings:
-    """Return every remark about the policy documents that `paths` lead to, file by file.
+    """Return every remark about the policies and test manifests in `paths`, file by file.
 
     `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
     which kinds there are. Documents of kinds that no CRD of Kyverno
@@ -46,35 +51,98 @@ def lint(
     nothing is told.
     """
     read = tuple(read_sources(paths, stdin, walking))
+    defined = load_definitions(crd_paths, stdin, walking)
+    is_told = _any if changed is None else lambda file: os.path.realpath(file) in changed
+    return _findings(read, defined, walking, is_told)
+
+
+def plan_fixes(
+    findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
+) -> "tuple[FixedFile, ...]":
+    """Return the files of which something that was found can surely be put right."""
+    from kyvsim.api.fixes import fixed_files  # noqa: PLC0415 — it loads libyaml
+
+    defined = load_definitions(crd_paths, stdin, USUAL)
+    alone = USUAL._replace(as_found=True)
+
+    def check(source: Source) -> tuple[Diagnostic, ...]:
+        return _findings((source,), defined, alone).diagnostics
+
+    sources = (
+        Source(name, text, os.path.dirname(name) or os.curdir)
+        for name, text in findings.texts.items()
+    )
+    return tuple(fixed_files(findings.diagnostics, sources, check))
+
+
+def _any(_: str) -> bool:
+    return True
+
+
+def _findings(
+    read: tuple[Source | Diagnostic, ...],
+    defined: Loaded,
+    walking: Walking,
+    is_told: Callable[[str], bool] = _any,
+) -> Findings:
+    """Return what is to be said of texts, and of paths that lead to none."""
     sources = tuple(one for one in read if isinstance(one, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
+    manifests = tuple(one for one in documents if is_test_manifest(one.data))
     unread = tuple(one for one in read if isinstance(one, Diagnostic))
-    documents, aside = sorted_out(documents, POLICIES, needed=not walking.as_found)
+    documents, aside = sorted_out(
+        (one for one in documents if not is_test_manifest(one.data)),
+        POLICIES,
+        needed=not (walking.as_found or manifests),
+    )
     options = CompileOptions(own_system())
-    definitions, problems = load_definitions(crd_paths, stdin, walking)
+    definitions, problems = defined
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
-    found = [*said]
+    found: list[Diagnostic] = [*said]
     for document in documents:
         found += _remarks(document, options)
+    found += _of_tests(manifests)
     known = tuple(one for one in documents if has_known_shape(one))
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.system.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
+    idle = _idle(documents, definitions)
+    found += [one for one in idle if one.location not in wrong]
+    told = _in_order(one for one in found if is_told(_file_of(one)))
+    policies = sum(_is_looked_at(one) for one in documents if is_told(one.file))
+    tests = sum(is_told(one.file) for one in manifests)
+    texts = {one.name: one.text for one in sources}
+    return Findings(_with_edits(told, texts), policies, left_out, texts, tests)
+
+
+def _of_tests(manifests: tuple[Document, ...]) -> Iterator[Diagnostic]:
+    if manifests:
+        from kyvsim.load.suite_manifest import load_test_manifest  # noqa: PLC0415 — for tests only
+
+        for document in manifests:
+            yield from load_test_manifest(document)[1]
+
+
+def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Return remarks whose fixes tell their edits."""
+    if not any(one.fix for one in told):
+        return told
+    from kyvsim.api.fixes import with_edits_told  # noqa: PLC0415 — it loads libyaml
+
+    return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
+
+
+def _idle(
+    documents: tuple[Document, ...], definitions: tuple[Document, ...]
+) -> Iterator[Diagnostic]:
+    """Yield what in policies, and beside them, has no effect."""
     policies, _ = load_policies(documents, READERS)
     objects = objects_of((*documents, *definitions))
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     bindings = load_bindings(documents)[0]
-    idle = (
-        *of_policies(policies, objects, exceptions.rules),
-        *unknown_resources(policies, objects, bindings),
-        *doubtful_bindings(bindings, policies),
-    )
-    found += [one for one in idle if one.location not in wrong]
-    if changed is not None:
-        found = [one for one in found if os.path.realpath(_file_of(one)) in changed]
-        documents = tuple(one for one in documents if os.path.realpath(one.file) in changed)
-    texts = {one.name: one.text for one in sources}
-    return Findings(_in_order(found), sum(map(_is_looked_at, documents)), left_out, texts)
+    yield from of_policies(policies, objects, exceptions.rules)
+    yield from unknown_resources(policies, objects, bindings)
+    yield from doubtful_bindings(bindings, policies)
 
 
 def _is_looked_at(document: Document) -> bool:

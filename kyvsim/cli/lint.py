@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from kyvsim.api.lint import lint
+from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_of, changed_option
 from kyvsim.cli.options import list_option, refuse_urls, strict_option
@@ -12,11 +13,16 @@ from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.load.files import STDIN
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
+from kyvsim.report.findings import Findings
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
+
+if TYPE_CHECKING:
+    from kyvsim.api.fixes import FixedFile
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 
@@ -48,32 +54,78 @@ PATH is a file, a folder or - for standard input.
     is_flag=True,
     help="Leave out files that hold no policy, also where they are named, as a hook names them.",
 )
+@declared.option(
+    "--fix", is_flag=True, help="Show what surely can be put right as a diff, and write it."
+)
+@declared.option(
+    "--diff", is_flag=True, help="Show that diff only: exit status 1 where there is one."
+)
 @changed_option
 @walking_options
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
     paths = options["paths"]
-    if not paths:
-        raise declared.UsageError("no policy given: pass files or folders of policies", call)
-    refuse_urls(paths, call)
+    _check(paths, options, call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
     walking = walking_of(options, call)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(one) for one in options["crd_path"]}
     changed = changed_of(options, call, lambda place: place in definitions)
-    with ReportFiles(path for _, path in chosen.files) as files:
+
+    def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            findings = lint(paths, given, options["crd_path"], walking, changed=changed)
+            return lint(paths, given, options["crd_path"], walking, changed=changed)
+
+    with ReportFiles(path for _, path in chosen.files) as files:
+        shown = FORMATS[chosen.shown]
+        findings = check()
+        if options["fix"] or options["diff"]:
+            fixed = plan_fixes(findings, given, options["crd_path"])
+            findings = _after_fixes(fixed, findings, options, check, shows=shown.for_people)
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
-        shown = FORMATS[chosen.shown]
-        write_out(shown.write(findings, _look()))
+        if not options["diff"]:
+            write_out(shown.write(findings, _look()))
         files.fill(FORMATS[name].write(findings, Look()) for name, _ in chosen.files)
     say_left_out(findings.left_out, options)
-    if not shown.for_people:
+    if options["diff"] or not shown.for_people:
         say(ending_line(findings.ending))
     return findings.ending.status
+
+
+def _check(paths: tuple[str, ...], options: Mapping[str, Any], call: declared.Call) -> None:
+    """Raise UsageError for arguments that do not go together."""
+    if not paths:
+        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+    refuse_urls(paths, call)
+    if options["fix"] and STDIN in paths:
+        text = "--fix writes files, and - is none: --diff shows what would change"
+        raise declared.UsageError(text, call)
+
+
+def _after_fixes(
+    fixed: "tuple[FixedFile, ...]",
+    findings: Findings,
+    options: Mapping[str, Any],
+    check: Callable[[], Findings],
+    *,
+    shows: bool,
+) -> Findings:
+    """Show fixes, write them where that is asked for, and return what is found then."""
+    from kyvsim.cli.lint_fixes import (  # noqa: PLC0415 — where fixes are asked for
+        diff_of,
+        fixed_fact,
+        write_fixed,
+    )
+
+    writes = not options["diff"]
+    if shows or not writes:
+        write_out(diff_of(fixed, _look()))
+    if writes and fixed:
+        write_fixed(fixed)
+        findings = check()
+    return findings._replace(further=(fixed_fact(fixed, written=writes),))
 
 
 def _look() -> Look:

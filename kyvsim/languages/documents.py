@@ -27,7 +27,10 @@ def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
             group = split_api_version(api_version)[0]
             newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
             text = f"{api_version} of {kind} is deprecated: use {newer}"
-            yield warn(document, "KV203", text, ("apiVersion",))
+            from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is old
+
+            fix = Fix(f"use {newer}", (change(document, Way.VALUE, ("apiVersion",), newer),))
+            yield warn(document, "KV203", text, ("apiVersion",), fix=fix)
 
 
 def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:

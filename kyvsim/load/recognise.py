@@ -16,6 +16,8 @@ _OF_HELM = re.compile(
 )
 _NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
+OLD_TEST_GROUP = "kyverno.io"
+"""The group that manifests of tests were of once."""
 _SELECTIONS = frozenset({"any", "all", "resources"})
 _KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml"})
 _CLOSE = 0.8
@@ -72,6 +74,15 @@ def looks_like_object(data: Json) -> bool:
         return False
     typed = text_field(data, "apiVersion") and not is_chart(data)
     return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
+
+
+def is_test_manifest(data: Json) -> bool:
+    """Return whether data is a manifest of `kyverno test`, in the form of today or an older one."""
+    group, kind = text_field(data, "apiVersion").partition("/")[0], text_field(data, "kind")
+    if kind:
+        return kind == "Test" and group in {"", "cli.kyverno.io", OLD_TEST_GROUP}
+    rows = data.get("results") if data.__class__ is dict else None
+    return rows.__class__ is list and data.get("policies").__class__ is list
 
 
 def is_definition(data: Json) -> bool:

@@ -1,6 +1,6 @@
 """Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.
 
-Codes: KV040 a deprecated shape, KV041 a path that leads to no manifest, KV042 an entry that cannot
+Codes: KV041 a path that leads to no manifest, KV042 an entry that cannot
 mean what it says, KV048 a policy in place of a manifest, KV049 a folder without manifests.
 upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 """
@@ -11,6 +11,7 @@ from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
+from kyvsim.load.old_manifests import old_fields, todays_form
 from kyvsim.load.recognise import looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import USUAL, Walking, walk
@@ -79,9 +80,10 @@ def load_test_manifest(
         return None, (Diagnostic("KV048", Severity.ERROR, text, document.locate(())),)
     spelled, told = _in_known_spelling(document)
     data, remarks = check_cli_document(spelled, "Test")
-    if not remarks and text_field(data, "name"):
-        text = "`name` is deprecated: use `metadata.name`"
-        remarks = (Diagnostic("KV040", Severity.ERROR, text, document.locate(("name",))),)
+    if remarks and remarks[0].code == "KV031":
+        remarks = (remarks[0]._replace(fix=todays_form(document)),)
+    else:
+        remarks = old_fields(document) or remarks
     if remarks:
         return None, (*told, *remarks)
     return _build(data, spelled), (*told, *_odd_type(data, spelled), *_odd_rows(data, spelled))
@@ -140,7 +142,8 @@ def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
 def _odd_type(data: Json, document: Document) -> Iterator[Diagnostic]:
     if (data["apiVersion"], data["kind"]) != ("cli.kyverno.io/v1alpha1", "Test"):
         text = f"{data['kind']} ({data['apiVersion']}) is read as Test (cli.kyverno.io/v1alpha1)"
-        yield Diagnostic("KV042", Severity.WARNING, text, document.locate(("apiVersion",)))
+        place = document.locate(("apiVersion",))
+        yield Diagnostic("KV042", Severity.WARNING, text, place, fix=todays_form(document))
 
 
 def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:

@@ -5,9 +5,13 @@ Codes: KV028 left out of a folder: what it is.
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location
+
+if TYPE_CHECKING:
+    from kyvsim.model.fix import Fix
 
 
 class Severity(StrEnum):
@@ -28,6 +32,8 @@ class Diagnostic(NamedTuple):
     location: Location | None = None
     excerpt: tuple[str, ...] = ()
     """Lines that show the place inside a text of the file, with a mark below it."""
+    fix: "Fix | None" = None
+    """What puts it right without changing what the file means; None where nothing surely does."""
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""

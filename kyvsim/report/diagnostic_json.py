@@ -2,6 +2,7 @@
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix
 
 
 def diagnostic_json(entry: Diagnostic) -> Json:
@@ -15,4 +16,19 @@ def diagnostic_json(entry: Diagnostic) -> Json:
         "line": place.line if place else 0,
         "column": place.column if place else 0,
         **({"excerpt": list(entry.excerpt)} if entry.excerpt else {}),
+        **({"fix": _fix(entry.fix)} if entry.fix and entry.fix.edits else {}),
     }
+
+
+def _fix(fix: Fix) -> Json:
+    edits = [
+        {
+            "line": one.line,
+            "column": one.column,
+            "endLine": one.end_line,
+            "endColumn": one.end_column,
+            "text": one.text,
+        }
+        for one in fix.edits
+    ]
+    return {"title": fix.title, "edits": edits}

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.ending import error_fact, left_out_fact, warning_fact
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
 from kyvsim.report.style import counted
 
 
@@ -19,6 +19,10 @@ class Findings(NamedTuple):
     """What was left out of folders: where, and what it is."""
     texts: Mapping[str, str] = MappingProxyType({})
     """What was read, by the name of its file."""
+    tests: int = 0
+    """How many test manifests were looked at."""
+    further: tuple[Fact, ...] = ()
+    """What else was done, as the ending tells it."""
 
     @property
     def errors(self) -> int:
@@ -33,14 +37,28 @@ class Findings(NamedTuple):
     @property
     def ending(self) -> Ending:
         """How the run ended."""
-        text = f"{counted(self.policies, 'policy document')} checked"
-        verdict = Verdict.PASSED if self.policies else Verdict.NOTHING
+        tests = f" and {counted(self.tests, 'test manifest')}" if self.tests else ""
+        text = f"{counted(self.policies, 'policy document')}{tests} checked"
+        verdict = Verdict.PASSED if self.policies or self.tests else Verdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
         remarks = self.diagnostics
         # The first error is not told once more: errors are what all of it is about.
         errors = error_fact(remarks)._replace(detail="")
-        return Ending((errors, checked, aside, warning_fact(remarks)))
+        fixable = sum(one.fix is not None for one in remarks)
+        hint = informing("fixable", fixable, f"{fixable} fixable (--fix)")
+        facts = errors, checked, aside, warning_fact(remarks)
+        return Ending((*facts, *(self.further or (hint,))))
+
+    def end_of(self, remark: Diagnostic) -> tuple[int, int]:
+        """Return line and column after what a remark is about; (0, 0) where it has no place."""
+        from kyvsim.report.source_excerpt import excerpt_of  # noqa: PLC0415 — seldom asked for
+
+        place = remark.location
+        excerpt = excerpt_of(self.line_of(remark), place.column) if place else None
+        if place is None or excerpt is None:
+            return (place.line, place.column) if place else (0, 0)
+        return place.line, place.column + len(excerpt[1])
 
     def line_of(self, remark: Diagnostic) -> str:
         """Return the line that a remark is about; "" where no text has it."""

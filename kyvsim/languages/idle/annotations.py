@@ -18,7 +18,12 @@ def meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
     value = policy.annotations.get(SEVERITY)
     if value is not None and value not in SEVERITIES:
         text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
-        yield warn(policy.document, "KV217", text, ("metadata", "annotations", SEVERITY))
+        from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is misspelt
+
+        path = ("metadata", "annotations", SEVERITY)
+        meant = str(value).strip().lower()
+        fix = Fix(f"use {meant}", (change(policy.document, Way.VALUE, path, meant),))
+        yield warn(policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None)
 
 
 def meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:

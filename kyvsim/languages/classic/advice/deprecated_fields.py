@@ -5,12 +5,16 @@ now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+
+if TYPE_CHECKING:
+    from kyvsim.model.fix import Fix
 
 _ANY = "criteria under `any` or `all`"
 _SPEC = (
@@ -38,6 +42,14 @@ _ATTESTATION = (("predicateType", "`type`"),)
 _Fields = tuple[tuple[str, str], ...]
 
 
+def _successor_of(policy: Policy, data: Json, path: Path) -> "Fix | None":
+    from kyvsim.languages.classic.moved_fields import (  # noqa: PLC0415 — where there are some
+        successor_of,
+    )
+
+    return successor_of(policy, data, path)
+
+
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     """KV202: a field that still works and has been replaced, or has no effect any more."""
     spec = policy.document.data["spec"]
@@ -46,7 +58,8 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
             if data.get(name) is not None:
                 remedy = f"use {successor}" if successor else "leave it out"
                 text = f"field `{name}` is deprecated: {remedy}"
-                yield warn(policy.document, "KV202", text, (*path, name))
+                fix = _successor_of(policy, data, (*path, name))
+                yield warn(policy.document, "KV202", text, (*path, name), fix=fix)
 
 
 def _places(spec: Json) -> Iterator[tuple[Json, Path, _Fields]]:

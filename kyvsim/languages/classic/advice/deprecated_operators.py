@@ -3,14 +3,20 @@
 upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 """
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
+from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+
+if TYPE_CHECKING:
+    from kyvsim.model.fix import Fix
 
 _WAY = frozenset(
     {
@@ -30,7 +36,46 @@ def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
             if operator is not None and operator.successors:
                 instead = " or ".join(f"`{one}`" for one in operator.successors)
                 text = f"operator `{name}` is deprecated: use {instead}"
-                yield warn(policy.document, "KV201", text, (*path, "operator"))
+                place = (*path, "operator")
+                fix = _fix(policy, operator, condition, place)
+                yield warn(policy.document, "KV201", text, place, fix=fix)
+
+
+def _fix(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fix | None":
+    """Return what puts the successor in place of an operator, where both say the same.
+
+    `In` and `NotIn` say what their successors say of keys that are no lists, among texts.
+    """
+    from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is old
+
+    first, *others = operator.successors
+    if others and not (_is_text(condition.get("key")) and _are_texts(condition.get("value"))):
+        return None
+    return Fix(f"use {first}", (change(policy.document, Way.VALUE, path, first),))
+
+
+_TEXTS = re.compile(
+    r"request\.(?:operation|name|namespace|userInfo\.username"
+    r"|(?:object|oldObject)\.metadata\.(?:name|namespace)|(?:object|oldObject)\.kind)"
+    r"(?:\s*\|\|\s*'[^']*')?"
+)
+"""Queries that lead to a text or to nothing."""
+
+
+def _is_text(key: Json) -> bool:
+    """Return whether a key is certainly no list when the rule runs."""
+    if key.__class__ is not str:
+        return key.__class__ in {int, float, bool}
+    whole = re.fullmatch(r"\s*\{\{(.*)\}\}\s*", key, re.DOTALL)
+    if whole is None or "{{" in whole[1]:
+        return "{{" not in key
+    return _TEXTS.fullmatch(whole[1].strip()) is not None
+
+
+def _are_texts(value: Json) -> bool:
+    return value.__class__ is list and all(
+        one.__class__ is str and "{{" not in one for one in value
+    )
 
 
 def _conditions(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:
