@@ -41,6 +41,8 @@ class Ground(NamedTuple):
     surroundings: Surroundings
     user: UserInfo
     """Who sends requests, where it does not matter."""
+    targets: tuple[Json, ...] = ()
+    """Objects that are there for rules that change existing ones, since none were given."""
 
     def space(self, policies: Iterable[Policy]) -> Space:
         """Return what there is to vary for some policies."""
@@ -92,10 +94,10 @@ def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Polic
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*shared.definitions, *given)),
     )
-    targets = missing_targets(policies, others, options.kinds)
+    targets = tuple(missing_targets(policies, others, options.kinds))
     stores = any(rule.facts.spares_triggers for one in policies for rule in one.rules)
     surroundings = Surroundings(world, [*others, *targets], shared.definitions, stores=stores)
-    return Ground(options, given, surroundings, shared.user or STRANGER)
+    return Ground(options, given, surroundings, shared.user or STRANGER, targets)
 
 
 def why(policies: tuple[Policy, ...], ground: Ground) -> Why:

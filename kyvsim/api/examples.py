@@ -21,7 +21,7 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     stands for. Where a policy cannot be used, or a manifest cannot, there are none.
     """
     read = read_inputs(inputs, stdin)
-    ground = ground_of(read, inputs.now)
+    ground = ground_of(read, inputs.now, read.policies)
     said = (*read.diagnostics, *compile_policies(read.policies, ground.options)[1])
     if any(one.severity is Severity.ERROR for one in said):
         return Examples((), (), said)
@@ -31,7 +31,7 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
         own, lacking = _of_policy(policy, ground, seconds)
         found += own
         missing += lacking
-    return Examples(tuple(found), tuple(missing), said)
+    return Examples(tuple(found), tuple(missing), said, ground.targets)
 
 
 def _of_policy(

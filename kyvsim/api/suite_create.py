@@ -26,6 +26,8 @@ class Creation(NamedTuple):
     resources: tuple[str, ...]
     folder: str = "."
     file_name: str = "kyverno-test.yaml"
+    targets: tuple[str, ...] = ()
+    """Files with objects that rules for existing ones change."""
 
 
 class Created(NamedTuple):
@@ -68,7 +70,7 @@ def _manifest(creation: Creation) -> Manifest:
         document=Document({}, file, 0, lambda _path: Location(file)),
         policies=_relative(creation.policies, creation.folder),
         resources=_relative(creation.resources, creation.folder),
-        targets=(),
+        targets=_relative(creation.targets, creation.folder),
         params=(),
         exceptions=(),
         cluster_resources=(),
@@ -88,12 +90,14 @@ def _manifest_data(creation: Creation, inputs: SuiteInputs, found: Scaffold) -> 
     """Return the manifest; it names the files read, so that what is written is not among them."""
     policies = (one.policy.document.file for one in inputs.policies.policies)
     resources = (one.file for one in inputs.resources)
+    targets = _listed(creation.targets, creation.folder)
     return {
         "apiVersion": "cli.kyverno.io/v1alpha1",
         "kind": "Test",
         "metadata": {"name": os.path.basename(os.path.abspath(creation.folder)) or "test"},
         "policies": _listed(policies, creation.folder),
         "resources": _listed(resources, creation.folder),
+        **({"targetResources": targets} if targets else {}),
         "results": [row_data(row) for row in found.rows],
     }
 

@@ -9,7 +9,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.equal_tests import check_folder, write_tests
-from kyvsim.cli.options import list_option, refuse_urls, time_option
+from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.report_files import Chosen, ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, write_out
@@ -67,14 +67,7 @@ _SECONDS = 8
     "--context-file", default="", type=declared.PathText(), help="Context data for CEL policies."
 )
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
-@declared.option(
-    "--budget",
-    type=declared.IntRange(1),
-    default=_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop making cases after this time: what is left is not covered.",
-)
+@seconds_option(_SECONDS, "Stop making cases after this time: what is left is not covered.")
 @declared.option(
     "--max-cases",
     type=declared.IntRange(1),
@@ -145,7 +138,7 @@ def _inputs(options: Mapping[str, Any]) -> EqualInputs:
         now=options["now"],
     )
     sides = ((options["old"],), (options["new"],))
-    return EqualInputs(*sides, shared, options["max_cases"], options["budget"])
+    return EqualInputs(*sides, shared, options["max_cases"], options["seconds"])
 
 
 def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:

@@ -10,11 +10,11 @@ from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.equal_tests import check_folder, write_in
-from kyvsim.cli.options import list_option, refuse_urls
+from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.model.examples import Examples
-from kyvsim.report.examples_yaml import doing_text, examples_ending, stream
+from kyvsim.report.examples_yaml import doing_text, examples_ending, stream, targets_stream
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
@@ -30,6 +30,7 @@ with a kyverno-test.yaml that says what the policies do with all of them.
 """
 _SECONDS = 8
 _RESOURCES = "resources.yaml"
+_TARGETS = "targets.yaml"
 _MANIFEST = "kyverno-test.yaml"
 
 
@@ -48,14 +49,7 @@ _MANIFEST = "kyverno-test.yaml"
 )
 @list_option("-r", "--resource", "--resources", help="Manifests to begin with, too.", paths=True)
 @list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
-@declared.option(
-    "--budget",
-    type=declared.IntRange(1),
-    default=_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop making cases of a policy after this time.",
-)
+@seconds_option(_SECONDS, "Stop making cases of a policy after this time.")
 @declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
@@ -74,12 +68,14 @@ def command(call: declared.Call, /, **options: Any) -> int:
         policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
     )
     with waiting("making examples", shown=is_terminal(sys.stderr)):
-        found = make_examples(inputs, options["budget"], stdin)
+        found = make_examples(inputs, options["seconds"], stdin)
     say_remarks(found.diagnostics)
     for one in found.missing:
         say(safe_line(f"warning: no object by itself shows this: {doing_text(one)}"))
     if not folder:
         write_out(stream(found))
+        if found.found and found.targets:
+            write_out(["---\n", *targets_stream(found)])
     elif found.found:
         _write(folder, found, paths)
     ending = examples_ending(found)
@@ -91,7 +87,10 @@ def _write(folder: str, found: Examples, policies: tuple[str, ...]) -> None:
     """Write the objects, and a test of what the policies do with them."""
     resources = os.path.join(folder, _RESOURCES)
     write_in(folder, resources, "".join(stream(found)))
-    created = create_test(Creation(policies, (resources,), folder, _MANIFEST))
+    targets = (os.path.join(folder, _TARGETS),) if found.targets else ()
+    for path in targets:
+        write_in(folder, path, "".join(targets_stream(found)))
+    created = create_test(Creation(policies, (resources,), folder, _MANIFEST, targets))
     for text in created.remarks:
         say(safe_line(f"warning: {text}"))
     for file in created.files:

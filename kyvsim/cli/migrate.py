@@ -11,7 +11,7 @@ from kyvsim.api.suite_update import FileText
 from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.golden_files import write_files
-from kyvsim.cli.options import list_option, refuse_urls
+from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
@@ -71,14 +71,7 @@ _AUTO = "auto"
 @list_option(
     "-r", "--resource", "--resources", help="With --check, manifests to try, too.", paths=True
 )
-@declared.option(
-    "--budget",
-    type=declared.IntRange(1),
-    default=_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
-    help="With --check, stop making cases of a policy after this time.",
-)
+@seconds_option(_SECONDS, "With --check, stop making cases of a policy after this time.")
 @declared.option("--force", is_flag=True, help="Overwrite files.")
 @formats_option(FORMATS, short=False)
 @walking_options
@@ -101,7 +94,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
             migration = migrate(paths, given, walking, kind)
             if options["check"]:
-                migration = with_evidence(migration, options["resource"], options["budget"])
+                migration = with_evidence(migration, options["resource"], options["seconds"])
         say_remarks(migration.diagnostics)
         _show(migration, chosen.shown, options)
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.options import seconds_option
 from kyvsim.cli.percent import percent_option
 from kyvsim.light.named_tuple import NamedTuple
 
@@ -35,13 +36,8 @@ def mutants_options() -> declared.Decorator:
             callback=percent_option,
             help="Fail where tests notice less of the mutants.",
         ),
-        declared.option(
-            "--budget",
-            type=declared.IntRange(1),
-            default=_SECONDS,
-            show_default=True,
-            metavar="SECONDS",
-            help="With --mutants: stop after this time, and say how many are left.",
+        seconds_option(
+            _SECONDS, "With --mutants: stop after this time, and say how many are left."
         ),
     )
 
@@ -52,7 +48,7 @@ def mutants_wish(options: Mapping[str, Any], call: declared.Call) -> MutantsWish
     if wanted and options["update"]:
         text = "--mutants does not go with --update: what is written would depend on the mutant"
         raise declared.UsageError(text, call)
-    return MutantsWish(wanted, options["min_score"] or Decimal(), options["budget"])
+    return MutantsWish(wanted, options["min_score"] or Decimal(), options["seconds"])
 
 
 def asks_for_mutants(options: Mapping[str, Any]) -> bool:

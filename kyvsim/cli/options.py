@@ -103,6 +103,27 @@ def budget_of(given: tuple[str, ...], call: declared.Call, usual: Budget = UNCHA
     return usual._replace(**found)
 
 
+def seconds_option(usual: int, text: str) -> declared.Decorator:
+    """Return --seconds, which ends what a command does after a time; `text` says what it is.
+
+    `--budget` bounds steps in other commands and nothing here: it is refused with a word.
+    """
+    return declared.options(
+        declared.option(
+            "--seconds",
+            type=declared.IntRange(1),
+            default=usual,
+            show_default=True,
+            metavar="N",
+            help=text,
+        ),
+        _refused(("--budget",), False, _STEPS_ARE_NO_TIME),
+    )
+
+
+_STEPS_ARE_NO_TIME = "--budget bounds steps of evaluation; here it is --seconds N that bounds time"
+
+
 def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
     """Return the time in UTC that an option gives, or None where it gives none."""
     if value is None:
@@ -173,7 +194,13 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decor
             raise declared.UsageError(message, call)
 
     return declared.option(
-        *names, is_flag=bare, expose_value=False, hidden=True, callback=refuse, is_eager=True
+        *names,
+        is_flag=bare,
+        expose_value=False,
+        hidden=True,
+        callback=refuse,
+        is_eager=True,
+        help=message,
     )
 
 

@@ -24,6 +24,8 @@ class _Level(NamedTuple):
     parameters: Mapping[str, Parameter]
     maps: frozenset[str]
     """Keys that lead to maps of their own."""
+    refused: Mapping[str, str]
+    """Keys of options that are known but taken by no command here, with the reason."""
 
 
 def settings_in_file(
@@ -48,12 +50,18 @@ def settings_in_file(
 def _levels(path: tuple[str, ...], command: Command) -> Iterator[_Level]:
     """Yield the levels that concern a command, outermost first."""
     shared = {key: one for one in command.parameters if one.shared for key in one.keys}
-    yield _Level((), shared, frozenset(COMMANDS))
+    yield _Level((), shared, frozenset(COMMANDS), {})
     for depth in range(1, len(path)):
         words = {one[depth] for one in every_command() if one[:depth] == path[:depth]}
-        yield _Level(path[:depth], {}, frozenset(words))
+        yield _Level(path[:depth], {}, frozenset(words), {})
     own = {key: one for one in command.parameters for key in one.keys}
-    yield _Level(path, own, frozenset())
+    refused = {
+        name.removeprefix("--"): str(one.settings.get("help"))
+        for one in command.parameters
+        if one.settings.get("hidden")
+        for name in one.spellings
+    }
+    yield _Level(path, own, frozenset(), refused)
 
 
 def _settings(level: _Level, found: Mapping[str, Json], configuration: Configuration) -> Settled:
@@ -82,7 +90,9 @@ def _unknown(level: _Level, key: str, configuration: Configuration) -> Iterator[
         every = (one for command in every_command().values() for one in command.parameters)
         known.update(name for one in every if one.shared for name in one.keys)
     if key not in known:
-        text = f"`{key}` sets nothing here{likely(key, known)}"
+        why = level.refused.get(key)
+        hint = f": {why}" if why else likely(key, known)
+        text = f"`{key}` sets nothing here{hint}"
         place = configuration.locate((*level.path, key))
         yield Diagnostic("KV095", Severity.ERROR, text, place)
 

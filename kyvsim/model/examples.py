@@ -33,3 +33,5 @@ class Examples(NamedTuple):
     missing: tuple[Doing, ...]
     """What no object was found to show."""
     diagnostics: tuple[Diagnostic, ...]
+    targets: tuple[Json, ...] = ()
+    """Objects that were made to be there, for rules that change existing ones."""

@@ -16,6 +16,13 @@ def stream(examples: Examples) -> Iterator[str]:
         yield _document(one)
 
 
+def targets_stream(examples: Examples) -> Iterator[str]:
+    """Yield a document for each object that has to be there for the examples."""
+    for number, one in enumerate(examples.targets):
+        yield "---\n" if number else ""
+        yield f"# there for rules that change existing objects\n{to_yaml(one)}"
+
+
 def _document(one: Example) -> str:
     lines = (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
     return "".join((*lines, to_yaml(one.object)))

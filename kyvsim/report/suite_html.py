@@ -8,6 +8,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diff import Marked, hunks
+from kyvsim.report.hole_cases import hole_cases, score_of
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.page_table import Counted, table_of
@@ -62,6 +63,8 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
             table_of("manifest", by_manifest, _STATUSES),
         ),
         manifests=[one for one in manifests if one.failed or one.others],
+        score=score_of(outcome.mutants),
+        holes=hole_cases(outcome.mutants),
     )
 
 

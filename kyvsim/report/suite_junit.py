@@ -1,9 +1,13 @@
-"""The outcome of tests as JUnit XML: a suite for each manifest, a case for each row."""
+"""The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.
 
-from collections.abc import Iterator
+Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
+"""
+
+from collections.abc import Iterator, Sequence
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report.hole_cases import HoleCase, hole_cases, score_of
 from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_rows import reason
@@ -18,9 +22,12 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     del sight  # every format for programs holds all rows
     manifests = [one for one in _with_paths(outcome) if one.rows or _errors(one)]
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{attributes(_counts(*manifests))}>\n"
+    holes = hole_cases(outcome.mutants)
+    yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
     for one in manifests:
         yield from _suite(one)
+    if outcome.mutants is not None:
+        yield from _mutants(score_of(outcome.mutants), holes)
     yield "</testsuites>\n"
 
 
@@ -34,14 +41,14 @@ def _errors(manifest: ManifestOutcome) -> list[str]:
     return [str(one) for one in manifest.diagnostics if one.severity is Severity.ERROR]
 
 
-def _counts(*manifests: ManifestOutcome) -> dict[str, str]:
+def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
     rows = [row for one in manifests for row in one.rows]
     errors = sum(len(_errors(one)) for one in manifests)
     return {
-        "tests": str(len(rows) + errors),
+        "tests": str(len(rows) + errors + holes),
         "failures": str(sum(row.failed for row in rows)),
         "errors": str(errors),
-        "skipped": str(sum(row.result == "Skip" for row in rows)),
+        "skipped": str(sum(row.result == "Skip" for row in rows) + holes),
     }
 
 
@@ -52,6 +59,18 @@ def _suite(manifest: ManifestOutcome) -> Iterator[str]:
         yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
     for row in manifest.rows:
         yield from _case(row)
+    yield "  </testsuite>\n"
+
+
+def _mutants(score: str, holes: Sequence[HoleCase]) -> Iterator[str]:
+    yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
+    told = attributes({"name": "score", "value": score})
+    yield f"    <properties><property{told}/></properties>\n"
+    for one in holes:
+        name = f"{one.place}: {one.title}"
+        yield f"    <testcase{attributes({'classname': one.policy, 'name': name})}>\n"
+        yield f"      <skipped{attributes({'message': 'no test notices'})}/>\n"
+        yield f"      <system-out>{escaped(one.advice)}</system-out>\n    </testcase>\n"
     yield "  </testsuite>\n"
 
 

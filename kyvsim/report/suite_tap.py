@@ -1,6 +1,7 @@
 """The outcome of tests in the Test Anything Protocol: a test point for each row.
 
-Version 13, which every reader of the protocol knows; details stand below a point as YAML.
+Version 13, which every reader of the protocol knows; details stand below a point as YAML. Mutants
+that no test notices are points to do: these fail no run.
 """
 
 import json
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
+from kyvsim.report.hole_cases import hole_cases, score_of
 from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_rows import reason
@@ -21,7 +23,9 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
     del sight  # every format for programs holds all rows
     wrong = [one for one in every_diagnostic(outcome) if one.severity is Severity.ERROR]
-    count = len(wrong) + tally_of(outcome).total
+    holes = hole_cases(outcome.mutants)
+    rows_end = len(wrong) + tally_of(outcome).total
+    count = rows_end + len(holes)
     yield "TAP version 13\n"
     yield f"1..{count}\n" if count else "1..0 # SKIP there are no rows\n"
     for number, one in enumerate(wrong, 1):
@@ -30,6 +34,11 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     rows = ((one.file, row) for one in outcome.manifests for row in one.rows)
     for number, (file, row) in enumerate(rows, len(wrong) + 1):
         yield _row(number, file, row)
+    for number, hole in enumerate(holes, rows_end + 1):
+        point = _point(number, f"mutant of {hole.policy}: {hole.title}", passed=False).rstrip()
+        yield f"{point} # TODO no test notices\n" + _details(hole.advice, hole.place)
+    if outcome.mutants is not None:
+        yield f"# {safe_line(score_of(outcome.mutants))}\n"
 
 
 def _row(number: int, file: str, row: RowOutcome) -> str:

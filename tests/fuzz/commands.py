@@ -13,7 +13,7 @@ _WITH_ALL = (
     *("-e", "exception.yaml", "-f", "values.yaml", "-u", "userinfo.yaml"),
     *("--context-file", "context.yaml"),
 )
-_QUICK = ("--budget", "1", "--max-cases", "100")
+_QUICK = ("--seconds", "1", "--max-cases", "100")
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "apply": (*_APPLY, "--detailed-results"),
     "apply to json": (*_APPLY, "--output-format", "json"),
@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "equal": ("equal", "old.yaml", "policy.yaml", "-r", "resource.yaml", *_QUICK),
     "equal to write": ("equal", "old.yaml", "policy.yaml", *_QUICK, "--write-tests", "tests"),
     "migrate": ("migrate", "policy.yaml"),
-    "migrate to check": ("migrate", "policy.yaml", "--check", "--budget", "1", "-o", "made"),
+    "migrate to check": ("migrate", "policy.yaml", "--check", "--seconds", "1", "-o", "made"),
     "simulate": ("simulate", "policy.yaml", "-r", "resource.yaml", "--max-events", "300"),
     "simulate to json": (
         *("simulate", "policy.yaml", "-r", "resource.yaml", "-e", "exception.yaml"),

@@ -9,12 +9,19 @@ ROOT = Path(__file__).parents[3] / "fixtures" / "equal"
 OLD, SAME, WRONG = (
     str(ROOT / f"{name}.yaml") for name in ("registries", "registries-in-cel", "registries-wrong")
 )
-LONG = ("--budget", "600")
+LONG = ("--seconds", "600")
 
 
 @pytest.mark.parametrize(("new", "status"), [(SAME, 0), (WRONG, 1), ("missing.yaml", 2)])
 def test_the_status_says_what_came_of_it(kyvsim, new, status):
     assert kyvsim("equal", OLD, new, *LONG)[0] == status
+
+
+@pytest.mark.parametrize("command", ["equal", "migrate", "examples", "test"])
+def test_the_time_is_no_budget(kyvsim, command):
+    status, _, err = kyvsim(command, OLD, *((SAME,) if command == "equal" else ()), "--budget", "9")
+    assert status == 2
+    assert "--seconds N" in err
 
 
 def test_what_is_not_covered_is_no_success(kyvsim):

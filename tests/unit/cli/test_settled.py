@@ -164,3 +164,11 @@ def test_formats_with_files_go_beside_the_configuration(project, kyvsim):
     configure(project, WHOLE + "apply: {output-format: [text, csv=out.csv]}\n")
     assert kyvsim("apply")[0] == 1
     assert (project / "out.csv").is_file()
+
+
+def test_an_option_of_another_command_is_told_in_its_words(project, kyvsim):
+    configure(project, "equal: {budget: 3}\n")
+    status, _, err = kyvsim("equal", "old.yaml", "new.yaml")
+    assert status == 2
+    assert "KV095: `budget` sets nothing here: --budget bounds steps" in err
+    assert "--seconds N" in err

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.mutants import Hole, Mutants
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.suite_formats import FORMATS
@@ -204,3 +205,32 @@ def test_github_takes_no_command_from_a_text():
         "::p / r  v1/Pod/default/c%0A100%25%0D%0A\\x3a:warning::no"
     )
     assert summary == "1 rows in 1 manifest: 0 passed, 1 failed"
+
+
+HOLE = Hole("p", "constant", "1", "2", Location("p.yaml", 3, 7), "  size: 1", None)
+CHANGED = OUTCOME._replace(mutants=Mutants(3, (HOLE,), 0, 0))
+
+
+def test_junit_has_a_skipped_case_for_each_mutant_that_no_test_notices():
+    root = ET.fromstring(text_of("junit", CHANGED))
+    found = root.findall("testsuite")[-1]
+    assert (found.get("name"), found.get("skipped"), found.get("failures")) == ("mutants", "1", "0")
+    case = found.find("testcase")
+    assert case.get("name") == "p.yaml:3:7: constant: `1` became `2`"
+    assert "no object was found" in case.find("system-out").text
+    assert root.get("tests") == "9"
+
+
+def test_tap_has_a_point_to_do_for_each_mutant_that_no_test_notices():
+    lines = text_of("tap", CHANGED).splitlines()
+    assert lines[1] == "1..8"
+    point = "not ok 8 - mutant of p: constant: `1` became `2` # TODO no test notices"
+    assert point in lines
+    assert lines[-1] == "# mutants: 75.0% (3 of 4) noticed by tests"
+
+
+def test_page_shows_mutants_that_no_test_notices():
+    page = text_of("html", CHANGED)
+    assert "What no test notices" in page
+    assert "<code>1</code> became <code>2</code>" in page
+    assert "What no test notices" not in text_of("html")
