@@ -4,6 +4,7 @@ Only what policies are often about. Source of the rules: the API reference of Ku
 and "Possible enum values" of the types in k8s.io/api.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -40,6 +41,9 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     }
 )
 """By the last names of a way: the only texts that an API server takes there."""
+_SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
+"""Numbers, or texts that are so many percent."""
+_SHARE = re.compile(r"[0-9]+%")
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 _AMOUNTS = frozenset({"limits", "requests"})
 _QUANTITIES = ("1", "2")
@@ -95,6 +99,8 @@ def is_possible(way: Way, text: str) -> bool:
     allowed = words(way)
     if allowed is not None:
         return text in allowed
+    if way[-1:] in _SHARES:
+        return _SHARE.fullmatch(text) is not None
     return not _is_image(way) or _is_reference(text)
 
 
@@ -136,8 +142,15 @@ def _problems(value: Json, way: Way) -> Iterator[Way]:
     elif value.__class__ is list:
         for one in value:
             yield from _problems(one, (*way, Hole.ELEMENT))
-    elif value.__class__ is str and not is_possible(way, value):
+    elif not _fits(value, way):
         yield way
+
+
+def _fits(value: Json, way: Way) -> bool:
+    """Return whether a text or a truth may stand at a way."""
+    if value.__class__ is bool:
+        return way[-1:] not in _SHARES
+    return value.__class__ is not str or is_possible(way, value)
 
 
 _NOTHING: tuple[Json, ...] = (None, "", [])

@@ -5,7 +5,7 @@ from kyvsim.evidence.case import Case
 from kyvsim.evidence.difference import difference
 from kyvsim.evidence.seeds import unwrapped, with_template_metadata
 from kyvsim.evidence.side import Effect, Side, Surroundings
-from kyvsim.evidence.types import type_of
+from kyvsim.evidence.types import type_of, with_spec
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Difference, Limit
@@ -99,11 +99,16 @@ class Pair:
         """
         if case.given:
             return False
-        whole = _completed(case.object)
-        old = None if case.old is None else _completed(case.old)
+        whole = self._completed(case.object)
+        old = None if case.old is None else self._completed(case.old)
         if whole == case.object and old == case.old:
             return False
         return self.ask(case._replace(object=whole, old=old)).difference is None
+
+    def _completed(self, obj: Json) -> Json:
+        """Return an object as an API server hands it on, with its defaults."""
+        kind = type_of(obj, self.find)
+        return with_template_metadata(with_spec(with_defaults(obj), kind))
 
     def _tolerates(self, case: Case) -> bool:
         """Return whether it is that one side lets old violations pass on an update."""
@@ -134,8 +139,3 @@ class Pair:
             and pod is not None
             and self.ask(case._replace(object=pod)).difference is None
         )
-
-
-def _completed(obj: Json) -> Json:
-    """Return an object as an API server hands it on, with its defaults."""
-    return with_template_metadata(with_defaults(obj))

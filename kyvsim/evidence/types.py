@@ -1,6 +1,6 @@
 """What may stand where in objects of a kind, as far as the types of Kubernetes tell."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.evidence.known_fields import needed
@@ -37,9 +37,31 @@ def type_of(obj: Json, find: FindType) -> Type | None:
         return None
 
 
+def with_spec(obj: Json, kind: Type | None) -> Json:
+    """Return an object with a specification, where its kind has one: it is no field that can lack.
+
+    Source of the rule: the types of k8s.io/api, of which none has a pointer there.
+    """
+    if kind is None or obj.get("spec") is not None or type_at(kind, ("spec",)) is None:
+        return obj
+    return {**obj, "spec": {}}
+
+
 def leads_somewhere(root: Type | None, way: Way) -> bool:
     """Return whether an object can have something at a way; True where nothing is known."""
     return root is None or type_at(root, way) is not None
+
+
+def of_one_shape(ways: Iterable[Way]) -> Iterator[Way]:
+    """Yield ways of which none takes for a list what another one before it took for a map.
+
+    Where nobody knows the types, the first policy to look at something says what it is.
+    """
+    is_list: dict[Way, bool] = {}
+    for way in ways:
+        steps = {way[:end]: way[end] is Hole.ELEMENT for end in range(len(way))}
+        if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
+            yield way
 
 
 def type_at(root: Type, way: Way) -> Type | None:

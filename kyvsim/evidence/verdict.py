@@ -26,7 +26,9 @@ from kyvsim.model.source import Location
 Why = Callable[[Case], tuple[str, Location | None]]
 """Says what decided in a case, and where that stands."""
 _MOST_SHOWN = 5
-_PROBES, _PROBES_ASIDE = 3000, 300
+_MOST_TRIED = 12
+"""How many differences are made small to find those that are decided in different ways."""
+_PROBES, _PROBES_ASIDE = 1500, 200
 """How often a case is asked while it is made small; what does not count may stay larger."""
 _DECISIVE = frozenset({PointKind.RULE, PointKind.CONDITION, PointKind.ALTERNATIVE})
 _NO_EFFECT = frozenset({"failed", "applied"})
@@ -86,7 +88,7 @@ def _counted(tried: Tried) -> list[Disagreement]:
 def _shown(found: list[Disagreement], bench: Bench) -> tuple[Counterexample, ...]:
     """Return counterexamples made small; of those that are decided alike one is shown."""
     small: dict[tuple[object, ...], Counterexample] = {}
-    for one in found:
+    for one in found[:_MOST_TRIED]:
         told = _counterexample(one, bench)
         sort = (told.difference, told.operation, told.old.place, told.new.place, one.finding)
         small.setdefault(sort, told)
@@ -171,7 +173,7 @@ def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     """Yield why two sets that never disagreed cannot be called equal."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
-        yield f"the budget ended after {cases}: there are more"
+        yield f"the limit of time or cases came after {cases}: there are more"
     for name, side in (("old", pair.old), ("new", pair.new)):
         for point in side.points():
             missing = _unseen(point)
@@ -201,7 +203,7 @@ def _unseen(point: Point) -> str:
 
 def _untried(tried: Tried, space: Space) -> Iterator[str]:
     if tried.finished and not tried.ended:
-        yield "some changes on cases like others: they mattered nowhere before the budget ended"
+        yield "some changes on cases like others: they mattered nowhere before the limit came"
     for one in space.subresources:
         yield f"requests for a part of an object: `{one}`"
 

@@ -8,13 +8,13 @@ from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
-from kyvsim.migrate.conditions import conditions_test
+from kyvsim.migrate.conditions import Asked, conditions_asked
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.exceptions import excepted
-from kyvsim.migrate.expressions import TRUE, Test, every, one_line
+from kyvsim.migrate.expressions import TRUE, Test, chosen, every, one_line
 from kyvsim.migrate.levels import RULES, derived_levels
-from kyvsim.migrate.matching import Matching, Operations, matching_of, without_operations
+from kyvsim.migrate.matching import WRITES, Matching, Operations, matching_of, without_operations
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.overrides import Variant, variants_of
 from kyvsim.migrate.part import Part
@@ -27,6 +27,7 @@ from kyvsim.migrate.rules import (
     GENERATING,
     VALIDATING,
     Entry,
+    Found,
     Given,
     Mutation,
     Validation,
@@ -39,11 +40,16 @@ from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.fault import fault_text
-from kyvsim.model.migration import Conversion, RuleOutcome
+from kyvsim.model.migration import Condition, Conversion, RuleOutcome
 from kyvsim.model.policy import Policy
 
 _PODS: Final = ("Pod",)
 _MANIFESTS: Final = ("validate", "manifests")
+_NOTHING_ASKED: Final = Asked(TRUE, fails=False)
+_OTHER_OPERATIONS: Final = Condition(
+    "requests of other operations",
+    "they pass: preconditions that end in an error, since something is missing, refuse them, too",
+)
 
 
 def convert(
@@ -98,24 +104,23 @@ def _levels(place: int, rule: Json, whole: Whole) -> list[tuple[str | None, Vari
 
 def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     spec, computed, rule = whole.data["spec"], whole.computed, variant.rule
-    found = rule_type_of(rule)
-    if found is None:
-        raise _no_emitter(rule)
+    found = _rule_type(rule)
     preconditions, allowed = without_operations(rule.get("preconditions"))
     rule_type = found.rule_type
     usual = operations_of(rule_type, found.body)
     operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
     matching = matching_of(rule, operations, desk)
     scope = _scope(rule, matching, whole, desk)
-    applies = _preconditions(preconditions, scope)
-    folded = "variables." in one_line(applies) and rule_type.kind == VALIDATING
+    asked = _preconditions(preconditions, scope, matching)
+    folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
     derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
     given = Given(rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived)
-    entries = _guarded(within(found.steps, rule_type.emit, given), applies if folded else TRUE)
+    emitted = within(found.steps, rule_type.emit, given)
+    entries = _guarded(emitted, asked) if folded else tuple(emitted)
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = [*asked_before(spec, desk)]
     conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
-    conditions += named_conditions("precondition", TRUE if folded else applies)
+    conditions += named_conditions("precondition", TRUE if folded else asked.test)
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
@@ -141,10 +146,15 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     )
 
 
-def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
+def _guarded(entries: Sequence[Entry], asked: Asked) -> tuple[Entry, ...]:
     """Return the entries of a rule, with validations that hold where it does not apply."""
+
+    def whole(test: Test) -> Test:
+        # `||` would let an error pass where the other side is true.
+        return chosen(asked.test, test, TRUE) if asked.fails else guarded(asked.test, test)
+
     return tuple(
-        one._replace(test=guarded(applies, one.test)) if isinstance(one, Validation) else one
+        one._replace(test=whole(one.test)) if isinstance(one, Validation) else one
         for one in entries
     )
 
@@ -152,6 +162,13 @@ def _guarded(entries: Sequence[Entry], applies: Test) -> tuple[Entry, ...]:
 def _said_by(mutations: Sequence[Mutation]) -> dict[str, Json]:
     """Return what a policy says on account of its mutations."""
     return {name: value for one in mutations for name, value in one.fields.items()}
+
+
+def _rule_type(rule: Json) -> Found:
+    found = rule_type_of(rule)
+    if found is None:
+        raise _no_emitter(rule)
+    return found
 
 
 def _no_emitter(rule: Json) -> NotConvertible:
@@ -175,5 +192,10 @@ def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
     return within(("context",), with_entries, rule.get("context"), scope)
 
 
-def _preconditions(block: Json, scope: Scope) -> Test:
-    return within(("preconditions",), conditions_test, block, scope) if block else TRUE
+def _preconditions(block: Json, scope: Scope, matching: Matching) -> Asked:
+    if not block:
+        return _NOTHING_ASKED
+    asked = within(("preconditions",), conditions_asked, block, scope)
+    if asked.fails and set(matching.operations) < set(WRITES):
+        scope.desk.note(_OTHER_OPERATIONS)
+    return asked

@@ -141,6 +141,13 @@ def _joined(
     return idle if not kept else kept[0] if len(kept) == 1 else kind(kept)
 
 
+def chosen(question: Test, yes: Test, no: Test) -> Test:
+    """Return a choice between two tests; an error of the question stays an error."""
+    if {yes, no} == {TRUE, FALSE}:
+        return question if yes == TRUE else opposite(question)
+    return Choice(question, yes, no)
+
+
 def opposite(test: Test) -> Test:
     """Return the opposite of a test, pushed inward as far as it reads better."""
     if test in {TRUE, FALSE}:
@@ -157,7 +164,7 @@ def opposite(test: Test) -> Test:
         macro = "all" if test.macro == "exists" else "exists"
         return test._replace(macro=macro, body=opposite(test.body))
     if isinstance(test, Choice):
-        return test._replace(yes=opposite(test.yes), no=opposite(test.no))
+        return chosen(test.question, opposite(test.yes), opposite(test.no))
     return Not(test)
 
 

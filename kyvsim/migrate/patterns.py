@@ -250,7 +250,8 @@ def _of_list(pattern: list[Json], value: Value, around: Surroundings, *, if_miss
         element = Value(name, element_of(value.types), noun=value.noun)
         within = _of_scalar(first, element, around.below(0))
         test = every(within.tests)
-    loop = Each(value.or_else([]) if if_missing else value.text, name, test)
+    source = value.or_else([]) if if_missing or value.soft else value.text
+    loop = Each(source, name, test)
     if if_missing:
         return Asked(() if test == TRUE else (loop,))
     if test == TRUE:

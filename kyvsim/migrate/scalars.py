@@ -12,6 +12,7 @@ from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
     Each,
+    Plain,
     Relation,
     Test,
     every,
@@ -38,6 +39,10 @@ _TRUTHS: Final = ("true", "false")
 def fits_null(pattern: Json) -> bool:
     """Return whether nothing fits a scalar of a pattern."""
     return compile_scalar(pattern)(None)
+
+
+_DURATION: Final = "^[-+]?(0|([0-9.]+(ns|us|ms|s|m|h))+)$"
+"""What texts of durations look like."""
 
 
 def scalar_test(pattern: Json, value: Value, *, if_missing: bool) -> Test:
@@ -192,4 +197,15 @@ def amount_test(value: Value, sign: str, operand: str) -> Test:
     """Return the comparison of a value with an amount."""
     if value.duration and parse_duration(operand) is not None:
         return Relation(value.duration, sign, f"duration({quoted(operand)})")
-    return _amount(value.text, value.types, sign, operand)
+    test = _amount(value.text, value.types, sign, operand)
+    return every([*_readable(value, operand), test])
+
+
+def _readable(value: Value, operand: str) -> Iterator[Test]:
+    """Yield what has to hold of a text for it to be compared with an amount at all."""
+    if not is_text(value.types) or value.constant:
+        return
+    if operand != "0" and parse_duration(operand) is not None:
+        yield Plain(f"{value.tight()}.matches({quoted(_DURATION)})")
+    elif parse_quantity(operand) is not None:
+        yield Plain(f"isQuantity({value.text})")

@@ -29,7 +29,8 @@ def subject_of(matching: Matching, desk: Desk, *, derived: bool) -> Value:
         whole = whole._replace(fields=MappingProxyType(_given_fields(whole)))
     if set(matching.kinds) <= _ROLES:
         text = f"{whole.text}.?rules.orValue(null) == null ? [] : {whole.text}.rules"
-        rules = Value(desk.offer("rules", text), field_of(matching.types, "rules"), noun="rules")
+        named = whole.child("rules")
+        rules = named._replace(soft=desk.offer("rules", text))
         return whole._replace(fields=MappingProxyType({**whole.fields, "rules": rules}))
     return whole
 

@@ -16,6 +16,7 @@ from kyvsim.migrate.known_types import (
     is_map,
     is_number,
     is_text,
+    values_of,
 )
 
 
@@ -47,12 +48,16 @@ class Value(NamedTuple):
     """What stands for the value where it is missing, in a tuple of one; `asked` may be missing."""
     asked: str = ""
     """The optional behind a value with a fallback."""
+    nullable: bool = False
+    """Whether a rule sees null where it is missing, rather than end in an error."""
     is_looked_up: bool = False
     """Whether it is data of the cluster, which may hold wildcards on purpose."""
     is_double: bool = False
     """Whether the type checker knows it as a number with a fraction."""
     moment: str = ""
     """The expression of the time that it is the text of, if it is one."""
+    keys_of: str = ""
+    """The expression of the map that it lists the keys of, if it does."""
     duration: str = ""
     """The expression of the duration that it is the text of, if it is one."""
     test: Test | None = None
@@ -86,6 +91,13 @@ class Value(NamedTuple):
         before = self.tight()
         found = self._field(key, before)
         return found._replace(is_looked_up=True) if self.is_looked_up else found
+
+    def entry(self, key: str) -> "Value":
+        """Return what a map has under the key that an expression gives."""
+        before = self.tight()
+        optional = f"{self.optional or before}[?{key}]"
+        has = "" if self.optional else f"({key}) in {before}"
+        return Value(f"{before}[{key}]", values_of(self.types), optional=optional, has=has)
 
     def _field(self, key: str, before: str) -> "Value":
         types = field_of(self.types, key)

@@ -1,21 +1,23 @@
 """Blocks of conditions: `any`, `all`, and the older plain list."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.conditions.equality import equals, not_equals
 from kyvsim.migrate.conditions.membership import all_in, all_not_in, any_in, any_not_in
 from kyvsim.migrate.conditions.ordering import compared
-from kyvsim.migrate.expressions import TRUE, Test, every, some
-from kyvsim.migrate.known_types import list_of
+from kyvsim.migrate.expressions import FALSE, TRUE, Test, chosen, every, some
+from kyvsim.migrate.known_types import is_list, is_text, list_of
 from kyvsim.migrate.queries.constants import constant
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.queries.texts import text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
+from kyvsim.model.migration import Condition
 
 _Operator = Callable[[Value, Value], Test]
 
@@ -42,54 +44,130 @@ OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
     }
 )
 
+_ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
+_AMOUNTS: Final = Condition(
+    "amounts read at run time",
+    "both are numbers or quantities: durations and versions end in an error, which denies",
+)
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
 """Operators that hold of an empty list, but not of null."""
 
 
-def conditions_test(block: Json, scope: Scope, *, lenient: bool = False) -> Test:
+class Asked(NamedTuple):
+    """What a block asks, or a part of it."""
+
+    test: Test
+    fails: bool
+    """Whether it may end in an error, with which the block ends."""
+
+
+class _Reading(NamedTuple):
+    """How the conditions of a block are read."""
+
+    scope: Scope
+    lenient: bool
+    """Whether conditions do not hold where something is missing, rather than end in an error."""
+    denies: bool
+    """Whether what holds and what ends in an error come to the same: a denial."""
+
+
+def conditions_test(
+    block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
+) -> Test:
     """Return the test that a block's conditions hold.
 
-    A missing key is an error; where that is `lenient`, the conditions do not hold then. Raises
-    NotConvertible with the path from the block.
+    A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
+    says that an error counts as if they held. Raises NotConvertible with the path from the block.
     """
+    return _asked(block, _Reading(scope, lenient, denies)).test
+
+
+def conditions_asked(block: Json, scope: Scope) -> Asked:
+    """Return the same as `conditions_test`, with whether it may end in an error."""
+    return _asked(block, _Reading(scope, lenient=False, denies=False))
+
+
+def _asked(block: Json, reading: _Reading) -> Asked:
     if isinstance(block, list):
-        return every(_any_or_all(one, index, scope, lenient) for index, one in enumerate(block))
-    return _of_block(block or {}, scope, lenient)
+        return _in_turn([_any_or_all(one, index, reading) for index, one in enumerate(block)])
+    return _of_block(block or {}, reading)
 
 
-def _any_or_all(one: Json, index: int, scope: Scope, lenient: bool) -> Test:
+def _any_or_all(one: Json, index: int, reading: _Reading) -> Asked:
     if "key" in one:
-        return _condition(one, scope, lenient, index)
+        return _condition(one, reading, index)
     try:
-        return _of_block(one, scope, lenient)
+        return _of_block(one, reading)
     except NotConvertible as refusal:
         raise refusal.below(index) from None
 
 
-def _of_block(block: Json, scope: Scope, lenient: bool) -> Test:
+def _of_block(block: Json, reading: _Reading) -> Asked:
     parts = []
     if block.get("any"):
-        tests = (_condition(c, scope, lenient, "any", n) for n, c in enumerate(block["any"]))
-        parts.append(some(tests))
+        found = [_condition(c, reading, "any", n) for n, c in enumerate(block["any"])]
+        parts.append(_first_of(found, reading))
     if block.get("all"):
-        tests = (_condition(c, scope, lenient, "all", n) for n, c in enumerate(block["all"]))
-        parts.append(every(tests))
-    return every(parts) if parts else TRUE
+        found = [_condition(c, reading, "all", n) for n, c in enumerate(block["all"])]
+        parts.append(_in_turn(found))
+    return _in_turn(parts)
 
 
-def _condition(one: Json, scope: Scope, lenient: bool, *steps: str | int) -> Test:
+def _in_turn(parts: Sequence[Asked]) -> Asked:
+    """Return that all parts hold, asked one after the other.
+
+    `&&` is false where any side is, even if another one ends in an error: behind one that may, the
+    rest has to wait.
+    """
+    found = every(one.test for one in parts[-1:])
+    for one in reversed(parts[:-1]):
+        found = chosen(one.test, found, FALSE) if one.fails else every([one.test, found])
+    return Asked(found, any(one.fails for one in parts))
+
+
+def _first_of(parts: Sequence[Asked], reading: _Reading) -> Asked:
+    """Return that one of some parts holds; what denies holds with an error, too."""
+    found = some(one.test for one in parts[-1:])
+    for one in reversed(parts[:-1]):
+        waits = one.fails and not reading.denies
+        found = chosen(one.test, TRUE, found) if waits else some([one.test, found])
+    return Asked(found, any(one.fails for one in parts))
+
+
+def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
+    scope = reading.scope
     try:
         key = value_of(one.get("key"), scope)
         value = value_of(one.get("value"), scope)
         operator = OPERATORS.get(one["operator"])
         if operator is None:
             raise no_twin(f"the operator {one['operator']}", "use one of the usual operators")
-        if lenient:
+        if reading.lenient:
             needs = (*key.needed(), *value.needed())
-            return every([*needs, operator(key.given(), value.given())])
-        return every([*_present(one["operator"], key, value), operator(key, value)])
+            return Asked(every([*needs, operator(key.given(), value.given())]), fails=False)
+        sides = [side for side in (key, value) if not _may_be_empty(side)]
+        fails = any(side.needed() and not side.nullable for side in sides)
+        nullable = [side.is_there() for side in sides if side.nullable]
+        if one["operator"] in _ORDERING and all(map(_is_read_text, (key, value))):
+            scope.desk.note(_AMOUNTS)
+        held = operator(_insisted(key), _insisted(value))
+        return Asked(every([*nullable, *_present(one["operator"], key, value), held]), fails)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
+
+
+def _is_read_text(value: Value) -> bool:
+    return is_text(value.types) and not value.constant
+
+
+def _may_be_empty(value: Value) -> bool:
+    """Return whether a value is a list that is empty where what it is made of is missing."""
+    return bool(value.soft) or (value.nullable and is_list(value.types))
+
+
+def _insisted(value: Value) -> Value:
+    """Return a value that ends in an error where it is missing, as it does in a rule."""
+    return value if _may_be_empty(value) else value.given()
 
 
 def _present(operator: str, key: Value, value: Value) -> tuple[Test, ...]:

@@ -3,7 +3,7 @@
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.migrate.expressions import RELATION, Plain, Relation, Test, literal, opposite
-from kyvsim.migrate.known_types import is_bool, is_list, is_number, is_text
+from kyvsim.migrate.known_types import is_bool, is_list, is_map, is_number, is_text
 from kyvsim.migrate.scalars import amount_test, is_amount
 from kyvsim.migrate.values import Value
 from kyvsim.migrate.wildcards import like
@@ -42,6 +42,8 @@ def _equals_constant(key: Value, wanted: Json) -> Test:
         return Relation(text, "==", literal(wanted))
     if is_list(key.types) and (wanted,) == key.fallback and not wanted:
         return Relation(f"size({key.text})", "==", "0")
+    if is_map(key.types) and (wanted,) == key.fallback and not wanted and key.asked:
+        return Relation(f"size({key.asked}.orValue({{}}))", "==", "0")
     if not isinstance(wanted, str):
         number = float(wanted) if key.is_double and isinstance(wanted, int) else wanted
         return Relation(text, "==", literal(number))

@@ -10,7 +10,7 @@ from kyvsim.migrate.entries.config_map import config_map
 from kyvsim.migrate.entries.global_reference import global_reference
 from kyvsim.migrate.entries.image_registry import image_registry
 from kyvsim.migrate.entries.variable import variable
-from kyvsim.migrate.expressions import CHOICE, TIGHT, every, one_line
+from kyvsim.migrate.expressions import CHOICE, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries.paths import variable_name
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.refusal import NotConvertible
@@ -65,8 +65,22 @@ def _complete(value: Value) -> Value:
     there = one_line(every(value.needs))
     text = f"{there} ? {value.text} : dyn(null)"
     return value._replace(
-        text=text, level=CHOICE, optional=f"optional.of({text})", soft="", needs=()
+        text=text,
+        level=CHOICE,
+        optional=f"optional.of({text})",
+        soft="",
+        needs=(),
+        nullable=True,
     )
+
+
+def _held_entry(value: Value, held: str) -> Value:
+    """Return an entry of a map that a variable holds: null where it may be missing."""
+    found = Value(held, value.types, noun=value.noun)
+    if not value.may_miss:
+        return found
+    optional = f"optional.ofNonZeroValue({held})"
+    return found._replace(optional=optional, has=f"{held} != null", nullable=True)
 
 
 def _held(value: Value, held: str) -> Value:
@@ -74,7 +88,8 @@ def _held(value: Value, held: str) -> Value:
 
     No optional: what Kyverno keeps of one in a variable is empty.
     """
-    value = value._replace(text=held, level=TIGHT, test=None)
+    fields = {key: _held_entry(one, f"{held}[{quoted(key)}]") for key, one in value.fields.items()}
+    value = value._replace(text=held, level=TIGHT, test=None, fields=MappingProxyType(fields))
     if not value.optional:
         return value
     return value._replace(optional=f"optional.ofNonZeroValue({held})", has=f"{held} != null")

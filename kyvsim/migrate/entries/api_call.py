@@ -3,16 +3,17 @@
 import re
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import unquote
 
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.entries.places import within_place
+from kyvsim.migrate.expressions import quoted
 from kyvsim.migrate.known_types import list_of, types_of
-from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.queries.read import query_within
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.queries.texts import text_value
-from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
 
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
@@ -29,15 +30,13 @@ def api_call(entry: Json, scope: Scope) -> Value:
     query = entry.get("jmesPath")
     if not query:
         return value
-    if "{{" in query:
-        raise no_twin("a query with variables", "filter in the condition instead")
-    return read(tree_of(query), scope.within(value))
+    return query_within(query, scope, value)
 
 
 def _answer(path: str, scope: Scope) -> Value:
+    path, _, asked_for = path.partition("?")
+    labels = _labels(asked_for, scope) if asked_for else []
     parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
-    if "?" in path:
-        raise no_twin("a call with a query", "filter the list of objects instead")
     if parts[:1] == ["api"]:
         version, rest = parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
@@ -52,12 +51,27 @@ def _answer(path: str, scope: Scope) -> Value:
     group = version.rpartition("/")[0]
     types = types_of([(version, kind_of_plural(group, rest[0]))])
     asked = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
+    if labels and len(rest) != 1:
+        raise no_twin("a call of one object with a selector", "leave the selector out")
+    asked += labels
     if len(rest) == 2:
         asked.append(text_value(rest[1], scope).text)
         return Value(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
     text = f"dyn(resource.List({', '.join(asked)}))"
     items = Value(f"{text}.items", list_of(types), noun=rest[0])
     return Value(text, noun=rest[0], fields=MappingProxyType({"items": items}))
+
+
+def _labels(query: str, scope: Scope) -> list[str]:
+    """Return the argument for the labels that a list is asked for."""
+    name, _, selector = query.partition("=")
+    pairs = [one.partition("=") for one in unquote(selector).split(",")]
+    if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):
+        raise no_twin("a call with such a query", "filter the list of objects instead")
+    if any(key.endswith("!") or value.startswith("=") for key, _, value in pairs):
+        raise no_twin("a selector that is more than labels", "filter the list of objects instead")
+    entries = (f"{quoted(key)}: {text_value(value, scope).text}" for key, _, value in pairs)
+    return [f"{{{', '.join(entries)}}}"]
 
 
 def _hidden(path: str) -> str:

@@ -3,9 +3,8 @@
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.expressions import quoted
-from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.queries.read import query_within
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
 
 
@@ -14,4 +13,4 @@ def global_reference(entry: Json, scope: Scope) -> Value:
     scope.desk.note(LOOK_UP)
     value = Value(f"globalContext.Get({quoted(entry['name'])})", noun="items", is_looked_up=True)
     query = entry.get("jmesPath")
-    return read(tree_of(query), scope.within(value)) if query else value
+    return query_within(query, scope, value) if query else value

@@ -4,10 +4,9 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.migrate.queries.read import read
+from kyvsim.migrate.queries.read import query_within
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.queries.texts import text_value
-from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
 
@@ -22,4 +21,4 @@ def image_registry(entry: Json, scope: Scope) -> Value:
     config = Value(f"{text}.config", optional=f"{text}.?config", noun="config")
     value = Value(text, fields=MappingProxyType({"configData": config}))
     query = entry.get("jmesPath")
-    return read(tree_of(query), scope.within(value)) if query else value
+    return query_within(query, scope, value) if query else value

@@ -3,9 +3,8 @@
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions.block import value_of
 from kyvsim.migrate.queries.constants import constant
-from kyvsim.migrate.queries.read import query_value, read
+from kyvsim.migrate.queries.read import query_value, query_within
 from kyvsim.migrate.queries.scope import Scope, no_twin
-from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
 
 
@@ -15,7 +14,7 @@ def variable(entry: Json, scope: Scope) -> Value:
         value = value_of(entry["value"], scope)
         query = entry.get("jmesPath")
         if query:
-            value = read(tree_of(query), scope.within(value))
+            value = query_within(query, scope, value)
     elif entry.get("jmesPath"):
         value = query_value(entry["jmesPath"].strip(), scope)
     else:

@@ -133,6 +133,8 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
     wild = _is_wild(resources.get("selector"))
     if block.names is DELETED and wild:
         raise _wild_labels(steps)
+    if block.names is DELETED and resources.get("annotations"):
+        block = block._replace(names=EITHER)
     if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
         selectors["objectSelector"] = resources["selector"]
         left_out = _CONSTRAINED | {"selector"}

@@ -51,6 +51,8 @@ def _contains(given: list[Value], _: Scope) -> Value:
     text = whole.tight()
     if is_text(whole.types):
         found = as_value(Plain(f"{text}.contains({part.text})"))
+    elif whole.keys_of:
+        found = as_value(Relation(part.text, "in", whole.keys_of))
     elif is_list(whole.types):
         found = as_value(Relation(part.text, "in", text))
     elif part.constant and isinstance(part.constant[0], str) and not whole.noun.endswith("s"):
@@ -64,7 +66,7 @@ def _contains(given: list[Value], _: Scope) -> Value:
 def _keys(given: list[Value], _: Scope) -> Value:
     (value,) = given
     text = f"{value.tight()}.map(key, key)"
-    return Value(text, list_of(TEXT), noun="keys", needs=value.needed())
+    return Value(text, list_of(TEXT), noun="keys", needs=value.needed(), keys_of=value.tight())
 
 
 def _values(given: list[Value], _: Scope) -> Value:
@@ -104,7 +106,8 @@ def _regex_replace_all(given: list[Value], _: Scope) -> Value:
     if not replacement.constant:
         raise no_twin("a replacement that is no fixed text")
     sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
-    return Value(f"regex.replace({text.tight()}, {pattern.text}, {quoted(sign)})", TEXT)
+    subject = text.tight() if is_text(text.types) else f"string({text.text})"
+    return Value(f"regex.replace({subject}, {pattern.text}, {quoted(sign)})", TEXT)
 
 
 def _split(given: list[Value], _: Scope) -> Value:
@@ -159,7 +162,9 @@ def _reverse(given: list[Value], _: Scope) -> Value:
 def _to_array(given: list[Value], _: Scope) -> Value:
     (value,) = given
     if is_list(value.types):
-        return value
+        # Of nothing it makes a list with null in it, which is nothing to look for.
+        text = value.or_else([])
+        return value._replace(text=text, soft="", optional="", has="", needs=())
     return Value(f"[{value.text}]", list_of(value.types), noun=value.noun)
 
 

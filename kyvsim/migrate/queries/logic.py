@@ -62,6 +62,8 @@ def either(tree: Tree, scope: Scope) -> Value:
         return as_value(some([first.test, second.test]))
     if first.test is not None and second.constant and second.constant[0] is False:
         return as_value(every([*first.needs, first.test]))
+    if second.constant == (None,):
+        return first._replace(nullable=first.may_miss)
     if second.constant:
         return _or_constant(first, second)
     if not first.may_miss:

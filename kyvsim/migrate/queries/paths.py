@@ -6,6 +6,8 @@ from typing import Final
 
 from kyvsim.migrate.expressions import every, is_name
 from kyvsim.migrate.known_types import TEXT, UNKNOWN, element_of, is_list, list_of
+from kyvsim.migrate.queries.constants import constant
+from kyvsim.migrate.queries.nested import is_marked, marked_text
 from kyvsim.migrate.queries.scope import USER_KNOWN, Scope, Tree, no_twin
 from kyvsim.migrate.queries.truths import as_value
 from kyvsim.migrate.values import Value
@@ -26,6 +28,8 @@ def field(tree: Tree, scope: Scope) -> Value:
     """Return a field of what is looked at, or what a name stands for."""
     key = tree["value"]
     current = scope.current
+    if is_marked(key):
+        return _chosen(key, scope)
     if current is None:
         return _named(key, scope)
     if current.text == _REQUEST:
@@ -40,6 +44,13 @@ def field(tree: Tree, scope: Scope) -> Value:
     ):
         return Value(f"{current.text}.{key}", TEXT, noun=key)
     return current.child(key)
+
+
+def _chosen(key: str, scope: Scope) -> Value:
+    """Return the field whose name other variables tell."""
+    if scope.current is None or scope.current.text.startswith("request"):
+        raise no_twin("a name that another variable tells", "name the field")
+    return scope.current.entry(marked_text(key, scope).text)
 
 
 def _named(key: str, scope: Scope) -> Value:
@@ -57,6 +68,8 @@ def _named(key: str, scope: Scope) -> Value:
         raise no_twin(
             "`images`", "read `image(...)` of each container, or write an ImageValidatingPolicy"
         )
+    if not key:
+        return constant(None)  # `x || ""`: a name that nothing has, and not an empty text
     if scope.rest is not None:
         return scope.rest.child(key)
     raise no_twin(f"the name `{key}`")
@@ -113,21 +126,21 @@ def identity(_: Tree, scope: Scope) -> Value:
 
 
 def index(tree: Tree, scope: Scope) -> Value:
-    """Return one element of a list."""
+    """Return one element of a list; a list that is too short has null there."""
     current = identity(tree, scope)
     place = tree["value"]
     before = current.tight()
+    element = Value("", element_of(current.types), noun=current.noun, nullable=not current.optional)
     if place == -1:
-        text, after = f"{before}.last().value()", ".last()"
+        text = f"{before}.last().value()"
         optional = f"{before}.last()"
         if current.optional:
             optional = f"{current.optional}.orValue([]).last()"
-        return Value(text, element_of(current.types), optional=optional, noun=current.noun)
+        return element._replace(text=text, optional=optional, needs=current.needs)
     if place < 0:
         raise no_twin("an index from the end")
-    text, after = f"{before}[{place}]", f"[?{place}]"
-    optional = f"{current.optional or before}{after}"
-    return Value(text, element_of(current.types), optional=optional, noun=current.noun)
+    optional = f"{current.optional or before}[?{place}]"
+    return element._replace(text=f"{before}[{place}]", optional=optional, needs=current.needs)
 
 
 def variable_name(name: str) -> str:

@@ -1,7 +1,10 @@
-"""Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`."""
+"""Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps that are made: `{a: b}`."""
 
-from kyvsim.migrate.expressions import SUM, Each, one_line
+from types import MappingProxyType
+
+from kyvsim.migrate.expressions import SUM, Each, one_line, quoted
 from kyvsim.migrate.known_types import (
+    MAP,
     UNKNOWN,
     Types,
     element_of,
@@ -114,3 +117,11 @@ def multi_select(tree: Tree, scope: Scope) -> Value:
     types: Types = list_of(found[0].types if all(is_text(one.types) for one in found) else UNKNOWN)
     text = f"[{', '.join(one.or_else(None) for one in found)}]"
     return Value(text, types, parts=tuple(found))
+
+
+def multi_select_map(tree: Tree, scope: Scope) -> Value:
+    """Return a map of several values; what is missing is null there."""
+    found = {one["value"]: scope.read(one["children"][0], scope) for one in tree["children"]}
+    entries = (f"{quoted(key)}: dyn({one.or_else(None)})" for key, one in found.items())
+    fields = {key: one._replace(nullable=one.may_miss) for key, one in found.items()}
+    return Value(f"{{{', '.join(entries)}}}", MAP, fields=MappingProxyType(fields), noun="map")

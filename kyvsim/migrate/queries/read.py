@@ -6,6 +6,7 @@ from typing import Final
 
 from kyvsim.migrate.queries import functions, logic, paths, projections
 from kyvsim.migrate.queries.constants import constant
+from kyvsim.migrate.queries.nested import is_marked, marked_text, with_marks
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
 from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
@@ -13,7 +14,14 @@ from kyvsim.migrate.values import Value
 
 def query_value(text: str, scope: Scope) -> Value:
     """Return the value of an expression; raise NotConvertible where it has no twin."""
+    text, scope = with_marks(text, scope, depth=1)
     return read(tree_of(text), scope._replace(current=None))
+
+
+def query_within(text: str, scope: Scope, value: Value) -> Value:
+    """Return what an expression finds in a value; raise NotConvertible where it has no twin."""
+    text, scope = with_marks(text, scope, depth=1)
+    return read(tree_of(text), scope.within(value))
 
 
 def read(tree: Tree, scope: Scope) -> Value:
@@ -29,8 +37,9 @@ def _pipe(tree: Tree, scope: Scope) -> Value:
     return read(right, scope.within(read(left, scope)))
 
 
-def _literal(tree: Tree, _: Scope) -> Value:
-    return constant(tree["value"])
+def _literal(tree: Tree, scope: Scope) -> Value:
+    value = tree["value"]
+    return marked_text(value, scope) if is_marked(value) else constant(value)
 
 
 _NODES: Final[Mapping[str, Callable[[Tree, Scope], Value]]] = MappingProxyType(
@@ -51,6 +60,7 @@ _NODES: Final[Mapping[str, Callable[[Tree, Scope], Value]]] = MappingProxyType(
         "filter_projection": projections.filtered,
         "value_projection": projections.values,
         "multi_select_list": projections.multi_select,
+        "multi_select_dict": projections.multi_select_map,
         "function_expression": functions.call,
         "pipe": _pipe,
     }

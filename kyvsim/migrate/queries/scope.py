@@ -36,6 +36,8 @@ class Scope(NamedTuple):
     """The namespace of the policy, "" for one of the cluster."""
     patching: bool = False
     """Whether objects are patched: the order of lists counts, and what is read may change."""
+    marked: tuple[Value, ...] = ()
+    """What variables inside of the query at hand come to, by the numbers of their marks."""
     at_rest: bool = False
     """Whether objects are looked at as they are, without any request."""
 

@@ -7,9 +7,10 @@ from kyvsim.migrate.queries.scope import Tree, no_twin
 
 def tree_of(text: str) -> Tree:
     """Return the tree of an expression; raise NotConvertible where it is none."""
-    if "{{" in text:
-        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
     try:
         return parse(text.strip())
     except QuerySyntaxError as error:
+        if "⟦" in text or "{{" in text:
+            what = "a variable inside of a variable that is no part of a literal or a name"
+            raise no_twin(what, "give the inner one a context entry") from None
         raise no_twin(f"`{text.strip()}`: {error.message}") from None

@@ -1,5 +1,7 @@
 """`mutate.foreach`: the object is patched for each element of a list."""
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
@@ -24,6 +26,12 @@ from kyvsim.migrate.refusal import NotConvertible, within
 from kyvsim.migrate.rules.draft import Given, Mutation, Root
 from kyvsim.migrate.rules.mutate_resource import merge
 from kyvsim.migrate.values import Value
+from kyvsim.model.migration import Condition
+
+_JOINED: Final = Condition(
+    "places in joined lists",
+    "no element of the later lists is patched: its place is none of the list that is patched",
+)
 
 
 def foreach(given: Given) -> list[Mutation]:
@@ -107,6 +115,8 @@ def _inside(block: Json, around: Around) -> Around:
     kept: Test = TRUE
     if block.get("preconditions"):
         kept = within(("preconditions",), conditions_test, block["preconditions"], scope)
+    if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):
+        around.scope.desk.note(_JOINED)
     loop = Loop(elements, element, index, kept, backwards=block.get("order") == "Descending")
     return around._replace(scope=scope, loops=(*around.loops, loop))
 

@@ -16,7 +16,7 @@ def deny(given: Given) -> Sequence[Validation]:
     if not conditions:
         return [Validation(FALSE, message)]
     try:
-        denied = conditions_test(conditions, given.scope)
+        denied = conditions_test(conditions, given.scope, denies=True)
     except NotConvertible as refusal:
         raise refusal.below("conditions") from None
     return [Validation(opposite(denied), message)]

@@ -6,7 +6,15 @@ from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import FALSE, TRUE, Each, Test, every, opposite
-from kyvsim.migrate.known_types import NUMBER, element_of, is_list, is_map
+from kyvsim.migrate.known_types import (
+    NUMBER,
+    element_of,
+    is_list,
+    is_map,
+    is_number,
+    is_scalar,
+    is_text,
+)
 from kyvsim.migrate.messages import message_of
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope, query_value
@@ -39,6 +47,14 @@ def _loop(block: Json, given: Given, depth: int) -> Test:
     listed = _list(block["list"], given.scope)
     name = given.scope.element(listed.noun)
     element = Value(name, element_of(listed.types), noun=listed.noun)
+    if block.get("elementScope") and any(
+        known(element.types) for known in (is_text, is_number, is_scalar)
+    ):
+        raise NotConvertible(
+            "elements that are no maps end a loop with `elementScope` in an error",
+            "leave `elementScope` out",
+            ("elementScope",),
+        )
     scope = _inside(given.scope, element, depth, counted="elementIndex" in str(block))
     try:
         scope = with_entries(block.get("context"), scope, inline=True)
@@ -53,7 +69,7 @@ def _loop(block: Json, given: Given, depth: int) -> Test:
         body = guarded(applies, body)
     if body in {TRUE, FALSE}:
         body = every([body])
-    source = listed.or_else([]) if listed.may_miss else listed.tight()
+    source = listed.or_else([]) if listed.may_miss or listed.soft else listed.tight()
     keyed = "index" if "elementIndex" in str(block) else ""
     return Each(source, name, body, keyed=keyed)
 
@@ -83,7 +99,9 @@ def _body(block: Json, given: Given, element: Value, depth: int) -> Test:
     try:
         if block.get("deny") is not None:
             field = "deny"
-            return opposite(conditions_test(block["deny"].get("conditions"), given.scope))
+            return opposite(
+                conditions_test(block["deny"].get("conditions"), given.scope, denies=True)
+            )
         if block.get("pattern") is not None:
             field = "pattern"
             return guarded(*tests_of(block["pattern"], element, given))

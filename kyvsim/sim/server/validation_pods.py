@@ -20,7 +20,7 @@ def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]
     if not entries(spec, "containers"):
         yield f"{path}.containers: Required value"
     seen: set[str] = set()
-    for group in ("initContainers", "containers"):
+    for group in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(entries(spec, group)):
             place = f"{path}.{group}[{index}]"
             yield from _container(container, place)

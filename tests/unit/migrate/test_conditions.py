@@ -147,3 +147,32 @@ def test_a_function_without_a_twin_is_told_with_its_place(converted):
     assert told.reason == "the function `path_canonicalize` has no twin in CEL"
     assert told.path == "spec.rules[0].validate.deny.conditions.all[0]"
     assert made == []
+
+
+MISSING = {"key": "{{ request.object.spec.nodeName }}", "operator": "Equals", "value": "a"}
+FALSE = {"key": "a", "operator": "Equals", "value": "{{ request.object.metadata.name }}"}
+
+
+@pytest.mark.parametrize("order", [(MISSING, FALSE), (FALSE, MISSING)])
+def test_an_error_counts_where_it_comes_first(order, denials, pod):
+    pods = [pod("x"), pod("y", nodeName="a"), pod("a", nodeName="a"), pod("a")]
+    denied = denials(
+        {"validate": {"message": "m", "deny": {"conditions": {"all": [*order]}}}}, pods
+    )
+    assert ("x" in denied) is (order[0] is MISSING)
+
+
+def test_what_is_no_duration_is_not_longer_than_one(denials, pod):
+    key = "{{ request.object.metadata.annotations.life || '1h' }}"
+    one = {"key": key, "operator": "GreaterThan", "value": "8h"}
+    pods = [
+        {**pod(name), "metadata": {"name": name, "annotations": {"life": life}}}
+        for name, life in (("short", "1h"), ("long", "9h"), ("odd", "soon"), ("empty", ""))
+    ]
+    assert denials(deny(one), pods) == ["long"]
+
+
+def test_a_place_behind_the_end_of_a_list_is_null(denials, pod):
+    key = "{{ request.object.metadata.name | split(@, '-') | [1] }}"
+    one = {"key": key, "operator": "NotEquals", "value": "b"}
+    assert denials(deny(one), [pod("a-b"), pod("a-c"), pod("a")]) == ["a-c"]
