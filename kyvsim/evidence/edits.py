@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from kyvsim.evidence.known_fields import is_possible, needed, usual
+from kyvsim.evidence.known_fields import is_possible, needed, other_key, usual
 from kyvsim.evidence.types import new_element, suits, type_at
 from kyvsim.evidence.values import ODD, samples
 from kyvsim.kube.objects import Json
@@ -33,6 +33,7 @@ def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edi
         fitting = _fits(known, place, value) and not is_odd
         (plain if fitting else odd).append(_edit(place, _set(value), root))
     plain += (_edit(place, _gone, root) for place in _steps(way))
+    plain += (_edit(place[:-1], _renamed(str(place[-1])), root) for place in _entries(root, way))
     for place in _lists(way):
         inner = way[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
@@ -78,6 +79,27 @@ def _typical(at: Type | None, way: Way) -> list[Json]:
         name = next((one for one in reversed(way) if isinstance(one, str)), "")
         return [[new_element(name, len(way), at)]]
     return [{"a": "a"}] if at.mapping else []
+
+
+def _entries(root: Type | None, way: Way) -> Iterator[Way]:
+    """Yield the ways, as far as to a place, that end in a key that somebody chose."""
+    for place in _steps(way) if root else ():
+        around = type_at(root, place[:-1]) if root else None
+        fields = around.mapping.fields if around and around.mapping else None
+        if fields is not None and isinstance(place[-1], str) and place[-1] not in fields:
+            yield place
+
+
+def _renamed(key: str) -> _Change:
+    """Return what gives an entry of a map another key: a map that is left empty often vanishes."""
+
+    def renamed(found: Json) -> Json:
+        if found.__class__ is not dict or key not in found:
+            return found
+        rest = {name: value for name, value in found.items() if name != key}
+        return {**rest, other_key(key): found[key]}
+
+    return renamed
 
 
 def _steps(way: Way) -> Iterator[Way]:

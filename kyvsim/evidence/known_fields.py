@@ -46,6 +46,10 @@ _SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
 _SHARE = re.compile(r"[0-9]+%")
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 _AMOUNTS = frozenset({"limits", "requests"})
+_OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
+    {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
+)
+"""Of resources only some names are taken."""
 _QUANTITIES = ("1", "2")
 _IMAGES = ("nginx", f"nginx@sha256:{'0' * 64}")
 """Patterns of images give none with a digest, which has a form of its own."""
@@ -86,6 +90,11 @@ _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
 def needed(name: str, depth: int) -> Mapping[str, Json]:
     """Return what a field, or an element of it, must have; `depth` counts from 1 at the top."""
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
+
+
+def other_key(key: str) -> str:
+    """Return a key for which a map may have a value in place of another one."""
+    return _OTHER_AMOUNTS.get(key, "other")
 
 
 def words(way: Way) -> tuple[str, ...] | None:

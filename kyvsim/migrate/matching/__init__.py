@@ -1,6 +1,12 @@
 """Match and exclude blocks → constraints and match conditions."""
 
-from kyvsim.migrate.matching.blocks import Matching, block_test, matching_at_rest, matching_of
+from kyvsim.migrate.matching.blocks import (
+    Matching,
+    block_test,
+    matching_at_rest,
+    matching_of,
+    names_operations,
+)
 from kyvsim.migrate.matching.filters import namespaces_test
 from kyvsim.migrate.matching.operations import EVERY, WRITES, Operations, without_operations
 
@@ -12,6 +18,7 @@ __all__ = [
     "block_test",
     "matching_at_rest",
     "matching_of",
+    "names_operations",
     "namespaces_test",
     "without_operations",
 ]

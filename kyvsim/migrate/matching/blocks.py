@@ -67,6 +67,11 @@ def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
     return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, desk)
 
 
+def names_operations(rule: Json) -> bool:
+    """Return whether a rule says itself for which operations it is asked."""
+    return bool(_operations(list(_filters(rule.get("match") or {}))))
+
+
 def matching_at_rest(spec: Json, desk: Desk) -> Matching:
     """Return what a policy is about that looks at objects as they are: operations do not count.
 

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from kyvsim.migrate.expressions import CHOICE, Plain
+from kyvsim.migrate.matching import names_operations
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.rules.draft import Given, Validation
 from kyvsim.model.migration import Condition
 
 _DELETIONS: Final = Condition(
-    "deletions", "they are not asked: preconditions in CEL fail there, and with them the rule"
+    "deletions",
+    "they are not asked: expressions that read the object fail there, and with them the rule",
 )
 
 
@@ -25,7 +27,7 @@ def cel(given: Given) -> Sequence[Validation]:
         )
     for one in body.get("variables") or ():
         given.scope.desk.keep(one["name"], one["expression"])
-    if given.rule.get("celPreconditions"):
+    if given.rule.get("celPreconditions") or not names_operations(given.rule):
         given.scope.desk.note(_DELETIONS)
     usual = given.rule["validate"].get("message") or ""
     return [

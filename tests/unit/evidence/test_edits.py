@@ -94,3 +94,18 @@ def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(way):
 def test_where_a_text_is_counted_it_is_as_long_or_longer():
     names = [one.get("metadata", {}).get("name") for one in results(("metadata", "name"), [8])]
     assert {"a" * 8, "a" * 9, "a" * 7} <= set(names)
+
+
+def test_a_key_that_somebody_chose_also_gives_way_to_another_one():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    obj = {**POD, "spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "1"}}}]}}
+    limits = [
+        (one["spec"]["containers"][0].get("resources") or {}).get("limits")
+        for one in results(way, ["1"], obj=obj)
+        if images(one)
+    ]
+    assert {"cpu": "1"} in limits
+
+
+def test_a_field_of_a_type_gets_no_other_name():
+    assert not any("other" in one["spec"]["containers"][0] for one in results(IMAGE) if images(one))

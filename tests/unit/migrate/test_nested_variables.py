@@ -7,7 +7,8 @@ from .test_conditions import deny
 EXPRESSIONS = [
     (
         {
-            "key": "{{ request.object.spec.containers[?name == '{{ request.object.metadata.name }}']"
+            "key": "{{ request.object.spec.containers"
+            "[?name == '{{ request.object.metadata.name }}']"
             " | length(@) }}",
             "operator": "GreaterThan",
             "value": 0,
