@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
-from kyvsim.languages import READERS, doubtful_bindings, lint_policy, unknown_resources
+from kyvsim.kube.discovery import crd_kinds
+from kyvsim.languages import (
+    READERS,
+    derived_rules,
+    doubtful_bindings,
+    lint_policy,
+    unknown_resources,
+)
 from kyvsim.languages.documents import (
     deprecated_versions,
     duplicate_names,
     expired_exceptions,
 )
+from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
+from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, Loaded, read_documents
@@ -106,7 +115,10 @@ def _findings(
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.system.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
-    idle = _idle(documents, definitions)
+    idle = (
+        *_idle(documents, definitions),
+        *(_of_exceptions(documents, alone=walking.as_found) if not wrong else ()),
+    )
     found += [one for one in idle if one.location not in wrong]
     told = _in_order(one for one in found if is_told(_file_of(one)))
     policies = sum(_is_looked_at(one) for one in documents if is_told(one.file))
@@ -132,6 +144,28 @@ def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple
     return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
 
 
+def _of_exceptions(documents: tuple[Document, ...], *, alone: bool) -> Iterator[Diagnostic]:
+    """Yield what in exceptions has no effect on the policies that are given beside them.
+
+    Of files that a hook names `alone` others may have the policies.
+    """
+    policies, _ = load_policies(documents, READERS)
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    if not policies or not any(exceptions):
+        return
+    from kyvsim.languages.idle import cel_exceptions  # noqa: PLC0415 — where exceptions are given
+    from kyvsim.languages.idle.exception_kinds import powerless_exceptions  # noqa: PLC0415 — same
+    from kyvsim.languages.idle.names import idle_exceptions, names_of  # noqa: PLC0415 — same
+
+    names = names_of(policies, (), derived_rules)
+    told = (
+        *idle_exceptions(exceptions.rules, names),
+        *cel_exceptions.idle_exceptions(exceptions.policies, policies),
+    )
+    yield from (one for one in told if not (alone and one.code == "KV071"))
+    yield from powerless_exceptions(exceptions.rules, policies, derived_rules)
+
+
 def _idle(
     documents: tuple[Document, ...], definitions: tuple[Document, ...]
 ) -> Iterator[Diagnostic]:
@@ -143,6 +177,9 @@ def _idle(
     yield from of_policies(policies, objects, exceptions.rules)
     yield from unknown_resources(policies, objects, bindings)
     yield from doubtful_bindings(bindings, policies)
+    yield from repeated_rules(policies)
+    yield from contradicting_rules(policies)
+    yield from unknown_pattern_fields(policies, crd_kinds(objects))
 
 
 def _is_looked_at(document: Document) -> bool:

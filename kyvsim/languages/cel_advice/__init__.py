@@ -12,6 +12,7 @@ from kyvsim.languages.cel_advice.added_by_replace import added_by_replace
 from kyvsim.languages.cel_advice.atomic_fields import atomic_fields
 from kyvsim.languages.cel_advice.constant_tests import constant_tests
 from kyvsim.languages.cel_advice.ephemeral_containers import ephemeral_containers
+from kyvsim.languages.cel_advice.excluded_resources import excluded_resources
 from kyvsim.languages.cel_advice.number_arithmetic import number_arithmetic
 from kyvsim.languages.cel_advice.only_containers import only_containers
 from kyvsim.languages.cel_advice.undeclared_fields import undeclared_fields
@@ -38,5 +39,6 @@ SHARED_ADVICE: tuple[CelAdvice, ...] = (
     absent_parents,
     added_by_replace,
     unseen_controllers,
+    excluded_resources,
 )
 """For policies of every language with such expressions; each says which kinds it is about."""

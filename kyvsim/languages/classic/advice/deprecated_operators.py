@@ -11,6 +11,7 @@ from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.advice.remark import conditions_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -18,19 +19,11 @@ from kyvsim.model.source import Path
 if TYPE_CHECKING:
     from kyvsim.model.fix import Fix
 
-_WAY = frozenset(
-    {
-        "validate", "mutate", "generate", "verifyImages", "foreach", "targets", "attestations",
-        "preconditions", "deny", "conditions", "any", "all",
-    }
-)  # fmt: skip
-"""The fields below which conditions stand; everything else of a rule is left alone."""
-
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
     """KV201: an operator that still works and has a successor."""
     for rule in policy.rules:
-        for path, condition in _conditions(rule.data, rule.path):
+        for path, condition in conditions_of(rule.data, rule.path):
             name = condition["operator"]
             operator = operators.get(name)
             if operator is not None and operator.successors:
@@ -76,17 +69,3 @@ def _are_texts(value: Json) -> bool:
     return value.__class__ is list and all(
         one.__class__ is str and "{{" not in one for one in value
     )
-
-
-def _conditions(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:
-    """Yield every condition of a rule with its path."""
-    if data.__class__ is list:
-        for index, item in enumerate(data):
-            yield from _conditions(item, (*path, index))
-    elif data.__class__ is dict:
-        if data.get("operator").__class__ is str:
-            yield path, data
-            return
-        for name in data:
-            if name in _WAY:
-                yield from _conditions(data[name], (*path, name))

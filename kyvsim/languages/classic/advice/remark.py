@@ -48,3 +48,26 @@ def is_query(path: Path) -> bool:
         return False
     loop = len(path) > 2 and path[-3] == "foreach"
     return path[-1:] == ("jmesPath",) or (loop and path[-1] == "list")
+
+
+_TO_CONDITIONS = frozenset(
+    {
+        "validate", "mutate", "generate", "verifyImages", "foreach", "targets", "attestations",
+        "preconditions", "deny", "conditions", "any", "all",
+    }
+)  # fmt: skip
+"""The fields below which conditions stand; everything else of a rule is left alone."""
+
+
+def conditions_of(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    """Yield every condition of a rule with its path."""
+    if data.__class__ is list:
+        for index, item in enumerate(data):
+            yield from conditions_of(item, (*path, index))
+    elif data.__class__ is dict:
+        if data.get("operator").__class__ is str:
+            yield path, data
+            return
+        for name in data:
+            if name in _TO_CONDITIONS:
+                yield from conditions_of(data[name], (*path, name))

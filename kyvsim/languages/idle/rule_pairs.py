@@ -1,0 +1,125 @@
+"""Rules beside each other: one that says what another says, and two that no object can please.
+
+Compared are rules for the same objects: their blocks, contexts and preconditions are the same.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from kyvsim.compile.remark import warn
+from kyvsim.kube.objects import Json
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
+
+_SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
+_BODIES = ("validate", "generate", "verifyImages")
+"""What does no more where it is said twice; a patch may add once more."""
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_NO_WORDS = frozenset({"true", "false", "null"})
+
+
+class _Placed(NamedTuple):
+    policy: Policy
+    rule: Rule
+
+    def told(self, other: Policy) -> str:
+        """Return what the rule is called beside one of another policy."""
+        name = f"`{self.rule.name}`"
+        if self.policy is other:
+            return name
+        return f"{name} of `{self.policy.key}` ({self.policy.document.locate(self.rule.path)})"
+
+
+def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV220: a rule that says what a rule before it says."""
+    seen: dict[str, _Placed] = {}
+    for one in _rules(policies):
+        body = {name: one.rule.data[name] for name in _BODIES if one.rule.data.get(name)}
+        if not body:
+            continue
+        said = _without_message(body)
+        first = seen.setdefault(_text([_scope(one), said]), one)
+        if first is not one and not _is_same_policy(first.policy, one.policy):
+            text = f"rule `{one.rule.name}` says what {first.told(one.policy)} says already"
+            yield warn(one.policy.document, "KV220", text, one.rule.path)
+
+
+def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV221: a pattern of which no object that fits it fits the pattern of another rule."""
+    asked: dict[str, list[tuple[_Placed, dict[Path, Json]]]] = {}
+    for one in _rules(policies):
+        pattern = (one.rule.data.get("validate") or {}).get("pattern")
+        wanted = dict(_wanted(pattern, ())) if pattern and not _has_anchors(pattern) else {}
+        if not wanted:
+            continue
+        others = asked.setdefault(_text(_scope(one)), [])
+        for other, fields in others:
+            clash = next((path for path in wanted if _differs(path, wanted, fields)), None)
+            if clash is not None and not _is_same_policy(other.policy, one.policy):
+                name = ".".join(map(str, clash))
+                text = (
+                    f"no object pleases this rule and {other.told(one.policy)}: they want `{name}` "
+                    f"to be {json.dumps(wanted[clash])} and {json.dumps(fields[clash])}"
+                )
+                place = (*one.rule.path, "validate", "pattern", *clash)
+                yield warn(one.policy.document, "KV221", text, place)
+                break
+        others.append((one, wanted))
+
+
+def _rules(policies: Iterable[Policy]) -> Iterator[_Placed]:
+    for policy in policies:
+        if policy.kind in {"ClusterPolicy", "Policy"} and not policy.applies_one_rule:
+            yield from (_Placed(policy, rule) for rule in policy.rules)
+
+
+def _is_same_policy(one: Policy, other: Policy) -> bool:
+    """Return whether two documents are the same policy given twice."""
+    named = (one.kind, one.key) == (other.kind, other.key)
+    return named and one.document is not other.document
+
+
+def _scope(one: _Placed) -> Json:
+    """Return what says which objects a rule looks at, and when a failure denies them."""
+    own = [one.rule.data.get(name) for name in _SCOPE]
+    return [one.policy.kind, one.policy.namespace, one.policy.facts.action, *own]
+
+
+def _without_message(body: dict[str, Json]) -> Json:
+    validate = body.get("validate")
+    if validate.__class__ is not dict:
+        return body
+    kept = {name: value for name, value in validate.items() if name != "message"}
+    return {**body, "validate": kept}
+
+
+def _text(data: Json) -> str:
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+def _wanted(pattern: Json, path: Path) -> Iterator[tuple[Path, Json]]:
+    """Yield the plain values that a pattern without anchors wants at paths through maps."""
+    if pattern.__class__ is dict:
+        for name, value in pattern.items():
+            yield from _wanted(value, (*path, name))
+    elif pattern.__class__ is bool or _is_word(pattern):
+        yield path, pattern
+
+
+def _is_word(value: Json) -> bool:
+    """Return whether a text stands for itself in a pattern, and for no number or truth value."""
+    is_text = value.__class__ is str and _WORD.fullmatch(value) is not None
+    return is_text and value.lower() not in _NO_WORDS
+
+
+def _has_anchors(pattern: Json) -> bool:
+    """Return whether a pattern has keys that are more than names, or variables."""
+    return any(sign in _text(pattern) for sign in ("(", "{{", "*", "?"))
+
+
+def _differs(path: Path, one: dict[Path, Json], other: dict[Path, Json]) -> bool:
+    value = other.get(path)
+    return path in other and value.__class__ is one[path].__class__ and value != one[path]

@@ -1,0 +1,184 @@
+"""Findings that need more than one rule or document, or the schemas of kinds."""
+
+import pytest
+import yaml
+
+from kyvsim.api.lint import lint
+
+PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+
+
+def policy(*rules, name="p", kind="ClusterPolicy", **spec):
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"background": False, **spec, "rules": list(rules)},
+    }
+
+
+def rule(pattern, name="a", match=PODS, **more):
+    return {
+        "name": name,
+        "match": match,
+        "validate": {"message": f"of {name}", "pattern": pattern},
+        **more,
+    }
+
+
+def exception(policy_name="p", rules=("a",), kinds=("Pod",)):
+    return {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "ns"},
+        "spec": {
+            "exceptions": [{"policyName": policy_name, "ruleNames": list(rules)}],
+            "match": {"any": [{"resources": {"kinds": list(kinds)}}]},
+        },
+    }
+
+
+@pytest.fixture
+def found(tmp_path):
+    """A function that returns code and message of each finding of some documents."""
+
+    def run(*documents, **options):
+        path = tmp_path / "all.yaml"
+        path.write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+        return [(one.code, one.message) for one in lint([str(path)], **options).diagnostics]
+
+    return run
+
+
+ALWAYS = {"spec": {"restartPolicy": "Always"}}
+NEVER = {"spec": {"restartPolicy": "Never"}}
+
+
+def test_a_rule_that_says_what_another_says_is_told(found):
+    told = [("KV220", "rule `b` says what `a` says already")]
+    assert found(policy(rule(ALWAYS), rule(ALWAYS, "b"))) == told
+
+
+def test_a_rule_of_another_policy_is_named_with_its_place(found):
+    ((code, message),) = found(policy(rule(ALWAYS)), policy(rule(ALWAYS, "b"), name="q"))
+    assert code == "KV220"
+    assert "`a` of `p` (" in message
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        rule(ALWAYS, "b", preconditions={"all": []}),
+        rule(ALWAYS, "b", {"any": [{"resources": {"kinds": ["Deployment"]}}]}),
+        rule(ALWAYS, "b", exclude=PODS),
+        {"name": "b", "match": PODS, "mutate": {"patchStrategicMerge": ALWAYS}},
+    ],
+)
+def test_rules_for_other_objects_neither_repeat_nor_contradict(found, other):
+    codes = {code for code, _ in found(policy(rule(ALWAYS), other))}
+    assert not codes & {"KV220", "KV221"}
+
+
+def test_rules_that_no_object_pleases_are_told(found):
+    text = 'want `spec.restartPolicy` to be "Never" and "Always"'
+    ((code, message),) = found(policy(rule(ALWAYS), rule(NEVER, "b")))
+    assert code == "KV221"
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"spec": {"priority": "1"}}, {"spec": {"priority": "1.0"}}),
+        ({"spec": {"restartPolicy": "Always | Never"}}, NEVER),
+        ({"spec": {"=(restartPolicy)": "Always"}}, NEVER),
+        ({"spec": {"(hostPID)": True, "restartPolicy": "Always"}}, NEVER),
+        ({"spec": {"restartPolicy": "A*"}}, {"spec": {"restartPolicy": "Always"}}),
+        ({"spec": {"hostPID": True}}, {"spec": {"hostPID": "true"}}),
+        ({"spec": {"containers": [{"name": "a"}]}}, {"spec": {"containers": [{"name": "b"}]}}),
+    ],
+)
+def test_patterns_that_some_object_may_please_are_left_alone(found, one, other):
+    assert not [code for code, _ in found(policy(rule(one), rule(other, "b"))) if code == "KV221"]
+
+
+def test_where_one_rule_is_enough_nothing_is_said(found):
+    assert found(policy(rule(ALWAYS), rule(NEVER, "b"), applyRules="One")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "field"),
+    [
+        ({"spec": {"hostNetwrk": "!true"}}, "`hostNetwrk` here: did you mean `hostNetwork`?"),
+        ({"spec": {"=(securityContex)": {"a": 1}}}, "`=(securityContex)` here: did you mean"),
+        ({"spec": {"containers": [{"imagee": "a"}]}}, "did you mean `image`?"),
+        ({"spec": {"replicas": 1}}, "the field `replicas` here"),
+    ],
+)
+def test_fields_that_no_kind_has_are_told(found, pattern, field):
+    ((code, message),) = found(policy(rule(pattern)))
+    assert code == "KV225"
+    assert field in message
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds"),
+    [
+        ({"metadata": {"labels": {"any": "?*"}}}, ["Pod"]),
+        ({"spec": {"replicas": 1}}, ["Pod", "Deployment"]),
+        ({"spec": {"anything": 1}}, ["*/Scale"]),
+        ({"spec": {"anything": 1}}, ["Pod/exec"]),
+        ({"spec": {"*": 1}}, ["Pod"]),
+        ({"data": {"x": "y"}}, ["ConfigMap"]),
+        ({"spec": {"template": {"spec": {"hostPID": False}}}}, ["apps/v1/Deployment"]),
+    ],
+)
+def test_fields_that_may_be_there_are_left_alone(found, pattern, kinds):
+    match = {"any": [{"resources": {"kinds": kinds}}]}
+    assert not [one for one in found(policy(rule(pattern, match=match))) if one[0] == "KV225"]
+
+
+def test_fields_of_given_definitions_are_known(found):
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "disks.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"kind": "Disk", "plural": "disks"},
+            "versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    match = {"any": [{"resources": {"kinds": ["Disk"]}}]}
+    asked = policy(rule({"spec": {"size": ">1", "siz": 1}}, match=match))
+    found_codes = [one for one in found(definition, asked) if one[0] == "KV225"]
+    assert found_codes == [
+        ("KV225", "none of the kinds of rule `a` has the field `siz` here: did you mean `size`?")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (exception("q"), "KV071"),
+        (exception(rules=("b",)), "KV072"),
+        (exception(kinds=("Service",)), "KV226"),
+    ],
+)
+def test_exceptions_without_effect_are_told(found, given, code):
+    assert [one for one, _ in found(policy(rule(ALWAYS)), given)] == [code]
+
+
+@pytest.mark.parametrize("kinds", [["Pod"], ["Deployment", "Service"], ["*"]])
+def test_exceptions_that_may_have_effect_are_left_alone(found, kinds):
+    """Also those for kinds of which rules are derived."""
+    assert found(policy(rule(ALWAYS)), exception(rules=("*",), kinds=kinds)) == []
+
+
+def test_an_exception_without_policies_is_left_alone(found):
+    assert found(exception("q")) == []
