@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kyvsim.cel import values
-from kyvsim.cel.costs import AFTER, BEFORE
+from kyvsim.cel.costs import weights
 from kyvsim.cel.environment import Function, Overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run, spend
@@ -24,10 +24,9 @@ def compile_call(
     classes: Mapping[str, type],
 ) -> Run:
     """Return a function called with arguments."""
-    name = found[0].name
-    if name not in BEFORE and name not in AFTER:
+    before, after = weights(found[0].name, resolved=len(found[1]) == 1)
+    if before is None and after is None:
         return _called(found, arguments, classes)
-    before, after = BEFORE.get(name), AFTER.get(name)
     call = _called(found, tuple(map(_from_given, range(len(arguments)))), classes)
 
     def run(frame: list[Any]) -> Any:
@@ -44,7 +43,7 @@ def compile_call(
 
 def weighed(name: str, operand: Run, constant: Any) -> Run:
     """Return the operand of a call with a constant, which pays for the call."""
-    before = BEFORE.get(name)
+    before, _ = weights(name, resolved=True)
     if before is None:
         return operand
 

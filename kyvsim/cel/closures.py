@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kyvsim.cel import access
+from kyvsim.cel.costs import FREE_SIZE
 from kyvsim.cel.equality import NUMBERS, as_key, contains, equals, equated
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import Run, spend
@@ -11,6 +12,8 @@ from kyvsim.cel.text import show_value
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional
 
 _MAX_EXACT = 1 << 53
+_PLAIN = frozenset({str, bool, *NUMBERS})
+_SIZED: frozenset[Any] = frozenset({str, list, dict, bytes})
 
 
 UNSET: Final = object()
@@ -89,7 +92,22 @@ def selected(operand: Run, field: str) -> Run:
         value = operand(frame)
         if value.__class__ is dict and field in value:
             return value[field]
-        return access.select(value, field)
+        found = access.select(value, field)
+        if found is NONE:
+            frame[0] += 1  # as in `selected_if_present`
+        return found
+
+    return run
+
+
+def selected_if_present(operand: Run, field: str) -> Run:
+    """Return the selection of a field as an optional value; one that is missing costs nothing."""
+
+    def run(frame: list[Any]) -> Optional:
+        found = access.select_if_present(operand(frame), field)
+        if not found.present:
+            frame[0] += 1
+        return found
 
     return run
 
@@ -112,9 +130,12 @@ def indexed(operand: Run, key: Run) -> Run:
 def indexed_if_present(operand: Run, key: Run) -> Run:
     """Return an element of a list or map as an optional value."""
 
-    def run(frame: list[Any]) -> Any:
+    def run(frame: list[Any]) -> Optional:
         value = operand(frame)
-        return value if value is NONE else access.index_if_present(value, key(frame))
+        found: Optional = value if value is NONE else access.index_if_present(value, key(frame))
+        if not found.present:
+            frame[0] += 1
+        return found
 
     return run
 
@@ -123,9 +144,7 @@ def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
     """Return `left == value` or `left != value`."""
     kind = value.__class__
     if kind is str:
-        if negated:
-            return lambda frame: left(frame) != value
-        return lambda frame: (found := left(frame)) == value or equated(found, value)
+        return _equal_to_text(left, value, negated=negated)
     if kind is int and abs(value) < _MAX_EXACT:
 
         def compare(frame: list[Any]) -> bool:
@@ -142,29 +161,48 @@ def equal_to_constant(left: Run, value: Any, *, negated: bool) -> Run:
     return lambda frame: equals(left(frame), value) is not negated
 
 
+def _equal_to_text(left: Run, value: str, *, negated: bool) -> Run:
+    def run(frame: list[Any]) -> bool:
+        found = left(frame)
+        if found == value:
+            return not negated
+        if found.__class__ in _SIZED and not len(found):
+            frame[0] += 1  # as upstream, nothing is compared with what is empty
+        return negated or equated(found, value)
+
+    return run
+
+
 def in_constant(item: Run, among: list[Any]) -> Run:
-    """Return `item in among` for a list that is known."""
-    if not among or any(one.__class__ is not str for one in among):
-        return lambda frame: contains(item(frame), among)
-    texts, count = frozenset(among), len(among)
+    """Return `item in among` for a list that is known; plain values in it cost nothing."""
+    if any(one.__class__ is not str for one in among):
+        plain = all(one.__class__ in _PLAIN for one in among)
+        size = 0 if plain else len(among)
+
+        def look(frame: list[Any]) -> bool:
+            frame[0] -= size
+            return contains(item(frame), among)
+
+        return look
+    texts = frozenset(among)
 
     def run(frame: list[Any]) -> bool:
         found = item(frame)
-        frame[0] -= count
         return found.__class__ is str and found in texts
 
     return run
 
 
-def contained(item: Run, among: Run) -> Run:
-    """Return `item in among`, which costs a step for each element of a list."""
+def contained(item: Run, among: Run, *, by_element: bool) -> Run:
+    """Return `item in among`, which costs a step for each element of a list.
+
+    As upstream, it costs one where it is not known beforehand that it will be a list.
+    """
 
     def run(frame: list[Any]) -> bool:
         found, whole = item(frame), among(frame)
-        if isinstance(whole, list):
-            spend(frame, len(whole))
-        else:
-            spend(frame, 1)
+        size = len(whole) if isinstance(whole, list) else 1
+        spend(frame, size if by_element else 1 + (size // 10 if size > FREE_SIZE else 0))
         return contains(found, whole)
 
     return run

@@ -11,18 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import BudgetError
-from kyvsim.cel.nodes import (
-    Call,
-    Ident,
-    ListLiteral,
-    Literal,
-    Loop,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-    children,
-)
 
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""
@@ -120,9 +108,18 @@ def _replaced(given: Sequence[Any]) -> int:
 
 
 def _added(given: Sequence[Any]) -> int:
+    if isinstance(given[0], (str, bytes)):
+        size = sum(map(size_of, given))
+        check_size(size)
+        return _tenth(size)
+    return 1 + _made_at_once(given)
+
+
+def _made_at_once(given: Sequence[Any]) -> int:
+    """Return what a call costs for which upstream counts one step however much it makes."""
     size = sum(map(size_of, given))
     check_size(size)
-    return _tenth(size) if isinstance(given[0], (str, bytes)) else 1 + size // 10
+    return size // 10 if size > FREE_SIZE else 0
 
 
 def _ordered(given: Sequence[Any]) -> int:
@@ -183,9 +180,8 @@ def _searched(given: Sequence[Any]) -> float:
     return (size_of(given[0]) + 1) * 0.1 * (size_of(given[1]) + 1) * 0.25
 
 
-def _extracted(given: Sequence[Any], result: Any) -> int:
-    found = getattr(result, "value", None)
-    return ceil(1 + _searched(given) + size_of("" if found is None else found))
+def _extracted(given: Sequence[Any]) -> int:
+    return ceil(2 + _searched(given))
 
 
 def _extracted_all(given: Sequence[Any], result: Any) -> int:
@@ -196,12 +192,35 @@ def _replaced_by_pattern(given: Sequence[Any], result: Any) -> int:
     return int(1 + _searched(given) + size_of(result))
 
 
+def _coded(given: Sequence[Any]) -> int:
+    return 1 + _traversed(given)
+
+
+def _network_searched(given: Sequence[Any]) -> int:
+    """Return the cost of asking a network whether an address, or the text of one, is in it."""
+    network, other = given
+    size = ceil(getattr(network, "bits", 0) / 8)
+    return _tenth(2 * size) + (_tenth(len(other)) if isinstance(other, str) else 0)
+
+
+def _network_compared(given: Sequence[Any]) -> int:
+    size = ceil(getattr(given[0], "bits", 0) / 8)
+    return _network_searched(given) + _tenth(size) + 1
+
+
+def _validated(given: Sequence[Any]) -> int:
+    pattern = getattr(given[0], "pattern_size", 0)
+    return _tenth(1 + size_of(given[1])) * ceil(pattern * 0.25)
+
+
 def _extreme(given: Sequence[Any]) -> int:
     return 1 + len(given[0]) if isinstance(given[0], list) else 1
 
 
 _NEW_LIST = 11
 """A call and a new list."""
+FREE_SIZE = 500
+"""The characters, or elements, that one step makes where upstream counts one for any number."""
 MAX_RANGE = 1_000_000
 """The length of the longest range that upstream makes."""
 BEFORE: Mapping[str, _Before] = MappingProxyType(
@@ -214,12 +233,24 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
         "split": _traversed_twice,
         **dict.fromkeys(
             (
-                *("lowerAscii", "upperAscii", "substring", "trim", "url", "jsonpatch.escapeKey"),
+                *(
+                    "lowerAscii",
+                    "upperAscii",
+                    "substring",
+                    "trim",
+                    "url",
+                    "jsonpatch.escapeKey",
+                    "strings.quote",
+                ),
                 *("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"),
             ),
             _traversed,
         ),
         "ip.isCanonical": _traversed_twice,
+        **dict.fromkeys(("base64.encode", "base64.decode"), _coded),
+        "containsIP": _network_searched,
+        "containsCIDR": _network_compared,
+        "validate": _validated,
         **dict.fromkeys(("bytes", "ip"), _traversed_if_text),
         "string": lambda given: _traversed(given) if given[0].__class__ is bytes else 1,
         "matches": _matched,
@@ -237,6 +268,7 @@ BEFORE: Mapping[str, _Before] = MappingProxyType(
         "lists.range": _counted,
         **dict.fromkeys(("math.@min", "math.@max"), _extreme),
         "format": _shown,
+        "regex.extract": _extracted,
         "marshal": _marshalled,
     }
 )
@@ -245,50 +277,22 @@ AFTER: Mapping[str, _After] = MappingProxyType(
     {
         "slice": _made,
         "reverse": _made,
-        "regex.extract": _extracted,
         "regex.extractAll": _extracted_all,
         "regex.replace": _replaced_by_pattern,
     }
 )
 """What shows in the result."""
+BY_OVERLOAD = frozenset(
+    {
+        *("_+_", "_<_", "_<=_", "_>_", "_>=_", "bytes", "string", "contains", "reverse"),
+        *("sort", "@sortByAssociatedKeys", "math.@min", "math.@max"),
+    }
+)
+"""Functions that upstream weighs by their overload: where types leave several, one step each."""
 
 
-_BRANCHING = frozenset({"_&&_", "_||_", "_?_:_"})
-PLAIN = frozenset({str, bool, int, type(None)})
-"""The types of literals with which a comparison has a cost that is known beforehand."""
-_WEIGHED = frozenset({"@in", *BEFORE, *AFTER})
-"""Functions whose calls pay when they are run."""
-
-
-def _comparison_cost(other: Node) -> int:
-    """Return the cost of a comparison with what stands on its right.
-
-    What is no plain literal is weighed when it is compared; nothing of an empty text is.
-    """
-    if not isinstance(other, Literal) or other.value.__class__ not in PLAIN:
-        return 0
-    return int(other.value != "")
-
-
-def cost(node: Node) -> int:
-    """Return the steps that evaluating a node takes surely.
-
-    Loops, and calls whose cost grows with what they are given, count for themselves.
-    upstream: cel-go interpreter/runtimecost.go
-    """
-    if isinstance(node, Loop):
-        return cost(node.source) + 1 + (node.kind == "exists_one")
-    if isinstance(node, Call) and node.function in _BRANCHING:
-        return cost(node.arguments[0])
-    inner = sum(map(cost, children(node)))
-    if isinstance(node, (Ident, Select)):
-        return inner + 1
-    if isinstance(node, Call) and node.function in {"_==_", "_!=_"}:
-        return inner + _comparison_cost(node.arguments[1])
-    if isinstance(node, Call):
-        return inner + (node.function not in _WEIGHED)
-    if isinstance(node, ListLiteral):
-        return inner + 10
-    if isinstance(node, StructLiteral):
-        return inner + 40
-    return inner + 30 if isinstance(node, MapLiteral) else inner
+def weights(name: str, *, resolved: bool) -> tuple[_Before | None, _After | None]:
+    """Return what a call costs before and after it runs; `resolved` tells of its types."""
+    if name in BY_OVERLOAD and not resolved:
+        return _made_at_once, None
+    return BEFORE.get(name), AFTER.get(name)

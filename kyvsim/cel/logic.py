@@ -109,7 +109,7 @@ def field_or_default(base: Run, fields: tuple[str, ...], default: Run) -> Run:
 
     def run(frame: list[Any]) -> Any:
         value = base(frame)
-        return _field_of(value, fields, default(frame))
+        return _field_of(value, fields, default(frame), frame)
 
     return run
 
@@ -118,28 +118,28 @@ def field_or_constant(base: Run, fields: tuple[str, ...], default: Any) -> Run:
     """Return the same with a default that is known beforehand."""
     first, *others = fields
     if others:
-        return lambda frame: _field_of(base(frame), fields, default)
+        return lambda frame: _field_of(base(frame), fields, default, frame)
 
     def run(frame: list[Any]) -> Any:
         value = base(frame)
-        if value.__class__ is dict:
-            return value.get(first, default)
-        return _field_of(value, fields, default)
+        if value.__class__ is dict and first in value:
+            return value[first]
+        return _field_of(value, fields, default, frame)
 
     return run
 
 
-def _field_of(value: Any, fields: tuple[str, ...], otherwise: Any) -> Any:
+def _field_of(value: Any, fields: tuple[str, ...], otherwise: Any, frame: list[Any]) -> Any:
     if value.__class__ is Optional:
         value = value.value
-    for field in fields:
+    for place, field in enumerate(fields):
         if value.__class__ is dict:
-            if field not in value:
-                return otherwise
-            value = value[field]
+            present = field in value
+            found = value.get(field)
         else:
-            found = select_if_present(value, field)
-            if not found.present:
-                return otherwise
-            value = found.value
+            present, found = select_if_present(value, field)
+        if not present:
+            frame[0] += len(fields) - place  # fields that are not found cost nothing
+            return otherwise
+        value = found
     return value

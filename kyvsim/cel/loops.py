@@ -9,10 +9,12 @@ from typing import Any
 
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
+from kyvsim.cel.steps import RoundSteps
 from kyvsim.cel.text import go_type, show_value
 from kyvsim.cel.values import MadeList, MadeMap, type_name
 from kyvsim.light.named_tuple import NamedTuple
 
+_END = object()
 Run = Callable[[list[Any]], Any]
 """An expression as a closure over its frame: steps left, variables, names of loops."""
 
@@ -25,10 +27,8 @@ class LoopParts(NamedTuple):
     second: int
     test: Run
     result: Run
-    step: int
-    """What one round costs."""
-    taken: int = 0
-    """What one that the test takes costs besides."""
+    steps: RoundSteps
+    """What its rounds take."""
 
 
 def spend(frame: list[Any], steps: int) -> None:
@@ -67,7 +67,7 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
 
 def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
     """Return a generator that sets the names for one round after the other."""
-    source, slot, second, step = parts.source, parts.slot, parts.second, parts.step
+    source, slot, second, step = parts.source, parts.slot, parts.second, parts.steps.each
 
     def one(frame: list[Any]) -> Iterable[None]:
         for element in _elements(source(frame)):
@@ -87,14 +87,7 @@ def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
 
 def quantifier(parts: LoopParts, *, decides: bool) -> Run:
     """Return `exists` (which True decides) or `all` (which False decides)."""
-    if not parts.second:
-        return _quantifier_of_one(parts, decides=decides)
-    rounds, test = _rounds(parts), parts.test
-
-    def run(frame: list[Any]) -> Any:
-        return first_decision((test for _ in rounds(frame)), frame, decides=decides)
-
-    return run
+    return (_quantifier_of_two if parts.second else _quantifier_of_one)(parts, decides=decides)
 
 
 def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> Any:
@@ -120,11 +113,13 @@ def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> 
 
 def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
     # As `first_decision`, written out: most loops of policies are these.
-    source, slot, test, step = parts.source, parts.slot, parts.test, parts.step
+    source, slot, test = parts.source, parts.slot, parts.test
+    step, _, stopped = parts.steps
 
     def run(frame: list[Any]) -> Any:
         fault: CelError | None = None
-        for element in _elements(source(frame)):
+        rest = iter(_elements(source(frame)))
+        for element in rest:
             frame[0] -= step
             frame[slot] = element
             try:
@@ -133,16 +128,48 @@ def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
                 fault = fault or error
                 continue
             if found is decides:
+                if next(rest, _END) is not _END:
+                    frame[0] -= stopped
                 return decides
             if found.__class__ is not bool:
                 fault = fault or no_such_overload()
-        if frame[0] < 0:
-            raise BudgetError
-        if fault is not None:
-            raise fault
-        return not decides
+        return _undecided(frame, fault, decides=decides)
 
     return run
+
+
+def _quantifier_of_two(parts: LoopParts, *, decides: bool) -> Run:
+    source, slot, second, test = parts.source, parts.slot, parts.second, parts.test
+    step, _, stopped = parts.steps
+
+    def run(frame: list[Any]) -> Any:
+        fault: CelError | None = None
+        rest = iter(_pairs(source(frame)))
+        for frame[slot], frame[second] in rest:
+            frame[0] -= step
+            try:
+                found = test(frame)
+            except CelError as error:
+                fault = fault or error
+                continue
+            if found is decides:
+                if next(rest, _END) is not _END:
+                    frame[0] -= stopped
+                return decides
+            if found.__class__ is not bool:
+                fault = fault or no_such_overload()
+        return _undecided(frame, fault, decides=decides)
+
+    return run
+
+
+def _undecided(frame: list[Any], fault: CelError | None, *, decides: bool) -> bool:
+    """Return what comes out where no round decided; raises the first failure, if there was one."""
+    if frame[0] < 0:
+        raise BudgetError
+    if fault is not None:
+        raise fault
+    return not decides
 
 
 def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
@@ -150,7 +177,7 @@ def _takers(parts: LoopParts) -> Callable[[list[Any]], Iterable[bool]]:
 
     As upstream, a failing test does not stop the loop, and the last failure is the one reported.
     """
-    rounds, test, taken = _rounds(parts), parts.test, parts.taken
+    rounds, test, taken = _rounds(parts), parts.test, parts.steps.taken
 
     def takers(frame: list[Any]) -> Iterable[bool]:
         fault: CelError | None = None

@@ -21,9 +21,10 @@ from kyvsim.cel.closures import (
     map_maker,
     path,
     selected,
+    selected_if_present,
     struct_maker,
 )
-from kyvsim.cel.costs import PLAIN, cost, equality_cost
+from kyvsim.cel.costs import equality_cost
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.held_optionals import is_held_optional
@@ -40,19 +41,13 @@ from kyvsim.cel.nodes import (
     Node,
     Select,
     StructLiteral,
+    has_loops,
 )
+from kyvsim.cel.steps import CONVERSIONS, comparison_steps, end_steps, round_steps, steps
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
 from kyvsim.kube.regexes import RegexError
 from kyvsim.light.named_tuple import NamedTuple
-
-_CONVERSIONS = frozenset(
-    {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
-)
-_ROUND_COSTS = MappingProxyType(
-    {"all": (3, 0), "exists": (4, 0), "exists_one": (1, 1), "filter": (1, 12)}
-)
-_MAP_ROUND_COST = 12
 
 
 class Code(NamedTuple):
@@ -93,25 +88,26 @@ def lower(root: Node, checked: Checked, env: Environment, heard: Heard | None = 
 
     Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
     """
-    lowering = _Lowering(checked, env, heard)
+    lowering = _Lowering(checked, env, heard, counted=has_loops(root))
     code = lowering.lower_silently(root)
-    steps = cost(root) if lowering.loops else 0
-    return Lowered(code, lowering.slots, frozenset(lowering.reads), steps)
+    sure = steps(root, checked) if lowering.counted else 0
+    return Lowered(code, lowering.slots, frozenset(lowering.reads), sure)
 
 
 class _Lowering:
     """One walk over the tree; `slots` grows with the names of loops."""
 
-    def __init__(self, checked: Checked, env: Environment, heard: Heard | None) -> None:
+    def __init__(
+        self, checked: Checked, env: Environment, heard: Heard | None, *, counted: bool
+    ) -> None:
         self.checked = checked
         self.env = env
         self.heard = heard
         self.names = {name: place for place, (name, _) in enumerate(env.variables, 1)}
         self.slots = 1 + len(env.variables)
         self.reads: set[str] = set()
-        self.loops = False
-        self.depth = 0
-        """How many loops are around."""
+        self.counted = counted
+        """Whether there are loops: without them no limit is near."""
         self.lazy: dict[int, Run] = {}
         """What reads a name that is evaluated when it is first asked for."""
 
@@ -155,7 +151,7 @@ class _Lowering:
         if node.test:
             return Code(lambda frame: access.has_field(run(frame), field))
         if node.optional:
-            return Code(lambda frame: access.select_if_present(run(frame), field))
+            return Code(selected_if_present(run, field))
         if operand.slot:
             fields = (*operand.fields, field)
             return Code(path(operand.slot, fields), slot=operand.slot, fields=fields)
@@ -167,7 +163,7 @@ class _Lowering:
             return special(self, node)
         if node.function in {"or", "orValue"} and len(node.arguments) == 1 and node.target:
             maker = logic.first_present if node.function == "or" else logic.value_or_default
-            return Code(maker(self.run(node.target), self.run(node.arguments[0])))
+            return Code(maker(self.run(node.target), self.branch(node.arguments[0])))
         found = self.checked.overloads[node.id]
         member = found[1][0].member
         parts = (node.target, *node.arguments) if node.target and member else node.arguments
@@ -181,7 +177,7 @@ class _Lowering:
                 if self.env.folds:
                     raise
         run = compile_call(found, tuple(one.run for one in codes), self.env.classes)
-        if self.env.folds and node.function in _CONVERSIONS and codes[0].constant:
+        if self.env.folds and node.function in CONVERSIONS and codes[0].constant:
             return constant(run([self.env.limit]))
         return Code(run)
 
@@ -192,17 +188,18 @@ class _Lowering:
 
     def conditional(self, node: Call) -> Code:
         test, chosen, other = node.arguments
-        return Code(logic.conditional(self.run(test), self.branch(chosen), self.branch(other)))
+        ends = [self.branch(one, end_steps) for one in (chosen, other)]
+        return Code(logic.conditional(self.run(test), *ends))
 
-    def branch(self, node: Node) -> Run:
-        """Return a part that may not be evaluated: in loops it pays for itself when it is."""
-        run, steps = self.run(node), cost(node) if self.depth else 0
-        return charged(run, steps) if steps else run
+    def branch(self, node: Node, count: Callable[[Node, Checked], int] = steps) -> Run:
+        """Return a part that may not be evaluated: it pays for itself when it is."""
+        run, own = self.run(node), count(node, self.checked) if self.counted else 0
+        return charged(run, own) if own else run
 
     def equality(self, node: Call) -> Code:
         left, right = map(self.lower, node.arguments)
         negated = node.function == "_!=_"
-        if right.constant and right.value.__class__ in PLAIN:
+        if comparison_steps(node.arguments[1]) is not None:
             return Code(equal_to_constant(left.run, right.value, negated=negated))
         compare = equality.differs if negated else equality.equated
         first, second = left.run, right.run
@@ -217,9 +214,11 @@ class _Lowering:
     def membership(self, node: Call) -> Code:
         item, among = map(self.lower, node.arguments)
         if among.constant and isinstance(among.value, list):
+            if not among.value:
+                return constant(value=False)
             return Code(in_constant(item.run, among.value))
-        first, second = item.run, among.run
-        return Code(contained(first, second))
+        resolved = len(self.checked.overloads[node.id][1]) == 1
+        return Code(contained(item.run, among.run, by_element=resolved))
 
     def selectable(self, node: Node) -> Code:
         """Return what something is asked of; an optional that something holds has no fields."""
@@ -281,7 +280,7 @@ class _Lowering:
         return Code(struct_maker(kind.make, fields))
 
     def bind(self, node: Bind) -> Code:
-        value = self.run(node.value)
+        value = self.branch(node.value)
         (slot,), outer = self.enter((node.variable,))
         self.lazy[slot] = lazily(slot, value)
         body = self.run(node.body)
@@ -305,13 +304,9 @@ class _Lowering:
         source = self.run(node.source)
         slots, outer = self.enter(node.variables)
         always = constant_run(value=True)
-        self.loops = True
-        self.depth += 1
         test = self.run(node.test) if node.test is not None else always
         result = self.run(node.result) if node.result is not None else always
-        self.depth -= 1
         self.names = outer
-        step, taken = _round_costs(node)
         second = slots[1] if len(slots) > 1 else 0
         parts = LoopParts(
             source=source,
@@ -319,23 +314,9 @@ class _Lowering:
             second=second,
             test=test,
             result=result,
-            step=step,
-            taken=taken,
+            steps=round_steps(node, self.checked),
         )
         return Code(_LOOPS[node.kind](parts, node.test is not None))
-
-
-def _round_costs(node: Loop) -> tuple[int, int]:
-    """Return what each round of a loop costs, and what one that the test takes costs besides.
-
-    upstream: the macros stand for a condition and a step that are evaluated each round
-    """
-    tested = cost(node.test) if node.test is not None else 0
-    if node.kind in _ROUND_COSTS:
-        own, taken = _ROUND_COSTS[node.kind]
-        return own + tested, taken
-    made = _MAP_ROUND_COST + (cost(node.result) if node.result is not None else 0)
-    return (1 + tested, made - 1) if node.test is not None else (made, 0)
 
 
 def _field_or(base: Run, fields: tuple[str, ...], default: Code) -> Run:

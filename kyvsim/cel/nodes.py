@@ -135,6 +135,17 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+def has_loops(node: Node) -> bool:
+    """Return whether there is a loop in an expression."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Loop):
+            return True
+        waiting.extend(children(one))
+    return False
+
+
 def dotted_name(node: Node) -> str:
     """Return the name that a chain of plain selections writes, or "" where it is no name."""
     if isinstance(node, Ident):

@@ -36,6 +36,11 @@ class Format(NamedTuple):
         """Its type in expressions."""
         return _TYPE
 
+    @property
+    def pattern_size(self) -> int:
+        """The length of a pattern for it, as costs estimate that."""
+        return _PATTERN_SIZES[self.name]
+
 
 class _Shape(NamedTuple):
     """A pattern and how Kubernetes explains it."""
@@ -206,6 +211,19 @@ _CHECKS: MappingProxyType[str, _Check] = MappingProxyType(
         "byte": _unless(_BASE64.fullmatch, "invalid base64"),
         "date": _unless(_is_date, "invalid date"),
         "datetime": _unless(_is_datetime, "invalid datetime"),
+    }
+)
+_PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
+        **dict.fromkeys(("dns1035Label", "dns1035LabelPrefix"), 30),
+        **dict.fromkeys(("dns1123Subdomain", "dns1123SubdomainPrefix", "qualifiedName"), 60),
+        "labelValue": 40,
+        "uri": 1103,
+        "uuid": 85,
+        "byte": 84,
+        "date": 71,
+        "datetime": 71,
     }
 )
 
