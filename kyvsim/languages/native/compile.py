@@ -134,7 +134,7 @@ def _bind(
     probe = options.probe_of(policy, policy.rules[0])
     if reference:
         params = (chosen_parameters(reference, options.parameters),)
-    around = Surroundings(options.kinds, params, probe, options.system.meter)
+    around = Surroundings(options.kinds, params, bool(reference), probe, options.system.meter)
     body, problems = kind.compile(policy, around)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(

@@ -48,11 +48,14 @@ class Compiler:
         self.meter = meter
         self.env = kubernetes_environment(params=params, mutates=True)
         self.problems: list[ExpressionProblem] = []
+        self.reads_params = False
+        """Whether some expression looks at the parameters."""
 
     def compile(self, text: str, path: Path, wanted: CelType = DYN) -> Program | None:
         """Return a program, or None with a problem noted."""
         try:
             program = compile_expression(text, self.env, wanted)._replace(meter=self.meter)
+            self.reads_params = self.reads_params or "params" in program.reads
             return told_program(program, self.probe.at(*path[1:]), decides=wanted == BOOL)
         except CompileError as error:
             self.problems.append(ExpressionProblem(path, error.listing or str(error)))

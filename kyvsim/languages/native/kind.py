@@ -23,6 +23,8 @@ class Surroundings(NamedTuple):
     kinds: KindTable
     params: Sequence[Json]
     """The value of `params`, or nothing."""
+    bound: bool = True
+    """Whether `params` is what a binding gives, and not null for want of one that does."""
     probe: Probe = NO_PROBE
     meter: Meter | None = None
     """Counts what they take."""

@@ -1,7 +1,8 @@
 """MutatingAdmissionPolicy of Kubernetes, as Kyverno's command line evaluates it.
 
 Nothing is known of types: maps merge, lists are replaced. What fails has no result there, and the
-object stays as it is; here it is told beside the results.
+object stays as it is; here it is told beside the results. The variable `params` is known where a
+binding gives parameters, and is null in match conditions.
 
 Source of the rules: upstream pkg/admissionpolicy/mutate.go.
 """
@@ -20,6 +21,7 @@ from kyvsim.kube.numbers import with_floats_where_exact
 from kyvsim.kube.objects import Json
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.expressions import (
+    Asked,
     Compiler,
     EvaluationError,
     all_hold,
@@ -36,6 +38,7 @@ from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
 
 _SPEC = ("spec",)
+_UNDECLARED = "undeclared reference to 'params' (in container ''): no binding gives parameters"
 _UNMET = skipped("match conditions aren't met")
 _Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
 
@@ -63,6 +66,9 @@ def _compile(policy: Policy, around: Surroundings) -> Compiled:
         for index, entry in enumerate(spec.get("mutations") or ())
         if (mutation := _mutation(compiler, entry, index)) is not None
     ]
+    if not around.bound and compiler.reads_params:
+        undeclared = unheard((_UNDECLARED,))
+        return (lambda _: undeclared), tuple(compiler.problems)
     ignores = spec.get("failurePolicy") == "Ignore"
     compiled = _Policy(
         variables=variables,
@@ -110,7 +116,7 @@ def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
     asked = asked_by(evaluation, policy.kinds)
     values = values_of(obj, asked, policy.variables, policy.params)
     try:
-        if not all_hold(policy.conditions, for_conditions(values)):
+        if not all_hold(policy.conditions, _values_of_conditions(policy, obj, asked)):
             return _UNMET
     except EvaluationError as error:
         # Upstream gives up an object where it cannot tell whether a policy has to do with it.
@@ -126,6 +132,12 @@ def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
     done = passed("mutation is successfully applied")
     after = with_floats_where_exact(after)
     return done if same(after, obj) else done._replace(object=after)
+
+
+def _values_of_conditions(policy: _Policy, obj: Json, asked: Asked) -> list[Any]:
+    """Return what conditions see: upstream gives them no parameters, given or not."""
+    nothing = [None] * len(policy.params)
+    return for_conditions(values_of(obj, asked, policy.variables, nothing))
 
 
 KIND = NativeKind(

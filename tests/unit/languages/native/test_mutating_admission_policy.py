@@ -62,14 +62,16 @@ spec:
 def run(tmp_path):
     """Return what gives (rule, status, message) of the results, the response, the diagnostics."""
 
-    def call(policies, resource=CONFIG):
+    def call(policies, resource=CONFIG, params=""):
         files = {"policy.yaml": policies, "resource.yaml": resource, "values.yaml": VALUES}
+        files |= {"params.yaml": params} if params else {}
         for name, text in files.items():
             (tmp_path / name).write_text(text)
         inputs = ApplyInputs(
             policies=(str(tmp_path / "policy.yaml"),),
             resources=(str(tmp_path / "resource.yaml"),),
             values_file=str(tmp_path / "values.yaml"),
+            parameters=(str(tmp_path / "params.yaml"),) if params else (),
         )
         found = open_application(inputs)
         (response,) = found.responses
@@ -173,3 +175,20 @@ def test_a_policy_with_a_binding_forgets_its_own_constraints(run):
 )
 def test_what_cannot_be_used_is_told(run, text, code):
     assert [one.code for one in run(text)[2]] == [code]
+
+
+PARAM_KIND = "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+GIVEN = "  paramRef: {name: c, namespace: shop, parameterNotFoundAction: Deny}"
+NULL = PARAM_KIND + "  matchConditions: [{name: none, expression: params == null}]"
+
+
+def test_parameters_that_no_binding_gives_are_not_declared(run):
+    rows, response, told = run(policy(merge(LABEL), more=NULL) + binding())
+    (said,) = [one.unchecked for answer in response.responses for one in answer.silent]
+    assert (rows, told) == ([], ())
+    assert "undeclared reference to 'params'" in said[0]
+    assert run(policy(merge(LABEL), more=PARAM_KIND) + binding())[0] == PASS
+
+
+def test_conditions_see_no_parameters(run):
+    assert run(policy(merge(LABEL), more=NULL) + binding(GIVEN), params=CONFIG)[0] == PASS
