@@ -177,4 +177,8 @@ def require_installed_so(tree: Json, obj: Json, problems: tuple[Mismatch, ...]) 
         return
     wanted = {text_field(one, "failurePolicy") for one in tree.get("webhooks") or ()}
     if wanted == {"Ignore"} and all(_FORCED.search(one.path) for one in problems):
-        raise UnsupportedError("webhooks of a Kyverno with `forceFailurePolicyIgnore`")
+        where = "in a file of values, given with --install"
+        raise UnsupportedError(
+            "webhooks of a Kyverno with `forceFailurePolicyIgnore`: "
+            f"set `features.forceFailurePolicyIgnore.enabled` {where}"
+        )

@@ -20,6 +20,7 @@ _CONTROLLERS = tuple(
 _SWITCHES = (
     *("validatingAdmissionPolicyReports", "mutatingAdmissionPolicyReports"),
     *("generateValidatingAdmissionPolicy", "generateMutatingAdmissionPolicy"),
+    "forceFailurePolicyIgnore",
 )
 """Features that are on or off."""
 _FEATURES = frozenset(

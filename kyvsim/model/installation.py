@@ -34,6 +34,11 @@ class Installation(NamedTuple):
         return str(namespace or "") if self.exceptions_enabled else ""
 
     @property
+    def ignores_failures(self) -> bool:
+        """Whether requests pass where a policy cannot be evaluated, whatever the policy says."""
+        return self.value("features", "forceFailurePolicyIgnore", "enabled") is True
+
+    @property
     def omitted_events(self) -> tuple[str, ...]:
         """The reasons of Events that are not written."""
         given = self.value("features", "omitEvents", "eventTypes")

@@ -4,6 +4,8 @@ from datetime import datetime
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.sim.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
 from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
@@ -72,7 +74,7 @@ def open_cluster(
         server=server,
         timeline=timeline,
         identities=identities,
-        readers=readers,
+        readers=_forced_open(readers) if settings.installation.ignores_failures else readers,
         settings=settings,
         inquirer=inquirer,
     )
@@ -97,6 +99,18 @@ def open_cluster(
     )
     _start(parts, kyverno)
     return Cluster(parts, kyverno)
+
+
+def _forced_open(readers: Readers) -> Readers:
+    """Return readers of policies that fail open, whatever their `failurePolicy` says."""
+
+    def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+        found, remarks = readers.policy(obj)
+        if found is not None:
+            found = found._replace(facts=found.facts._replace(fails_closed=False))
+        return found, remarks
+
+    return readers._replace(policy=policy)
 
 
 def _serve(parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:

@@ -113,7 +113,7 @@ def compile_exceptions(
     entries = tuple(_entries(part, unbound))
     if not entries:
         return None
-    ignores = ignorable and part.spec.get("failurePolicy") == "Ignore"
+    ignores = ignorable and not part.policy.facts.fails_closed
     values = RequestValues(part, variables or {})
     return CompiledExceptions(entries, values, part.options, ignores)
 

@@ -129,7 +129,7 @@ def image_programs(
         annotations=compiler.annotations(
             spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
         ),
-        ignores_faults=spec.get("failurePolicy") == "Ignore",
+        ignores_faults=not part.policy.facts.fails_closed,
         verifies_digests=wanted.get("verifyDigest") is not False,
         requires_verification=wanted.get("required") is not False,
     )

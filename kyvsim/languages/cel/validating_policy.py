@@ -56,7 +56,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         conditions,
         validations,
         annotations,
-        spec.get("failurePolicy") == "Ignore",
+        not part.policy.facts.fails_closed,
     )
     return _body(found)
 

@@ -149,3 +149,41 @@ def test_events_are_left_out_as_the_values_say(open_with):
     )
     told = open_with(features={"omitEvents": {"eventTypes": ["PolicyViolation"]}})
     assert told.parts.settings.installation.omitted_events == ("PolicyViolation",)
+
+
+CONFIG_MAPS = [
+    {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+]
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_what_cannot_be_evaluated_lets_pass_where_failures_are_to_be_ignored(
+    open_with, obj, forced
+):
+    cluster = open_with(features={"forceFailurePolicyIgnore": {"enabled": forced}})
+    admin = cluster.parts.client(ADMIN)
+    policy = obj("ValidatingPolicy", "guard", apiVersion="policies.kyverno.io/v1")
+    policy["spec"] = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": CONFIG_MAPS},
+        "matchConditions": [{"name": "faulty", "expression": "object.data.nothing == 'x'"}],
+        "validations": [{"expression": "false", "message": "no"}],
+    }
+    for one in (policy, obj("Namespace", "shop")):
+        response = admin.create(one)
+        assert response.ok, response.error
+    cluster.parts.scheduler.settle(30)
+    assert admin.create(obj("ConfigMap", "m", "shop", data={})).ok is forced
+    hooks = cluster.parts.store.get(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        "",
+        "kyverno-resource-validating-webhook-cfg",
+    )
+    found = {one["failurePolicy"] for one in hooks["webhooks"]}
+    assert found == ({"Ignore"} if forced else {"Fail"})
