@@ -27,6 +27,13 @@ _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EX
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
 
 
+_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SUFFIX = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
+_WRONG_SHAPE = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
+
 class Quantity:
     """The exact number `mantissa * 10**scale`, and the format it prints in.
 
@@ -183,6 +190,18 @@ def parse_quantity(text: str) -> Quantity | None:
     if number and scale <= _MAX_DIGITS:
         scale = _NANO
     return Quantity(-number if sign == "-" else number, scale, format_name)
+
+
+def quantity_problem(text: str) -> str:
+    """Return what upstream says of a text that writes no quantity."""
+    shape = _SHAPE.fullmatch(text)
+    if shape is None or not text:
+        return _WRONG_SHAPE
+    suffix = shape[1]
+    too_far = suffix[1:].lstrip("+-").isdecimal() and _exponent(suffix[1:]) is None
+    if too_far or _SUFFIX.fullmatch(suffix) is None:
+        return "unable to parse quantity's suffix"
+    return "unable to parse numeric part of quantity"
 
 
 def _binary(found: re.Match[str], exponent: int) -> Quantity | None:

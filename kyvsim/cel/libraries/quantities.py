@@ -10,14 +10,11 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kube import quantity as kube
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantity import parse_quantity, quantity_problem
 from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1
-_WRONG_FORM = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
 
 
 class Quantity(NamedTuple):
@@ -53,7 +50,7 @@ class Quantity(NamedTuple):
 def _quantity(text: str) -> Quantity:
     found = parse_quantity(text)
     if found is None:
-        raise CelError(_WRONG_FORM)
+        raise CelError(quantity_problem(text))
     return Quantity(found)
 
 

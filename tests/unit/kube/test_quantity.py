@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantity import parse_quantity, quantity_problem
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,20 @@ def test_absurd_sizes_end_in_an_error_and_not_in_a_hang():
         huge.divided_by(parse_quantity("1e-9"))
     assert huge.approximate() == float("inf")
     assert parse_quantity("9" * 5000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "regular expression"),
+        ("1 Gi", "regular expression"),
+        ("nn", "suffix"),
+        ("1GiB", "regular expression"),
+        ("1KiM", "suffix"),
+        ("1eE3", "suffix"),
+        ("1e99999999999999999999", "suffix"),
+    ],
+)
+def test_what_is_wrong_with_a_text_that_is_none(text, problem):
+    assert parse_quantity(text) is None
+    assert problem in quantity_problem(text)

@@ -3,21 +3,14 @@
 upstream: k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1, pkg/util/intstr.
 """
 
-import re
-
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.go_time import parse_rfc3339, parse_time
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantity import parse_quantity, quantity_problem
 
 _INT32 = range(-(2**31), 2**31)
 _MICRO = "2006-01-02T15:04:05.000000Z07:00"
-_QUANTITY_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_NOT_A_QUANTITY = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
-_SUFFIXES = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
 
 
 class OwnReaderError(Exception):
@@ -61,11 +54,5 @@ def _time(value: Json, name: str) -> None:
 def _quantity(value: Json) -> None:
     """Check a quantity; other values than texts are read as they stand in JSON."""
     text = (value if value.__class__ is str else to_json(value)).strip()
-    if parse_quantity(text) is not None:
-        return
-    shape = _QUANTITY_SHAPE.fullmatch(text)
-    if shape is None or not text:
-        raise OwnReaderError(message=_NOT_A_QUANTITY)
-    if _SUFFIXES.fullmatch(shape[1]) is None:
-        raise OwnReaderError(message="unable to parse quantity's suffix")
-    raise OwnReaderError(message="unable to parse numeric part of quantity")
+    if parse_quantity(text) is None:
+        raise OwnReaderError(message=quantity_problem(text))
