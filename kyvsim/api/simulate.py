@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from types import MappingProxyType
 
+from kyvsim.api.inputs import name_of
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
@@ -17,6 +18,7 @@ from kyvsim.languages import READERS, compile_policies
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
+from kyvsim.load.files import Source
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import is_exception, load_bindings, load_policies
@@ -55,13 +57,14 @@ Watched = Callable[[Iterator[Order]], Iterator[Order]]
 class SimulateInputs(NamedTuple):
     """What `kyvsim simulate` is given; paths are files, folders, globs or `-`.
 
-    What is None is not said: a scenario's own settings count then, or the usual ones.
+    Where a Source can stand it is a text at hand. What is None is not said: a scenario's own
+    settings count then, or the usual ones.
     """
 
-    paths: tuple[str, ...]
+    paths: tuple[str | Source, ...]
     """Policies, or one scenario."""
-    resources: tuple[str, ...] = ()
-    exceptions: tuple[str, ...] = ()
+    resources: tuple[str | Source, ...] = ()
+    exceptions: tuple[str | Source, ...] = ()
     objects: tuple[str, ...] = ()
     """What is there before the policies."""
     user: str = ""
@@ -177,6 +180,11 @@ def _explained(scenario: Scenario, name: str) -> Simulation:
 def _named_scenario(
     inputs: SimulateInputs, documents: tuple[Document, ...], scenarios: list[Document]
 ) -> tuple[Scenario | None, tuple[Diagnostic, ...]]:
+    if any(isinstance(path, Source) for path in inputs.paths):
+        text = (
+            "a scenario names files, and there are none beside a text: `kyvsim simulate` plays it"
+        )
+        return None, (Diagnostic("KV051", Severity.ERROR, text, scenarios[0].locate(())),)
     others = [one for one in documents if one not in scenarios]
     if others or len(scenarios) > 1:
         other = (others or scenarios[1:])[0]
@@ -186,7 +194,7 @@ def _named_scenario(
     if beside:
         path = beside[0]
         text = "a scenario is simulated alone: it names its objects and exceptions itself"
-        return None, (Diagnostic("KV051", Severity.ERROR, text, Location(path)),)
+        return None, (Diagnostic("KV051", Severity.ERROR, text, Location(name_of(path))),)
     return load_scenario(scenarios[0])
 
 
@@ -205,7 +213,7 @@ def _plain_scenario(
         Step(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
         for one in resources
     )
-    name = " ".join(os.path.basename(os.path.normpath(path)) for path in inputs.paths)
+    name = " ".join(os.path.basename(os.path.normpath(name_of(path))) for path in inputs.paths)
     scenario = Scenario(
         name, objects=objects, policies=policies, exceptions=exceptions, steps=steps
     )

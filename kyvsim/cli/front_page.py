@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
         "migrate": "Convert policies with rules to policies in CEL.",
+        "playground": "Serve a page of this machine on which policies are tried while one types.",
         "report": "Show what partial reports of spread runs make up.",
         "schema": "Print the JSON Schema of a kind of file, for editors.",
         "simulate": "Play policies on a simulated cluster and show what happens, and when.",

@@ -11,7 +11,9 @@ from kyvsim.report.page import page
 from kyvsim.report.subject import title
 
 
-class _Object(NamedTuple):
+class ObjectPart(NamedTuple):
+    """An object, as a page tells of it."""
+
     title: str
     place: Location | None
     applied: tuple[ExplainedRule, ...]
@@ -21,13 +23,14 @@ class _Object(NamedTuple):
 
 def render(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
     """Yield the page in pieces."""
-    return page("explain.html", objects=map(_object, objects))
+    return page("explain.html", objects=map(object_part, objects))
 
 
-def _object(found: ObjectExplanation) -> _Object:
+def object_part(found: ObjectExplanation) -> ObjectPart:
+    """Return what a page tells of an object."""
     document = found.response.document
     rules = [explained_rule(one, found) for one in found.rules]
-    return _Object(
+    return ObjectPart(
         title=title(found.response.trigger),
         place=document.locate(()) if document else None,
         applied=tuple(one for one in rules if one.rule.applied),

@@ -26,18 +26,25 @@ _PARTS: Final = "parts.html"
 
 
 def page(
-    template: str, /, *, style: Sequence[str] = (), script: Sequence[str] = (), **values: Any
+    template: str,
+    /,
+    *,
+    style: Sequence[str] = (),
+    script: Sequence[str] = (),
+    asks: bool = False,
+    **values: Any,
 ) -> Iterator[str]:
     """Yield the page that a template makes of values, in pieces.
 
     `style` and `script` are what the page has besides the frame's own: names of files among the
-    templates, or texts (which hold no text of users).
+    templates, or texts (which hold no text of users). One that `asks` may ask who served it.
     """
     environment = _environment()
     sheet, code = _joined(("page.css", *style)), _joined(("page.js", *script))
+    questions = "connect-src 'self'; " if asks else ""
     policy = (
         f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(code)}'; "
-        "base-uri 'none'; form-action 'none'"
+        f"{questions}base-uri 'none'; form-action 'none'"
     )
     stream = environment.get_template(template).stream(
         sheet=Markup(sheet),  # noqa: S704 — it is ours
@@ -47,6 +54,11 @@ def page(
     )
     stream.enable_buffering(_PIECES)
     yield from stream
+
+
+def fragment(template: str, /, **values: Any) -> str:
+    """Return what a template without the frame makes of values, to stand in a page that has it."""
+    return _environment().get_template(template).render(**values)
 
 
 def part(name: str, *values: Any) -> Markup:

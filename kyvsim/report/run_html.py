@@ -5,9 +5,9 @@ What weighs most comes first, and that is known last: objects wait as text until
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation
@@ -90,6 +90,11 @@ class _Object(NamedTuple):
 
 def begin(run: Run, look: Look) -> Writing:
     """Begin the page: findings and changes by object, with `look.detailed` all rows."""
+    return begin_with(run, look, lambda lists: page("run.html", **values_of(run, look, lists)))
+
+
+def begin_with(run: Run, look: Look, tail: Callable[[Lists], Iterable[str]]) -> Writing:
+    """Begin what a page has; `tail` is given the lists of which `values_of` makes values."""
     findings = compile_findings(run, look)
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
 
@@ -103,27 +108,25 @@ def begin(run: Run, look: Look) -> Writing:
             lists[_COUNTS].extend(_counted(one, found.title) for one in rows)
         return ""
 
-    return Writing(
-        head=lambda: (), row=row, tail=lambda gathered: _page(run, look, gathered), lists=lists
-    )
+    return Writing(head=lambda: (), row=row, tail=tail, lists=lists)
 
 
-def _page(run: Run, look: Look, lists: Lists) -> Iterator[str]:
+def values_of(run: Run, look: Look, lists: Lists) -> dict[str, Any]:
+    """Return what templates show of a run, of which all responses have been read."""
     # Without details a pass is told where there is a note on it: how many pass is not known.
     statuses = _STATUSES if look.detailed else _STATUSES[:_FAULTS]
     sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
-    return page(
-        "run.html",
-        header=header(run),
-        ending=ending_of(run_ending(run)),
-        figures=[
+    return {
+        "header": header(run),
+        "ending": ending_of(run_ending(run)),
+        "figures": [
             (_FIGURES.get(name, name), number, LOOKS.get(name, ""))
             for name, number in figures(run).items()
         ],
-        tables=[*_tables(lists.get(_COUNTS, ()), statuses)],
-        remarks=run.remarks(),
-        sections=sections,
-    )
+        "tables": [*_tables(lists.get(_COUNTS, ()), statuses)],
+        "remarks": run.remarks(),
+        "sections": sections,
+    }
 
 
 def _status(row: Row) -> str:

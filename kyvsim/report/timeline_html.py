@@ -1,6 +1,7 @@
 """A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
@@ -34,27 +35,35 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     """
     if simulation.compared:
         return comparison_page(simulation, simulation.compared, every=look.every)
-    lanes = lanes_of(simulation)
+    values = values_of(simulation, look)
     return page(
         "timeline.html",
-        style=("timeline.css", columns(len(lanes.names))),
+        style=("timeline.css", columns(len(values["lanes"].names))),
         script=("timeline.js",),
-        simulation=simulation,
-        summary=summary_parts(simulation),
-        every=look.every,
-        lanes=lanes,
-        chart=chart_of(lanes, simulation.seconds),
-        texts=TEXTS,
-        objects=_versions(simulation),
-        inquiries=tuple(_told(one) for one in told_inquiries(simulation, every=look.every)),
-        more=left_out(simulation, every=look.every),
-        orders=orders_text(simulation.interleavings) if simulation.interleavings else "",
-        differences=differences,
-        difference=difference,
-        shown_events=shown_events,
-        title_of=title_of,
-        event_title=event_title,
+        **values,
     )
+
+
+def values_of(simulation: Simulation, look: TimelineLook) -> dict[str, Any]:
+    """Return what templates show of a simulation."""
+    lanes = lanes_of(simulation)
+    return {
+        "simulation": simulation,
+        "summary": summary_parts(simulation),
+        "every": look.every,
+        "lanes": lanes,
+        "chart": chart_of(lanes, simulation.seconds),
+        "texts": TEXTS,
+        "objects": _versions(simulation),
+        "inquiries": tuple(_told(one) for one in told_inquiries(simulation, every=look.every)),
+        "more": left_out(simulation, every=look.every),
+        "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
+        "differences": differences,
+        "difference": difference,
+        "shown_events": shown_events,
+        "title_of": title_of,
+        "event_title": event_title,
+    }
 
 
 class _Inquiry(NamedTuple):

@@ -1,0 +1,74 @@
+"""`kyvsim lsp`: policies in editors that speak the Language Server Protocol."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from kyvsim.cli import declared
+from kyvsim.cli.exit_status import OK
+from kyvsim.cli.options import list_option, strict_option
+from kyvsim.cli.plain_arguments import read_plainly
+from kyvsim.cli.settled import settled
+from kyvsim.cli.walking import walking_of, walking_options
+
+if TYPE_CHECKING:
+    from kyvsim.lsp.session import Settings
+
+_HELP = """Speak the Language Server Protocol over standard input and output, for editors.
+
+What lint finds is shown as one types, with what puts it right; fields, operators and functions are
+completed and explained; tests and exceptions lead to the policies that they name. PATH is what is
+looked at beside what is open, by default the folders of the editor.
+
+\b
+    kyvsim lsp
+    kyvsim lsp policies/ exceptions/
+"""
+
+
+_PATHS: Final = frozenset({"paths", "crd_path"})
+
+
+@declared.command(help=_HELP, epilog="It runs until the editor ends it.", settles_itself=True)
+@declared.shared(
+    declared.argument(
+        "paths", nargs=-1, metavar="[PATH]...", type=declared.PathText(), key="policies"
+    )
+)
+@declared.shared(
+    list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
+)
+@strict_option
+@walking_options
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim lsp` and return its exit status."""
+    try:
+        from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("kyvsim"):
+            raise
+        text = f"this needs the package {error.name}: pip install 'kyvsim[lsp]'"
+        raise declared.CommandError(text) from None
+    # What the line says counts wherever the editor's folder is, before what that folder sets.
+    usual = read_plainly(call, ()) or {}
+    given = {name: one for name, one in options.items() if one != usual.get(name)}
+    for name in _PATHS & given.keys():
+        given[name] = tuple(os.path.abspath(one) for one in given[name])
+    serve(lambda: _settings(call, given))
+    return OK
+
+
+def _settings(call: declared.Call, given: Mapping[str, Any]) -> "Settings":
+    from kyvsim.api.workspace import Rules  # noqa: PLC0415 — where the server runs
+    from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
+
+    found = settled(call, ())
+    options = {**(read_plainly(call, (), found.settings) or {}), **given}
+    rules = Rules(
+        paths=tuple(options["paths"]),
+        crd_paths=tuple(options["crd_path"]),
+        walking=walking_of(options, call),
+        strict=options["strict"],
+    )
+    return Settings(rules, found.remarks)

@@ -1,0 +1,63 @@
+"""`kyvsim playground`: a page on which policies are tried while somebody types."""
+
+import contextlib
+from typing import Any, Final
+
+from kyvsim.cli import declared
+from kyvsim.cli.exit_status import OK, TERMINATED
+from kyvsim.cli.streams import say
+
+_HELP = """Serve a page of this machine on which policies are tried while one types.
+
+Policies, resources, values and exceptions stand beside what comes of them: verdicts, changes,
+generated objects, why, and what happens on a simulated cluster. Nothing but what is typed is read,
+and nothing is kept: a link holds all of it.
+
+\b
+    kyvsim playground
+    kyvsim playground --port 8090 --no-open
+"""
+_PORT: Final = 8420
+
+
+@declared.command(help=_HELP, epilog="It runs until it is interrupted, with exit status 0 then.")
+@declared.option(
+    "--port",
+    type=declared.IntRange(0, 65535),
+    default=_PORT,
+    show_default=True,
+    help="Port of this machine; 0 for any that is free.",
+)
+@declared.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
+def command(**options: Any) -> int:
+    """Run `kyvsim playground` and return its exit status."""
+    try:
+        from kyvsim.playground.serving import PortTakenError, serve  # noqa: PLC0415 — of an extra
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("kyvsim"):
+            raise
+        text = f"this needs the package {error.name}: pip install 'kyvsim[playground]'"
+        raise declared.CommandError(text) from None
+
+    def began(address: str) -> None:
+        say(f"{address} is served until Ctrl-C is pressed")
+        if not options["no_open"]:
+            _open(address)
+
+    try:
+        serve(options["port"], began)
+    except PortTakenError as error:
+        text = f"{error}: --port names another one, 0 any that is free"
+        raise declared.CommandError(text) from None
+    except KeyboardInterrupt as asked:
+        if asked.args == (TERMINATED,):
+            raise
+    return OK
+
+
+def _open(address: str) -> None:
+    """Open the page in a browser, where there is one."""
+    import webbrowser  # noqa: PLC0415 — for this command
+
+    with contextlib.suppress(webbrowser.Error, OSError):
+        webbrowser.open(address)

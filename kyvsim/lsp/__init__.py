@@ -1,0 +1,1 @@
+"""`kyvsim lsp`: policies in editors that speak the Language Server Protocol."""

@@ -1,0 +1,120 @@
+"""Where what is named stands: policies and rules of tests and exceptions, files of manifests."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from kyvsim.api import Source
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.lsp.outline import Entry
+from kyvsim.lsp.texts import Text, read_text
+
+_OF_POLICIES: Final = frozenset({"policyName", "policy"})
+_OF_FILES: Final = ("cli.kyverno.io/", "kyvsim/", "chainsaw.kyverno.io/")
+_OF_BINDINGS: Final = "AdmissionPolicyBinding"
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+class Spot(NamedTuple):
+    """A place in a file; line and columns count from 0."""
+
+    file: str
+    line: int
+    column: int
+    length: int
+
+
+class Named(NamedTuple):
+    """What an entry names: a policy, perhaps one of its rules, or an object."""
+
+    policy: str = ""
+    rule: str = ""
+    object: str = ""
+    file: str = ""
+
+
+def named_by(text: Text, entry: Entry) -> Named:
+    """Return what an entry of a text names; nothing in all fields where that is nothing."""
+    kind = text.kind(entry.document)
+    where = [part for part in entry.path if isinstance(part, str)]
+    value = entry.value.strip("[] ")
+    if kind.startswith("cli.kyverno.io/"):
+        return _of_test(text, entry, where, value)
+    if kind.endswith("/PolicyException"):
+        return _of_exception(text, entry, where, value)
+    if kind.endswith(_OF_BINDINGS) and where[-1] == "policyName":
+        return Named(policy=value)
+    return Named(file=value) if kind.startswith(_OF_FILES) else Named()
+
+
+def _of_test(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+    beside = entry.path[:-1]
+    if where[-1] == "policy":
+        return Named(policy=value.rpartition("/")[2])
+    if where[-1] == "rule":
+        policy = text.value(entry.document, *beside, "policy").rpartition("/")[2]
+        return Named(policy=policy, rule=value)
+    if where[:1] == ["results"] and where[-1] in {"resource", "resources"}:
+        return Named(object=value.rpartition("/")[2])
+    if where[:1] == ["policies"] and where[-1] == "name":
+        above = text.value(entry.document, *entry.path[:2], "name")
+        return Named(policy=above, rule=value) if "rules" in where else Named(policy=value)
+    return Named(file=value)
+
+
+def _of_exception(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+    if where[-1] == "policyName" or (where[-1] == "name" and "policyRefs" in where):
+        return Named(policy=value)
+    if "ruleNames" in where:
+        at = entry.path.index("ruleNames")
+        policy = text.value(entry.document, *entry.path[:at], "policyName")
+        return Named(policy=policy, rule=value)
+    return Named()
+
+
+def spots_of(named: Named, near: str, files: Mapping[str, Source]) -> Iterator[Spot]:
+    """Yield where what is named stands, among files by their real paths.
+
+    `near` is the file that names it: paths are relative to that.
+    """
+    if named.file:
+        place = os.path.realpath(os.path.join(os.path.dirname(near), named.file))
+        if named.file.endswith(_SUFFIXES) and place in files:
+            yield Spot(place, 0, 0, 0)
+        return
+    wanted = named.policy or named.object
+    if not wanted:
+        return
+    for file, source in files.items():
+        if wanted in source.text:
+            yield from _in(read_text(source.text), file, named)
+
+
+def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:
+    """Yield where a text has what is named."""
+    for document in sorted({one.document for one in text.entries}):
+        name = _entry(text.of(document), ("metadata", "name"))
+        if name is None or name.value != (named.policy or named.object):
+            continue
+        kind = text.value(document, "kind")
+        if named.policy and not kind.endswith("Policy"):
+            continue
+        rule = _rule(text.of(document), named.rule) if named.rule else None
+        found = rule or name
+        yield Spot(file, found.line, found.value_column, len(found.value))
+
+
+def _rule(entries: Iterable[Entry], name: str) -> Entry | None:
+    """Return where a rule has its name: that of which it is derived, if it is."""
+    written = name.removeprefix("autogen-").removeprefix("cronjob-")
+    rules = [
+        one
+        for one in entries
+        if len(one.path) == 4 and one.path[:2] == ("spec", "rules") and one.name == "name"
+    ]
+    exact = (one for one in rules if one.value == name)
+    return next(exact, next((one for one in rules if one.value == written), None))
+
+
+def _entry(entries: Iterable[Entry], path: tuple[str, ...]) -> Entry | None:
+    return next((one for one in entries if one.path == path), None)

@@ -1,0 +1,146 @@
+"""The language server: what an editor may ask, and what it is told.
+
+https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+from lsprotocol import types as lsp
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from kyvsim import __version__
+from kyvsim.lsp.completions import completions_at
+from kyvsim.lsp.definitions import Spot, named_by, spots_of
+from kyvsim.lsp.hovers import hover_at
+from kyvsim.lsp.session import Session, Settings
+from kyvsim.lsp.symbols import symbols_of
+from kyvsim.lsp.units import for_client, from_client
+
+_TRIGGERS = [" ", "{", ".", "-", "["]
+_WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
+
+
+def serve(settle: Callable[[], Settings]) -> None:
+    """Speak the protocol over standard input and output, until the editor ends it.
+
+    `settle` returns what a project sets, as seen from the working folder.
+    """
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    server = LanguageServer("kyvsim", __version__)
+    session = Session(server, settle)
+    _follow(server, session)
+    _answer(server, session)
+    # Its output is closed in the end, and standard output is not ours to close.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        server.start_io(sys.stdin.buffer, output)
+
+
+def _follow(server: LanguageServer, session: Session) -> None:
+    """Have the server follow what happens to files."""
+
+    @server.feature(lsp.INITIALIZED)
+    async def begin(_: lsp.InitializedParams) -> None:
+        await session.begin()
+        capabilities = server.client_capabilities.workspace
+        watching = capabilities and capabilities.did_change_watched_files
+        if watching and watching.dynamic_registration:
+            options = lsp.DidChangeWatchedFilesRegistrationOptions(
+                [lsp.FileSystemWatcher(_WATCHED)]
+            )
+            await server.client_register_capability_async(
+                lsp.RegistrationParams(
+                    [lsp.Registration("files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)]
+                )
+            )
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        session.look(params.text_document.uri, 0)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        session.look(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    async def saved(_: lsp.DidSaveTextDocumentParams) -> None:
+        await session.begin()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def renewed(_: lsp.DidChangeWatchedFilesParams) -> None:
+        await session.begin()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def moved(_: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        await session.begin()
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    async def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        session.close(params.text_document.uri)
+
+
+def _answer(server: LanguageServer, session: Session) -> None:
+    """Have the server answer what is asked of a document."""
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=_TRIGGERS)
+    )
+    def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        return session.guarded(lambda: [*_completions(session, params)], [])
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        told = session.guarded(lambda: _hover(session, params), "")
+        if not told:
+            return None
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, told))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    def define(params: lsp.DefinitionParams) -> list[lsp.Location]:
+        return session.guarded(lambda: [*_definitions(session, params)], [])
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        text = session.text(params.text_document.uri)
+        return session.guarded(lambda: [*symbols_of(text)], [])
+
+
+def _completions(session: Session, params: lsp.CompletionParams) -> Iterator[lsp.CompletionItem]:
+    uri = params.text_document.uri
+    if not session.is_open(uri):
+        return
+    document = session.document(uri)
+    for one in completions_at(session.text(uri), *from_client(document, params.position)):
+        if isinstance(one.text_edit, lsp.TextEdit):
+            one.text_edit.range = for_client(document, one.text_edit.range)
+        yield one
+
+
+def _hover(session: Session, params: lsp.HoverParams) -> str:
+    uri = params.text_document.uri
+    if not session.is_open(uri):
+        return ""
+    line, column = from_client(session.document(uri), params.position)
+    return hover_at(session.text(uri), session.source(uri), line, column)
+
+
+def _definitions(session: Session, params: lsp.DefinitionParams) -> Iterator[lsp.Location]:
+    uri = params.text_document.uri
+    if not session.is_open(uri):
+        return
+    text = session.text(uri)
+    entry = text.entry_at(*from_client(session.document(uri), params.position))
+    if entry is None:
+        return
+    files = session.sources()
+    for spot in spots_of(named_by(text, entry), session.source(uri).name, files):
+        yield _location(spot, files[spot.file].name)
+
+
+def _location(spot: Spot, name: str) -> lsp.Location:
+    start = lsp.Position(spot.line, spot.column)
+    end = lsp.Position(spot.line, spot.column + spot.length)
+    return lsp.Location(uris.from_fs_path(spot.file) or name, lsp.Range(start, end))

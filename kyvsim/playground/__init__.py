@@ -1,0 +1,1 @@
+"""`kyvsim playground`: a page of this machine on which policies are tried while somebody types."""

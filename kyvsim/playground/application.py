@@ -1,0 +1,165 @@
+"""What the page's server answers: the page, and what is typed into it.
+
+It listens on this machine only, and answers a browser that has the page from it: names of other
+hosts (a name that was bent to this machine) and pages of other origins are refused. Nothing is
+kept between two questions.
+"""
+
+import json
+from importlib.resources import files
+from typing import Any, Final
+
+import anyio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kyvsim.api.typed import Typed
+from kyvsim.model.wording import likely, listed
+from kyvsim.playground.answers import VIEWS, Asked
+from kyvsim.playground.evaluator import Evaluator, NoAnswerError
+from kyvsim.report.playground_html import Example, playground
+
+MOST: Final = 1 << 20
+"""How many bytes a question may have."""
+_EDITORS: Final = (
+    ("policies", "Kyverno's and Kubernetes' policies"),
+    ("resources", "what they are asked about, and what is there"),
+    ("values", "values of variables, answers to calls, users"),
+    ("exceptions", "policy exceptions"),
+)
+_EXAMPLES: Final = (
+    ("failing-pod", "a Pod that fails"),
+    ("mutation", "a policy that changes objects"),
+    ("generation", "a policy that generates objects"),
+    ("cel", "a policy in CEL, with an exception"),
+)
+_HEADERS: Final = (
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "frame-ancestors 'none'"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+
+
+class RefusedError(Exception):
+    """A question that is not answered: its status, and why."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def _for_own_pages(served: ASGIApp, hosts: frozenset[str]) -> ASGIApp:
+    """Return what answers only what a browser asks that has the page from one of `hosts`."""
+    origins = {f"http://{one}" for one in hosts}
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = Request(scope).headers
+        host, origin = headers.get("host", ""), headers.get("origin")
+        answering = served
+        if host.lower() not in hosts:
+            answering = _refused(403, f"not served for the host {host or 'without a name'}")
+        elif origin is not None and origin.lower() not in origins:
+            answering = _refused(403, f"not served for pages of {origin}")
+        await answering(scope, receive, _with_headers(send))
+
+    return answered
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name.lower().encode(), value.encode()) for name, value in _HEADERS]
+            message["headers"] = [*message.get("headers", ()), *own]
+        await send(message)
+
+    return sending
+
+
+def _refused(status: int, text: str) -> Response:
+    """Return the answer to a question that is refused."""
+    return JSONResponse({"error": text}, status)
+
+
+def application(port: int, evaluator: Evaluator) -> ASGIApp:
+    """Return what answers questions at a port of this machine."""
+    page = playground(_EDITORS, [_example(*one) for one in _EXAMPLES])
+    one_at_a_time = anyio.Lock()
+
+    async def show(_: Request) -> Response:
+        return HTMLResponse(page)
+
+    async def evaluate(request: Request) -> Response:
+        try:
+            asked = asked_in(await _body(request))
+            async with one_at_a_time:
+                if await request.is_disconnected():  # somebody has typed on
+                    return Response(status_code=204)
+                shown = await anyio.to_thread.run_sync(evaluator.ask, asked)
+        except RefusedError as error:
+            return _refused(error.status, str(error))
+        except NoAnswerError as error:
+            return _refused(422, str(error))
+        return JSONResponse(shown._asdict())
+
+    async def unknown(request: Request, _: Exception) -> Response:
+        return _refused(404, f"there is nothing at {request.url.path}: the page is at /")
+
+    async def other_method(request: Request, _: Exception) -> Response:
+        return _refused(405, f"{request.method} is not answered at {request.url.path}")
+
+    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+    served = Starlette(
+        routes=[
+            Route("/", show, methods=["GET"]),
+            Route("/evaluate", evaluate, methods=["POST"]),
+        ],
+        exception_handlers={404: unknown, 405: other_method},
+    )
+    return _for_own_pages(served, hosts)
+
+
+def _example(name: str, title: str) -> Example:
+    folder = files("kyvsim.playground") / "examples" / name
+    found = {one.name.removesuffix(".yaml"): one.read_text("utf-8") for one in folder.iterdir()}
+    return Example(title, found)
+
+
+async def _body(request: Request) -> bytes:
+    """Return what a question holds; raises RefusedError where that is too much, or no JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RefusedError(415, "a question is application/json")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST:
+            raise RefusedError(413, f"more than {MOST >> 10} KiB are not read")
+    return body
+
+
+def asked_in(body: bytes) -> Asked:
+    """Return what a question asks; raises RefusedError."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, f"this is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise RefusedError(400, "a question is a JSON object")
+    known = {*Typed._fields, "view"}
+    for name, value in found.items():
+        if name not in known:
+            raise RefusedError(400, f"unknown key `{name}`{likely(name, known)}")
+        if not isinstance(value, str):
+            raise RefusedError(400, f"`{name}` must be a text")
+    view = found.pop("view", next(iter(VIEWS)))
+    if view not in VIEWS:
+        raise RefusedError(400, f"`view` must be one of {listed(VIEWS)}, not `{view}`")
+    return Asked(Typed(**found), view)

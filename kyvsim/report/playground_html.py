@@ -1,0 +1,80 @@
+"""The page in which policies are tried, and what it shows of them: parts of the other pages."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.explanation import ObjectExplanation
+from kyvsim.model.simulation import Simulation
+from kyvsim.report.explain_html import object_part
+from kyvsim.report.look import Look
+from kyvsim.report.page import ending_of, fragment, page
+from kyvsim.report.run import Run
+from kyvsim.report.run_html import begin_with, values_of
+from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
+from kyvsim.report.timeline_html import values_of as timeline_values
+from kyvsim.report.timeline_rows import TimelineLook
+from kyvsim.report.timeline_texts import columns
+from kyvsim.report.writing import Lists, written
+
+
+class Example(NamedTuple):
+    """Texts to begin with."""
+
+    title: str
+    texts: dict[str, str]
+    """By the names of the page's editors."""
+
+
+class Shown(NamedTuple):
+    """What takes the place of the answer before."""
+
+    html: str
+    style: str = ""
+    """What it needs besides the page's own style."""
+
+
+_LOOK = Look(detailed=True)
+
+
+def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Example]) -> str:
+    """Return the page; `editors` are names of texts with what they are for."""
+    return "".join(
+        page(
+            "playground.html",
+            style=("timeline.css", "playground.css"),
+            script=("playground.js",),
+            asks=True,
+            editors=editors,
+            examples=tuple(examples),
+        )
+    )
+
+
+def verdicts(run: Run) -> Shown:
+    """Return what policies found, changed and generated, and why."""
+    parts = begin_with(run, _LOOK, lambda lists: _verdicts(run, lists))
+    return Shown("".join(piece for _, piece in written(run, (parts,))))
+
+
+def _verdicts(run: Run, lists: Lists) -> Iterator[str]:
+    yield fragment("playground_verdicts.html", **values_of(run, _LOOK, lists))
+
+
+def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> Shown:
+    """Return each step of each rule, on each object."""
+    found = tuple(object_part(one) for one in objects)
+    return Shown(fragment("playground_reasons.html", objects=found, remarks=run.remarks()))
+
+
+def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> Shown:
+    """Return what happens on a simulated cluster; None where nothing could be played."""
+    ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(remarks))))
+    values: dict[str, Any] = {"simulation": None}
+    style = ""
+    if simulation is not None:
+        values = timeline_values(simulation, TimelineLook())
+        style = columns(len(values["lanes"].names))
+    html = fragment("playground_timeline.html", remarks=remarks, ending=ending, **values)
+    return Shown(html, style)
