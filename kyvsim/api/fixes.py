@@ -65,13 +65,23 @@ def _step(
     source: Source, said: tuple[Diagnostic, ...], check: Check
 ) -> tuple[Diagnostic, str, tuple[Diagnostic, ...]] | None:
     """Return the first remark that can be put right, the text after it, and what is said then."""
-    before = Counter(one.code for one in said)
     for one in said:
-        if one.fix is None:
-            continue
-        text = with_edits(source.text, one.fix.edits)
-        then = check(source._replace(text=text))
-        after = Counter(each.code for each in then)
-        if after <= before and after[one.code] < before[one.code]:
-            return one, text, then
+        found = tried(one, source, said, check)
+        if found is not None:
+            return one, *found
     return None
+
+
+def tried(
+    remark: Diagnostic, source: Source, said: Iterable[Diagnostic], check: Check
+) -> tuple[str, tuple[Diagnostic, ...]] | None:
+    """Return a text with the fix of a remark, and what is said then; None where it fixes nothing.
+
+    `said` is what `check` says of the text as it is.
+    """
+    if remark.fix is None:
+        return None
+    text = with_edits(source.text, remark.fix.edits)
+    then = check(source._replace(text=text))
+    before, after = (Counter(one.code for one in some) for some in (said, then))
+    return (text, then) if after <= before and after[remark.code] < before[remark.code] else None

@@ -45,7 +45,7 @@ _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 
 
 def lint(
-    paths: Iterable[str],
+    paths: Iterable[str | Source],
     stdin: bytes | None = None,
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
@@ -109,7 +109,8 @@ def _findings(
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     found: list[Diagnostic] = [*said]
     for document in documents:
-        found += _remarks(document, options)
+        if is_told(document.file):
+            found += _remarks(document, options)
     found += _of_tests(manifests)
     known = tuple(one for one in documents if has_known_shape(one))
     found += [*deprecated_versions(known), *duplicate_names(known)]

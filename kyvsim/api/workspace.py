@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
+from kyvsim.api.fixes import tried
 from kyvsim.api.lint import lint
 from kyvsim.api.schemas import known_schemas
 from kyvsim.languages import READERS, derived_rules
@@ -10,16 +11,15 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import load_policies, sniff
+from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document
 
 _MARKS = ("kyverno", "kyvsim/", "admissionregistration.k8s.io/")
 """What a text has where it is of Kyverno, of kyvsim, or an admission policy of Kubernetes."""
-_TEST = "cli.kyverno.io/v1alpha1/Test"
 
 
 class Rules(NamedTuple):
@@ -77,21 +77,29 @@ def remarks_on(
     return strictly(remarks) if rules.strict else remarks
 
 
+def can_be_fixed(remark: Diagnostic, source: Source, rules: Rules = USUAL_RULES) -> bool:
+    """Return whether the fix of a remark puts it right, and leaves nothing else in its place."""
+
+    def check(one: Source) -> tuple[Diagnostic, ...]:
+        return remarks_on(one, (), rules)
+
+    return remark.fix is not None and tried(remark, source, check(source), check) is not None
+
+
 def _of_forms(source: Source) -> Iterator[Diagnostic]:
-    """Yield what is wrong with files that are read beside policies: tests, values, scenarios."""
+    """Yield what is wrong with files that `lint` leaves to other commands: values, scenarios."""
     documents, _ = read_documents((source,), None, STRICT_FLOATS)
     for document in documents:
         name = sniff(document.data)
-        if name == _TEST:
-            yield from load_test_manifest(document)[1]
-        elif _has_other_form(document, name):
+        if _has_other_form(document, name):
             yield from diagnostics(document, check(known_schemas()[name], document.data)[1])
 
 
 def _has_other_form(document: Document, name: str) -> bool:
     """Return whether a document has a form that `lint` does not look at."""
     is_native = name.startswith("admissionregistration.k8s.io/")
-    return name in known_schemas() and not (has_known_shape(document) or is_native)
+    is_linted = has_known_shape(document) or is_native or is_test_manifest(document.data)
+    return name in known_schemas() and not is_linted
 
 
 class ToldRule(NamedTuple):

@@ -128,6 +128,8 @@ class Command(NamedTuple):
     spelled_as_in_go: bool = False
     """Whether it takes `--flag=true` and `-r=path` as well, as Go programs do."""
     takes_call: bool = False
+    settles_itself: bool = False
+    """Whether it asks for what is set outside of its line, and goes on where that is wrong."""
 
 
 class Call(NamedTuple):
@@ -180,6 +182,7 @@ def command(
     short_help: str | None = None,
     *,
     spelled_as_in_go: bool = False,
+    settles_itself: bool = False,
 ) -> Callable[[AnyFunction], Command]:
     """Return what makes a command of a function and of what decorates it."""
 
@@ -193,6 +196,7 @@ def command(
             short_help=short_help,
             spelled_as_in_go=spelled_as_in_go,
             takes_call="takes_call" in declared,
+            settles_itself=settles_itself,
         )
 
     return make

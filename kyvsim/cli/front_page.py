@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "explain": "Show how policies come to what they say of resources, step by step.",
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
+        "lsp": "Speak the Language Server Protocol, for editors.",
         "migrate": "Convert policies with rules to policies in CEL.",
         "playground": "Serve a page of this machine on which policies are tried while one types.",
         "report": "Show what partial reports of spread runs make up.",

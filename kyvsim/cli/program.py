@@ -78,7 +78,7 @@ def _status(arguments: Sequence[str]) -> Any:
     settings = UNSET
     if found is not None:
         call, words = found
-        if not _HELP.intersection(words):
+        if not (call.command.settles_itself or _HELP.intersection(words)):
             settings, remarks = settled(call, words)
             if remarks and _are_refused(remarks):
                 return UNUSABLE

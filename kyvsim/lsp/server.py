@@ -15,12 +15,13 @@ from pygls.lsp.server import LanguageServer
 from kyvsim import __version__
 from kyvsim.lsp.completions import completions_at
 from kyvsim.lsp.definitions import Spot, named_by, spots_of
+from kyvsim.lsp.fixes import actions_of
 from kyvsim.lsp.hovers import hover_at
 from kyvsim.lsp.session import Session, Settings
 from kyvsim.lsp.symbols import symbols_of
 from kyvsim.lsp.units import for_client, from_client
 
-_TRIGGERS = [" ", "{", ".", "-", "["]
+_TRIGGERS = (" ", "{", ".", "-", "[")
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 
@@ -86,7 +87,7 @@ def _answer(server: LanguageServer, session: Session) -> None:
     """Have the server answer what is asked of a document."""
 
     @server.feature(
-        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=_TRIGGERS)
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[*_TRIGGERS])
     )
     def complete(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
         return session.guarded(lambda: [*_completions(session, params)], [])
@@ -106,6 +107,14 @@ def _answer(server: LanguageServer, session: Session) -> None:
     def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         text = session.text(params.text_document.uri)
         return session.guarded(lambda: [*symbols_of(text)], [])
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
+    )
+    def act(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        uri = params.text_document.uri
+        return session.guarded(lambda: [*actions_of(session, uri, params.range)], [])
 
 
 def _completions(session: Session, params: lsp.CompletionParams) -> Iterator[lsp.CompletionItem]:

@@ -356,3 +356,31 @@ def test_without_its_extra_the_command_says_what_to_install():
     )
     assert done.returncode == 2
     assert done.stderr == "error: this needs the package pygls: pip install 'kyvsim[lsp]'\n"
+
+
+def applied(text, edits):
+    """Return a text with the edits of an action."""
+    lines = text.split("\n")
+    for one in sorted(edits, key=lambda one: one.range.start.line, reverse=True):
+        start, end = one.range.start, one.range.end
+        before, after = lines[start.line][: start.character], lines[end.line][end.character :]
+        lines[start.line : end.line + 1] = (before + one.new_text + after).split("\n")
+    return "\n".join(lines)
+
+
+def test_what_lint_can_fix_is_an_action_of_its_remark(edit):
+    editor = edit({})
+    old = POLICY.replace("        failureAction: Enforce\n", "").replace(
+        "spec:\n", "spec:\n  validationFailureAction: Enforce\n", 1
+    )
+    found = editor.open("old.yaml", old)
+    assert "KV202" in codes(found)
+    line = next(one.range.start.line for one in found if one.code == "KV202")
+    (action,) = editor.actions("old.yaml", line)
+    assert [one.code for one in action.diagnostics] == ["KV202"]
+    assert not editor.actions("old.yaml", 1)
+    (changed,) = action.edit.document_changes
+    assert changed.text_document.version == 1
+    now = applied(old, changed.edits)
+    assert "failureAction: Enforce" in now
+    assert editor.type("old.yaml", now) == []
