@@ -27,6 +27,8 @@ class Rules(NamedTuple):
 
     paths: tuple[str, ...] = ()
     """Files and folders that are beside what is open; () for the folders of the editor."""
+    exceptions: tuple[str, ...] = ()
+    """The same of exceptions, which count in any case."""
     crd_paths: tuple[str, ...] = ()
     walking: Walking = USUAL
     strict: bool = False
@@ -52,6 +54,17 @@ def read_workspace(paths: Iterable[str], walking: Walking = USUAL) -> Mapping[st
         for one in found
         if isinstance(one, Source) and concerns(one.text)
     }
+
+
+def read_within(file: str, roots: Iterable[str]) -> Source | None:
+    """Return a file by its real path; None where it lies in none of `roots`, or is no text."""
+    real = (os.path.realpath(one) for one in roots)
+    if not os.path.isfile(file) or not any(
+        file == one or file.startswith(os.path.join(one, "")) for one in real
+    ):
+        return None
+    found = next(iter(read_sources((file,))))
+    return found if isinstance(found, Source) else None
 
 
 def remarks_on(

@@ -26,7 +26,7 @@ looked at beside what is open, by default the folders of the editor.
 """
 
 
-_PATHS: Final = frozenset({"paths", "crd_path"})
+_PATHS: Final = frozenset({"paths", "crd_path", "exception"})
 
 
 @declared.command(help=_HELP, epilog="It runs until the editor ends it.", settles_itself=True)
@@ -34,6 +34,9 @@ _PATHS: Final = frozenset({"paths", "crd_path"})
     declared.argument(
         "paths", nargs=-1, metavar="[PATH]...", type=declared.PathText(), key="policies"
     )
+)
+@declared.shared(
+    list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True)
 )
 @declared.shared(
     list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
@@ -67,6 +70,7 @@ def _settings(call: declared.Call, given: Mapping[str, Any]) -> "Settings":
     options = {**(read_plainly(call, (), found.settings) or {}), **given}
     rules = Rules(
         paths=tuple(options["paths"]),
+        exceptions=tuple(options["exception"]),
         crd_paths=tuple(options["crd_path"]),
         walking=walking_of(options, call),
         strict=options["strict"],

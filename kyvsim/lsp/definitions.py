@@ -1,7 +1,7 @@
 """Where what is named stands: policies and rules of tests and exceptions, files of manifests."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from kyvsim.api import Source
@@ -9,7 +9,6 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.lsp.outline import Entry
 from kyvsim.lsp.texts import Text, read_text
 
-_OF_POLICIES: Final = frozenset({"policyName", "policy"})
 _OF_FILES: Final = ("cli.kyverno.io/", "kyvsim/", "chainsaw.kyverno.io/")
 _OF_BINDINGS: Final = "AdmissionPolicyBinding"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -72,22 +71,41 @@ def _of_exception(text: Text, entry: Entry, where: list[str], value: str) -> Nam
     return Named()
 
 
-def spots_of(named: Named, near: str, files: Mapping[str, Source]) -> Iterator[Spot]:
-    """Yield where what is named stands, among files by their real paths.
+class Around(NamedTuple):
+    """What may be looked at for a name."""
 
-    `near` is the file that names it: paths are relative to that.
-    """
+    file: str
+    """The file that has the name: paths are relative to it."""
+    files: Mapping[str, Source]
+    """Files with policies, by their real paths."""
+    read: Callable[[str], Source | None]
+    """Returns another file by its real path, None where it may not be read."""
+
+
+def spots_of(named: Named, text: Text, around: Around) -> Iterator[Spot]:
+    """Yield where what a text names stands."""
     if named.file:
-        place = os.path.realpath(os.path.join(os.path.dirname(near), named.file))
-        if named.file.endswith(_SUFFIXES) and place in files:
+        place = _beside(around.file, named.file)
+        if named.file.endswith(_SUFFIXES) and around.read(place):
             yield Spot(place, 0, 0, 0)
         return
     wanted = named.policy or named.object
-    if not wanted:
-        return
-    for file, source in files.items():
+    files = around.files if named.policy else _resources(text, around)
+    for file, source in files.items() if wanted else ():
         if wanted in source.text:
             yield from _in(read_text(source.text), file, named)
+
+
+def _resources(text: Text, around: Around) -> Mapping[str, Source]:
+    """Return the files with resources that a test manifest names."""
+    paths = (one.value for one in text.entries if one.path[:1] == ("resources",))
+    places = [_beside(around.file, one) for one in paths if one]
+    found = {place: around.read(place) for place in places}
+    return {place: one for place, one in found.items() if one is not None}
+
+
+def _beside(file: str, path: str) -> str:
+    return os.path.realpath(os.path.join(os.path.dirname(file), path))
 
 
 def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:

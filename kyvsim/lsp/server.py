@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from kyvsim import __version__
 from kyvsim.lsp.completions import completions_at
-from kyvsim.lsp.definitions import Spot, named_by, spots_of
+from kyvsim.lsp.definitions import Around, named_by, spots_of
 from kyvsim.lsp.fixes import actions_of
 from kyvsim.lsp.hovers import hover_at
 from kyvsim.lsp.session import Session, Settings
@@ -144,12 +144,10 @@ def _definitions(session: Session, params: lsp.DefinitionParams) -> Iterator[lsp
     entry = text.entry_at(*from_client(session.document(uri), params.position))
     if entry is None:
         return
-    files = session.sources()
-    for spot in spots_of(named_by(text, entry), session.source(uri).name, files):
-        yield _location(spot, files[spot.file].name)
-
-
-def _location(spot: Spot, name: str) -> lsp.Location:
-    start = lsp.Position(spot.line, spot.column)
-    end = lsp.Position(spot.line, spot.column + spot.length)
-    return lsp.Location(uris.from_fs_path(spot.file) or name, lsp.Range(start, end))
+    around = Around(session.source(uri).name, session.sources(), session.read)
+    for spot in spots_of(named_by(text, entry), text, around):
+        start = lsp.Position(spot.line, spot.column)
+        end = lsp.Position(spot.line, spot.column + spot.length)
+        place = uris.from_fs_path(spot.file)
+        if place is not None:
+            yield lsp.Location(place, lsp.Range(start, end))

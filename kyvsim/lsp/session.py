@@ -11,7 +11,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from kyvsim.api import Source
-from kyvsim.api.workspace import Rules, concerns, read_workspace, remarks_on
+from kyvsim.api.workspace import Rules, concerns, read_within, read_workspace, remarks_on
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.lsp.remarks import shown
 from kyvsim.lsp.texts import Text, read_text
@@ -71,6 +71,12 @@ class Session:
         }
         return {**self.files, **{os.path.realpath(name): one for name, one in typed.items()}}
 
+    def read(self, file: str) -> Source | None:
+        """Return a file of the editor's folders or of what is named besides, by its real path."""
+        known = self.sources().get(file)
+        roots = (*self._folders(), *self._rules.paths, *self._rules.exceptions)
+        return known or read_within(file, roots)
+
     def source(self, uri: str) -> Source:
         """Return an open document as an input; its name is its path, or its address."""
         return Source(uris.to_fs_path(uri) or uri, self.document(uri).source)
@@ -83,7 +89,7 @@ class Session:
         settings = self.guarded(self._settle, Settings(Rules()))
         self._rules = settings.rules
         self._tell_settings(settings.remarks)
-        paths = self._rules.paths or folders
+        paths = (*(self._rules.paths or folders), *self._rules.exceptions)
         walking = self._rules.walking
         self.files = await asyncio.to_thread(
             self.guarded, lambda: read_workspace(paths, walking), self.files

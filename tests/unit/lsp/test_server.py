@@ -60,12 +60,24 @@ results:
     kind: Pod
     result: pass
 """
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: cart}\n# kyverno looks at it\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: cart\n"
+VALUES = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+metadata:
+  name: values
+policies:
+  - name: named
+    rules:
+      - name: cart
+        values: {a: b}
+"""
 FILES = {
     "policies/named.yaml": POLICY,
     "exceptions.yaml": EXCEPTION,
     "kyverno-test.yaml": TEST,
-    "pods.yaml": POD.replace("{name: cart}", "\n  name: cart"),
+    "pods.yaml": POD,
+    "values.yaml": VALUES,
 }
 BINDING = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -143,7 +155,7 @@ def test_files_that_are_none_of_kyvernos_give_nothing(edit):
     editor = edit({})
     assert editor.open("pod.yaml", "kind: [x\n") == []
     assert editor.open("notes.txt.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {}\n") == []
-    assert editor.open("pod-of-kyverno.yaml", POD) == []
+    assert editor.open("pod-of-kyverno.yaml", f"{POD}# kyverno\n") == []
 
 
 def test_characters_are_counted_as_the_editor_does(edit):
@@ -185,6 +197,20 @@ def test_a_configuration_counts(edit):
     found = editor.open("policies/named.yaml")
     assert "KV202" in codes(found)
     assert {one.severity for one in found} == {editor.types.DiagnosticSeverity.Error}
+
+
+def test_exceptions_of_a_configuration_count(edit):
+    files = {
+        ".kyvsim.yaml": "policies: [policies]\nexceptions: [others/exceptions.yaml]\n",
+        "policies/named.yaml": POLICY,
+        "others/exceptions.yaml": EXCEPTION,
+        "others/passed-by.yaml": EXCEPTION,
+    }
+    editor = edit(files)
+    editor.open("again.yaml", EXCEPTION)
+    (found,) = editor.save("again.yaml")
+    assert found.code == "KV208"
+    assert "others/exceptions.yaml" in found.message
 
 
 def test_a_wrong_configuration_is_told_at_its_place(edit):
@@ -262,6 +288,9 @@ def test_rules_and_fields_are_explained(edit):
         ("exceptions.yaml", "policyName: na", [("policies/named.yaml", 4)]),
         ("exceptions.yaml", "    - ca", [("policies/named.yaml", 7)]),
         ("exceptions.yaml", "    - autogen-ca", [("policies/named.yaml", 7)]),
+        ("kyverno-test.yaml", "  - pods", [("pods.yaml", 1)]),
+        ("values.yaml", "  - name: na", [("policies/named.yaml", 4)]),
+        ("values.yaml", "      - name: ca", [("policies/named.yaml", 7)]),
         ("exceptions.yaml", "namespace: sh", []),
     ],
 )
