@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "migrate": "Convert policies with rules to policies in CEL.",
         "playground": "Serve a page of this machine on which policies are tried while one types.",
         "report": "Show what partial reports of spread runs make up.",
+        "rule": "Show what the code of a remark means, with a bad and a good example.",
         "schema": "Print the JSON Schema of a kind of file, for editors.",
         "simulate": "Play policies on a simulated cluster and show what happens, and when.",
         "test": "Run tests of policies: manifests that say what policies are expected to do.",

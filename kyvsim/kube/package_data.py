@@ -1,4 +1,4 @@
-"""Tables that are part of the package, kept as JSON beside the modules that read them."""
+"""Tables and texts that are part of the package, kept beside the modules that read them."""
 
 import json
 import os
@@ -11,3 +11,9 @@ def read_table(module_file: str, *way: str) -> Json:
     # pathlib is not used on the way to a plain apply: it takes as long as the interpreter's start.
     with open(os.path.join(os.path.dirname(module_file), *way), "rb") as file:
         return json.load(file)
+
+
+def read_text(module_file: str, *way: str) -> str:
+    """Return the text file at `way` from the folder of the module whose `__file__` is given."""
+    with open(os.path.join(os.path.dirname(module_file), *way), encoding="utf-8") as file:
+        return file.read()

@@ -1,33 +1,20 @@
-"""The table of diagnostic codes, read out of the package's source.
+"""The page of diagnostic codes: what `kyvsim rule` says of them, and their messages.
 
-Every text `KVnnn` is found in the syntax trees, with the message in the same call and what a
-docstring says of it.
+Messages are read out of the package's source: every text `KVnnn` is found in the syntax trees, with
+the message in the same call.
 """
 
 import ast
 import re
 from collections import defaultdict
+from itertools import groupby
 from pathlib import Path
+
+from kyvsim.report.known_codes import every_code
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
 CODE = re.compile(r"KV\d{3}")
 HOLE = "…"
-GROUPS = (
-    ("KV00", "Files and YAML"),
-    ("KV01", "Policies: kind and shape"),
-    ("KV02", "Resources"),
-    ("KV03", "Values, users and context data"),
-    ("KV04", "Test manifests"),
-    ("KV05", "Scenarios"),
-    ("KV06", "Chainsaw tests"),
-    ("KV07", "Runs that may be green without a look"),
-    ("KV08", "Runs that are spread over processes and machines"),
-    ("KV09", "Context files and baselines"),
-    ("KV16", "Policies in CEL: names, exceptions, bindings"),
-    ("KV1", "What Kyverno refuses in a policy whose shape is right"),
-    ("KV2", "What `kyvsim lint` warns of"),
-    ("KV", "Others"),
-)
 
 
 def template(node, known):
@@ -115,61 +102,13 @@ def calls_of(tree):
             start = call.lineno
 
 
-def first_sentence(docstring):
-    """Return what a docstring says first, without the file of the reference that it is from."""
-    told = " ".join(docstring.split("\n\n")[0].split())
-    return re.split(r"\.? upstream: ", told)[0].rstrip(".")
-
-
-def about(code, path, tree):
-    """Return what a docstring says of a code by name, or else what its check is about."""
-    docstrings = [
-        " ".join((ast.get_docstring(node) or "").split())
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef)
-    ]
-    for docstring in docstrings:
-        told = re.search(rf"{code}:? ([^,.]*)[,.]", docstring)
-        if told:
-            return told[1]
-    return first_sentence(docstrings[0]) if is_one_matter(path) else ""
-
-
-def is_one_matter(path):
-    """Return whether a file is about one matter, which its docstring names."""
-    return path.parent.name in {"checks", "advice"} and path.name != "policy_settings.py"
-
-
-def around(code, tree):
-    """Return what the first function with a code is about, or else its file."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    own = [
-        one
-        for one in functions
-        if any(is_code(node) and node.value == code for node in ast.walk(one))
-    ]
-    told = [ast.get_docstring(one) for one in own if ast.get_docstring(one)]
-    subject = first_sentence((told or [ast.get_docstring(tree) or ""])[0])
-    return re.sub(r"^(Return|Yield) (that )?", "", subject)
-
-
-def codes():
-    """Return for each code what it is about, and its messages."""
-    found, wheres = {}, {}
+def messages_by_code():
+    """Return the messages of each code that the package's source has."""
+    found = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        told = list(calls_of(tree))
-        told += [(node.value, []) for node in ast.walk(tree) if is_code(node)]
-        for code, messages in told:
-            subjects, texts = found.setdefault(code, ([], []))
-            subject = about(code, path, tree)
-            wheres.setdefault(code, tree)
-            subjects += [subject] if subject and subject not in subjects else []
-            texts += [text for text in messages if text not in texts]
-    for code, (subjects, _) in found.items():
-        if not subjects:
-            subjects.append(around(code, wheres[code]))
-    return dict(sorted(found.items()))
+        for code, messages in calls_of(ast.parse(path.read_text(encoding="utf-8"))):
+            found[code] += [text for text in messages if text not in found[code]]
+    return found
 
 
 def cell(text):
@@ -183,22 +122,28 @@ def quoted(message):
     return f"{fence}{gap}{cell(message)}{gap}{fence}"
 
 
-def row(code, entry):
-    subjects, messages = entry
+def row(code, messages):
     said = "<br>".join(quoted(text) for text in messages) or "*varies*"
-    return f"| {code} | {'; '.join(cell(text) for text in subjects)} | {said} |"
+    return f"| {code.code} | {cell(code.title)} | {said} |"
+
+
+def section(code):
+    """Return what is written of a code besides its title, with its examples."""
+    blocks = (
+        f"{word}\n\n```yaml\n{text}```\n"
+        for word, text in (("Bad:", code.bad), ("Good:", code.good))
+        if text
+    )
+    return "\n".join((f"### {code.code}: {code.title}\n", f"{code.why}\n", *blocks))
 
 
 def made():
-    """Return the tables of all codes, one for each group, as Markdown."""
-    left = codes()
+    """Return the codes of all groups, with what is written of them, as Markdown."""
+    said = messages_by_code()
     parts = []
-    for prefix, title in GROUPS:
-        mine = {code: entry for code, entry in left.items() if code.startswith(prefix)}
-        left = {code: entry for code, entry in left.items() if code not in mine}
-        if mine:
-            rows = "\n".join(row(code, entry) for code, entry in mine.items())
-            parts.append(
-                f"## {title}\n\n| code | about | messages |\n| --- | --- | --- |\n{rows}\n"
-            )
+    for group, codes in groupby(every_code(), lambda one: one.group):
+        mine = tuple(codes)
+        rows = "\n".join(row(one, said.get(one.code, ())) for one in mine)
+        parts.append(f"## {group}\n\n| code | about | messages |\n| --- | --- | --- |\n{rows}\n")
+        parts += map(section, filter(lambda one: one.why, mine))
     return "\n".join(parts)

@@ -1,0 +1,60 @@
+"""`kyvsim rule`: what the code of a remark means."""
+
+import difflib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kyvsim.cli import declared
+from kyvsim.cli.exit_status import OK
+from kyvsim.cli.streams import shown_width, shows_colours, write_out
+from kyvsim.report.code_text import code_lines, list_lines
+from kyvsim.report.known_codes import Code, every_code
+from kyvsim.report.look import Look
+from kyvsim.report.style import counted
+from kyvsim.report.wrapped import sheet_of
+
+_HELP = """Show what the code of a remark means, with a bad and a good example.
+
+Without CODE, list all codes.
+
+\b
+    kyvsim rule KV202
+    kyvsim rule --output-format json
+"""
+
+
+@declared.command(help=_HELP)
+@declared.argument("codes", nargs=-1, metavar="[CODE]...")
+@declared.option(
+    "-o", "--output-format", type=declared.Choice(("text", "json")), default="text", help="Format."
+)
+@declared.pass_call
+def command(call: declared.Call, /, **options: Any) -> int:
+    """Run `kyvsim rule` and return its exit status."""
+    known = {one.code: one for one in every_code()}
+    chosen = [_chosen(name, known, call) for name in options["codes"]]
+    if options["output_format"] == "json":
+        told = [one._asdict() for one in chosen or known.values()]
+        write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"])
+        return OK
+    look = Look(colours=shows_colours(unwanted=False), width=shown_width(sys.stdout))
+    sheet = sheet_of(look)
+    if not chosen:
+        write_out(list_lines(known.values(), sheet))
+        write_out([f"\n{counted(len(known), 'code')}: `kyvsim rule CODE` tells more of one\n"])
+    for number, one in enumerate(chosen):
+        write_out(["\n"] if number else [])
+        write_out(code_lines(one, sheet))
+    return OK
+
+
+def _chosen(name: str, known: Mapping[str, Code], call: declared.Call) -> Code:
+    """Return the code of a name; raises UsageError with the likely one where there is none."""
+    spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
+    if spelled in known:
+        return known[spelled]
+    near: Sequence[str] = difflib.get_close_matches(spelled, known, n=3, cutoff=0.7)
+    hint = f": did you mean {' or '.join(near)}?" if near else ": `kyvsim rule` lists all codes"
+    raise declared.UsageError(f"no remark has the code {name}{hint}", call)

@@ -1,0 +1,46 @@
+import json
+
+import pytest
+
+from kyvsim.cli.main import run
+
+
+def said(capsys, *arguments):
+    status = run(["rule", *arguments])
+    streams = capsys.readouterr()
+    return status, streams.out, streams.err
+
+
+def test_a_code_is_shown_with_both_examples(capsys):
+    status, out, _ = said(capsys, "KV202")
+    assert status == 0
+    assert out.startswith("KV202: a field that still works and has been replaced\n")
+    bad, good = out.split("Bad:")[1].split("Good:")
+    assert "validationFailureAction: Enforce" in bad
+    assert "      failureAction: Enforce" in good
+
+
+@pytest.mark.parametrize("name", ["kv202", "202"])
+def test_codes_may_be_written_in_other_ways(capsys, name):
+    assert said(capsys, name)[1] == said(capsys, "KV202")[1]
+
+
+def test_without_a_code_all_are_listed_by_group(capsys):
+    status, out, _ = said(capsys)
+    assert status == 0
+    assert "Files and YAML\n  KV001" in out
+    assert "\n  KV226" in out
+
+
+def test_an_unknown_code_is_refused_with_likely_ones(capsys):
+    status, out, err = said(capsys, "KV2022")
+    assert (status, out) == (2, "")
+    assert "no remark has the code KV2022: did you mean KV222 or KV202" in err
+
+
+def test_json_has_the_same(capsys):
+    _, out, _ = said(capsys, "-o", "json", "KV040")
+    (one,) = json.loads(out)
+    assert one["code"] == "KV040"
+    assert "status: pass" in one["bad"]
+    assert "result: pass" in one["good"]
