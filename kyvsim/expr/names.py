@@ -5,12 +5,13 @@ stands at a word's start (no dot, letter or digit before it) and ends at a word'
 not load `x`, and the raw string `'x'` does.
 """
 
-import re
 from typing import Final
 
-_RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
-_JOINTS: Final = re.compile("[_-]")
-_QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
+from kyvsim.light.regex import regex
+
+_RUN: Final = regex(r"[0-9A-Za-z_-]+")
+_JOINTS: Final = regex("[_-]")
+_QUOTED: Final = regex(r"""(?<=["'`])[^"'`]++(?=["'`])""")
 """What stands between quotes: an entry may have a name such as `two words`."""
 
 _LONGEST_NAME: Final = 80

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 from kyvsim.expr.errors import QueryError, QuerySyntaxError
 from kyvsim.expr.functions.encoding import parse_json
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
 Token: TypeAlias = dict[str, Any]
 """`type`, `value`, `start` in the text, and `name`: upstream's name of the type.
@@ -19,7 +20,7 @@ Token: TypeAlias = dict[str, Any]
 The value of a literal in backticks is its text: the parser decodes it when it gets there.
 """
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = regex(
     r"""(?P<blank>[ \t\n\r]+)
     |(?P<unquoted_identifier>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<number>-[0-9]*|[0-9]+)

@@ -11,8 +11,9 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.DOTALL)
+_VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.DOTALL)
 
 
 class Variable(NamedTuple):

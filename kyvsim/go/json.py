@@ -10,9 +10,10 @@ import re
 from kyvsim.go.json_problem import json_problem
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
 _LONE = "[\ud800-\udfff]"
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = regex(r"\\u[dD][89a-fA-F]")
 
 
 class JsonError(ValueError):

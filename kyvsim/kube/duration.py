@@ -6,6 +6,8 @@ upstream: Go's time package (ParseDuration and Duration.String).
 import re
 from types import MappingProxyType
 
+from kyvsim.light.regex import regex
+
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
@@ -25,7 +27,7 @@ _UNITS = MappingProxyType(
 )
 _WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
 """No part of it is read twice: a long text without a unit takes no longer than one with many."""
-_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
+_PART = regex(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
 
 def parse_duration(text: str) -> int | None:

@@ -7,9 +7,10 @@ import math
 import re
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
 _ANY_CASE = re.IGNORECASE | re.ASCII  # without ASCII two letters of Turkish fit `i`
-_INT = re.compile(r"[+-]?[0-9]+")
+_INT = regex(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
 _FLOAT = (

@@ -1,11 +1,11 @@
 """Group, version and kind: API versions of objects, and the selectors that policies write."""
 
-import re
 from functools import lru_cache
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_VERSION = re.compile(r"v[0-9](?:(?:alpha|beta)[0-9])?|\*")
+_VERSION = regex(r"v[0-9](?:(?:alpha|beta)[0-9])?|\*")
 
 
 class KindSelector(NamedTuple):

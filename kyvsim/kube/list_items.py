@@ -17,13 +17,14 @@ from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.kube.yaml_text import load_first
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _ITEMS = "items:\n"
-_FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
-_AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
-_JSON_ITEMS = re.compile(r'"items": ?\[[ \n]*(?=\{)')
-_JSON_NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
-_AFTER_ITEM = re.compile(r"[ \n]*(?:,[ \n]*|\Z)")
+_FIRST_ITEM = regex(_ITEMS + r"( *)- ")
+_AFTER_ITEMS = regex(r"^[^ #\n-]", re.MULTILINE)
+_JSON_ITEMS = regex(r'"items": ?\[[ \n]*(?=\{)')
+_JSON_NEXT = regex(r"[ \n]*(?:(,)[ \n]*|\])")
+_AFTER_ITEM = regex(r"[ \n]*(?:,[ \n]*|\Z)")
 _ANY_JSON = json.JSONDecoder()
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000

@@ -7,6 +7,8 @@ import re
 from types import MappingProxyType
 from typing import Final
 
+from kyvsim.light.regex import regex
+
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"
 DECIMAL_EXPONENT: Final = "DecimalExponent"
@@ -16,9 +18,7 @@ _MAX_INT64 = (1 << 63) - 1
 _MAX_DIGITS = 4000
 """Numbers with more digits are refused: they cost much and mean nothing in a cluster."""
 
-_GRAMMAR = re.compile(
-    r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
-)
+_GRAMMAR = regex(r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})")
 _DECIMAL_EXPONENTS = MappingProxyType(
     {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 )

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
-_ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")
+_CONTENT = regex(r"^[^\S\n]*[^\s#]", re.MULTILINE)
+_ODD_BREAK = regex(r"[\r\x85\u2028\u2029]\s*[^\s#]")
 """Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 

@@ -15,6 +15,7 @@ from kyvsim.kube.yaml_scalars import (
     plain_key,
     plain_value,
 )
+from kyvsim.light.regex import regex
 
 
 class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
@@ -38,23 +39,23 @@ SKIPPED: Line = (NOTHING, -2, None, None, 0)
 _LONGEST_KEY = 500
 """libyaml takes none of over 1,024 characters."""
 
-_LINE = re.compile(
+_LINE = regex(
     r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*')"
     r":(?: +|\Z))?(.*)\Z"
 )
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
+_WORD = regex(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
 _END = r"(?: +#.*)? *\Z"
-_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
-_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'" + _END)
+_DOUBLE_QUOTED = regex(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
+_SINGLE_QUOTED = regex(r"'((?:[^']|'')*)'" + _END)
 _ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
-_EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*) *\]" + _END)
+_EMPTY = regex(r"(?:(\{)\}|\[\])" + _END)
+_ITEMS = regex(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*) *\]" + _END)
 """A list of words in one line."""
-_HEADER = re.compile(r"([|>][+-]?)" + _END)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_HEADER = regex(r"([|>][+-]?)" + _END)
+_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
-_UNEVEN = re.compile(r"\A[ \t]|\n[ \t\n]|[ \t]\n")
+_UNEVEN = regex(r"\A[ \t]|\n[ \t\n]|[ \t]\n")
 """Lines that do not simply fold: such as are blank, indented, or end in blanks."""
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
@@ -42,12 +43,10 @@ _WORDS = MappingProxyType(
 _KEPT = 1 << 13
 """Scalars whose values are remembered: more do not make dumps quicker to read, only larger."""
 _NUMBER_STARTS = frozenset("+-0123456789")
-_INT = re.compile(
-    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
-)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
-_SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]+)\Z")
+_INT = regex(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_POINT_FLOAT = regex(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
+_SIGN_AFTER_PREFIX = regex(r"0b([-+][01]+)\Z")
 _TIMESTAMP = (
     r"\d{4}-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"

@@ -1,16 +1,16 @@
 """What a document is that is not what was wanted, and texts that are no YAML yet."""
 
 import os
-import re
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.light.regex import regex
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import policy_names
 from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 
-_OF_HELM = re.compile(
+_OF_HELM = regex(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
 )

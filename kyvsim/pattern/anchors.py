@@ -3,7 +3,6 @@
 upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
@@ -12,6 +11,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"
@@ -20,7 +20,7 @@ ADDITION: Final = "+"
 EQUALITY: Final = "="
 EXISTENCE: Final = "^"
 
-_SYNTAX = re.compile(r"([+<=X^]?)\((.+)\)")
+_SYNTAX = regex(r"([+<=X^]?)\((.+)\)")
 _FIRST_PHASE = frozenset({CONDITION, EXISTENCE, EQUALITY, NEGATION})
 _CHECKING = _FIRST_PHASE | {GLOBAL}
 _TRACKED = frozenset({CONDITION, EXISTENCE})

@@ -6,10 +6,11 @@ from types import MappingProxyType
 from typing import Final
 from unicodedata import east_asian_width
 
+from kyvsim.light.regex import regex
 from kyvsim.model.reason import Excerpt
 from kyvsim.report.style import safe_line
 
-_MEANT: Final = re.compile(
+_MEANT: Final = regex(
     r"""
     (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s:,\[\]{}"'][^\s,\[\]{}]*? ) (?=\s*:(?:\s|$))
     | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'
@@ -19,7 +20,7 @@ _MEANT: Final = re.compile(
     re.VERBOSE,
 )
 """The key of an entry, or else a value."""
-_SCALAR: Final = re.compile(
+_SCALAR: Final = regex(
     r"""
     \s*:\s+
     (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | (?![&!*|>\[{\#])[^,\[\]{}\#]*[^,\[\]{}\#\s] )
