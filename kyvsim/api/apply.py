@@ -86,7 +86,8 @@ def explaining(
 
     def follow(policy: Policy, follower: Follower) -> PolicySet:
         told = inputs._replace(budget=to_follow(inputs.budget))
-        return compiled_for(told, read._replace(policies=(policy,)), follower).policies
+        sound = read._replace(policies=(policy,))  # or it would have no results
+        return compiled_for(told, sound, follower, checked=True).policies
 
     def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
         if not ask:
@@ -113,15 +114,23 @@ class Compiled(NamedTuple):
 
 
 def compiled_for(
-    inputs: ApplyInputs, read: ReadInputs, follower: Follower | None = None
+    inputs: ApplyInputs,
+    read: ReadInputs,
+    follower: Follower | None = None,
+    *,
+    checked: bool = False,
 ) -> Compiled:
-    """Return what is read of policies, compiled; who follows is told each step of their rules."""
+    """Return what is read of policies, compiled; who follows is told each step of their rules.
+
+    Those that are `checked` already are known to be sound.
+    """
     system = own_system(inputs.now, inputs.budget)
     kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
     options = CompileOptions(
         system,
         read.exceptions.rules,
         Model(inputs.model),
+        admitted=checked,
         cel_exceptions=read.exceptions.policies,
         kinds=kinds,
         bindings=read.bindings,

@@ -28,7 +28,7 @@ class CompileOptions(NamedTuple):
     exceptions: tuple[PolicyException, ...] = ()
     model: Model = Model.KYVERNO
     admitted: bool = False
-    """Whether a cluster has let the policies in, so that they need no checks."""
+    """Whether the policies need no checks: a cluster has let them in, or they were checked."""
     simulated: bool = False
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
     listener: Listener | None = None

@@ -9,7 +9,6 @@ the first of it in its part.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -20,6 +19,8 @@ from kyvsim.report.wrapped import INDENT, Sheet, apart
 _MOST_WORDINGS: Final = 10
 """So many wordings of one rule are told; what says something else then is only counted."""
 _MOST_EXAMPLES: Final = 5
+_LONG: Final = 200
+"""Wordings of more characters are known by a digest."""
 
 
 class Kind(NamedTuple):
@@ -32,7 +33,13 @@ class Kind(NamedTuple):
 @lru_cache(maxsize=4096)
 def kind_of(rule: str, said: str) -> Kind:
     """Return what something has in common with others that are told: who says it, and what."""
-    return Kind(rule, blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+    return Kind(rule, said if len(said) <= _LONG else _digest(said))
+
+
+def _digest(said: str) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 — slow, for long texts only
+
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def kind_of_result(rule: tuple[str, ...], said: Iterable[str], names: Iterable[str]) -> Kind:
