@@ -26,7 +26,11 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     """
     if tuple(arguments) in ASKED_BY and sys.stdout is not None:
         return _show_front_page()
-    from kyvsim.cli.program import end_when_asked, run_command  # noqa: PLC0415 — not for that page
+    if alone:
+        from kyvsim.cli.own_modules import find_own_modules  # noqa: PLC0415 — not for that page
+
+        find_own_modules()
+    from kyvsim.cli.program import end_when_asked, run_command  # noqa: PLC0415 — likewise
 
     if alone:
         end_when_asked()
