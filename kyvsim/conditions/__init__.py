@@ -7,7 +7,13 @@ from kyvsim.conditions.block import (
     compile_exception_conditions,
 )
 from kyvsim.conditions.operators import OPERATORS, Operator, operators
-from kyvsim.conditions.shape import asks_only, confirming_shape, elements_shape, refuting_shape
+from kyvsim.conditions.shape import (
+    asks_only,
+    confirming_shape,
+    elements_shape,
+    is_seen_whole,
+    refuting_shape,
+)
 
 __all__ = [
     "OPERATORS",
@@ -19,6 +25,7 @@ __all__ = [
     "compile_exception_conditions",
     "confirming_shape",
     "elements_shape",
+    "is_seen_whole",
     "operators",
     "refuting_shape",
 ]

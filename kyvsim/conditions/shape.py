@@ -26,6 +26,17 @@ def refuting_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
     return _first(every, start, wanted=False) if every and some is None else None
 
 
+def is_seen_whole(data: Json) -> bool:
+    """Return whether a block looks at nothing but what its refuting shape looks at.
+
+    However it ends then, it ends so for all that looks the same, in the same words.
+    """
+    some, every = _lists(data)
+    conditions = [*(some or ()), *(every or ())]
+    is_first_all = not every or len(conditions) == 1
+    return is_first_all and all(_is_fixed(one.get("message")) for one in conditions)
+
+
 def confirming_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
     """Return the shape of what is under `start` for which a block certainly holds."""
     some, every = _lists(data)

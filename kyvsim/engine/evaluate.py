@@ -58,7 +58,7 @@ def _asked(
         response = run_turn(turn, phase, given, world, settled=settled)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
         return faulted(turn, phase, subject, error)
-    if recall:
+    if recall and not response.silent:
         recall.keep(given.object, response.results)
     return response
 

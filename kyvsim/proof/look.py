@@ -10,7 +10,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.proof.shapes import Both, DoubtError, Each, Fields, Keys, Shape
 
 Look: TypeAlias = Callable[[Json], Hashable]
-"""Takes an object; returns the key. Raises `DoubtError` where what is looked at is no scalar."""
+"""Takes an object; returns the key. Raises `DoubtError` where what is looked at is neither a scalar
+nor a list of scalars, or is a text with variables: these may ask for anything."""
 
 _ABSENT: Final = object()
 _AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
@@ -56,7 +57,7 @@ def _elements(element: Look) -> Look:
 
 
 def _names(value: Json) -> Hashable:
-    return tuple(value) if value.__class__ is dict else _scalar(value)
+    return tuple(map(_scalar, value)) if value.__class__ is dict else _scalar(value)
 
 
 def _is_there(_: Json) -> Hashable:
@@ -65,7 +66,15 @@ def _is_there(_: Json) -> Hashable:
 
 def _scalar(value: Json) -> Hashable:
     kind = value.__class__
-    if kind is dict or kind is list:
+    if kind is dict or (kind is str and "{{" in value):
         raise DoubtError
+    if kind is list:
+        return (list, *map(_item, value))
     scalar: Hashable = value if kind in _AS_THEY_ARE else (kind, repr(value))
     return scalar
+
+
+def _item(value: Json) -> Hashable:
+    if value.__class__ is list:
+        raise DoubtError
+    return _scalar(value)

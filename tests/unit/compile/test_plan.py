@@ -126,7 +126,8 @@ def test_what_is_shown_is_what_the_engine_says(bench, request_for):
                 known = recall.results(obj)
                 recalled += known is not None
                 assert known in (None, said.results), (turn.policy.policy.name, obj)
-                recall.keep(obj, said.results)
+                if not said.silent:
+                    recall.keep(obj, said.results)
             if settled:
                 again = run_turn(turn, Stage.VALIDATE.phase, given, WORLD, settled=True)
                 assert again == said, (turn.policy.policy.name, obj)
@@ -193,9 +194,48 @@ def test_results_are_recalled_where_nothing_else_makes_a_difference(
     assert other[0].results is not first[0].results
 
 
+NAMED = "{{ request.object.metadata.name }}"
+DENIED = {"key": "{{ request.object.spec.a || '' }}", "operator": "Equals", "value": "b"}
+LOOPED = {"key": "{{ element.a || '' }}", "operator": "Equals", "value": "b"}
+
+
+def denying(*conditions, quantifier="any", **more):
+    return {"message": "no", "deny": {"conditions": {quantifier: [*conditions]}}, **more}
+
+
+def looping(*conditions, **more):
+    loop = {"list": "request.object.spec.list[]", "deny": {"conditions": {"any": [*conditions]}}}
+    return {"message": "no", "foreach": [loop], **more}
+
+
+@pytest.mark.parametrize(
+    ("validate", "is_recalled"),
+    [
+        (denying(DENIED), True),
+        (denying(DENIED, quantifier="all"), True),
+        (denying(DENIED, {**DENIED, "value": "c"}), True),
+        (denying({**DENIED, "message": "it is b"}), True),
+        (looping(LOOPED), True),
+        # Conditions that follow on the first one, and words that are other ones each time.
+        (denying(DENIED, {**DENIED, "value": "c*"}, quantifier="all"), False),
+        (denying(DENIED, message=NAMED), False),
+        (denying({**DENIED, "message": NAMED}), False),
+        (looping({**LOOPED, "message": NAMED}), False),
+    ],
+)
+def test_denials_are_recalled_where_their_shape_looks_at_all_they_do(
+    compiled, policy, pod, request_for, validate, is_recalled
+):
+    set_ = compiled(policy({"validate": validate}))
+    objects = [pod(name, a="b", list=[{"a": "b", "c": name}]) for name in ("one", "two")]
+    first = planned(set_, objects[0], request_for).evaluated
+    again = evaluate(set_, request_for(objects[1]), WORLD).evaluated
+    assert first[0].results[0].status in {RuleStatus.FAIL, RuleStatus.PASS}
+    assert (first[0].results is again[0].results) is is_recalled
+
+
 LIVE = {"background": False}
 HOST = {"message": "no", "pattern": {"spec": {"=(hostNetwork)": "false"}}}
-NAMED = "{{ request.object.metadata.name }}"
 PASSING = {"validate": {"message": "no", "pattern": {"spec": {"=(a)": "b"}}}}
 
 

@@ -22,8 +22,8 @@ def test_what_is_kept_is_known_of_objects_that_look_the_same():
 
 def test_what_is_in_doubt_is_neither_kept_nor_known():
     known = recall()
-    known.keep({"a": []}, RESULTS)
-    assert known.results({"a": []}) is None
+    known.keep({"a": {}}, RESULTS)
+    assert known.results({"a": {}}) is None
 
 
 def test_it_gives_up_where_hardly_any_object_is_known_again():

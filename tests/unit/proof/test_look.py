@@ -23,6 +23,7 @@ LIST = Fields((Entry("list", Each(A), absent=True),))
         (A, [{"a": "x", "b": 1}, {"a": "x", "b": {}}]),
         (LIST, [{"list": [{"a": 1.0}]}, {"list": [{"a": 1.0, "c": {}}]}]),
         (Keys(fits), [{"x": 1, "y": 2}, {"x": 2, "y": 1}]),
+        (A, [{"a": ["x", 1]}, {"a": ["x", 1], "c": 1}]),
     ],
 )
 def test_what_no_shape_asks_for_makes_no_difference(shape, objects):
@@ -33,6 +34,9 @@ def test_what_no_shape_asks_for_makes_no_difference(shape, objects):
     ("shape", "objects"),
     [
         (Value(fits), ["1", "true", 1, 1.0, True, 0, 0.0, -0.0, False, None, ""]),
+        (Value(fits), [[], ["1"], [1], [1.0], [True], ["1", "1"], [None], None, "1", "[]"]),
+        (A, [["x", 1], {"a": "x", "b": 1}, ["x"], {"a": "x"}]),
+        (LIST, [{"list": ["x"]}, {"list": [["x"]]}, {"list": "x"}, {"list": [{"a": "x"}]}]),
         (A, [{"a": None}, {}, {"b": None}, {"a": None, "b": None}, None, "a", 1]),
         (LIST, [{"list": some} for some in ([], [{}], [{}, {}], [{"a": 1}], [1], None, "", 1)]),
         (Keys(fits), [{}, {"x": 1}, {"x": 1, "y": 1}, None, "x"]),
@@ -45,10 +49,16 @@ def test_what_a_shape_asks_for_makes_one(shape, objects):
         assert look(one) != look(other), (one, other)
 
 
-@pytest.mark.parametrize("value", [{"a": {}}, {"a": []}, []])
+@pytest.mark.parametrize("value", [{"a": {}}, {"a": [[]]}, {"a": [{}]}, [{}]])
 def test_structure_where_a_scalar_is_asked_for_is_in_doubt(value):
     with pytest.raises(DoubtError):
         compile_look([A])(value)
+
+
+@pytest.mark.parametrize("value", ["{{ x }}", ["a", "b {{ x }}"], {"{{ x }}": 1}])
+def test_texts_that_may_ask_for_something_else_are_in_doubt(value):
+    with pytest.raises(DoubtError):
+        compile_look([Keys(fits)])(value)
 
 
 def test_several_shapes_make_one_key():

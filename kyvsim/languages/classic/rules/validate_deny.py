@@ -5,9 +5,13 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
-from kyvsim.conditions import ConditionError, compile_conditions, refuting_shape
+from kyvsim.conditions import ConditionError, compile_conditions, is_seen_whole, refuting_shape
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import compile_deny_message, usual_pass
+from kyvsim.languages.classic.messages import (
+    compile_deny_message,
+    has_fixed_message,
+    usual_pass,
+)
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check
 from kyvsim.languages.classic.rules.idle import never_denies
@@ -44,9 +48,16 @@ def denial_shape(deny: Json, *start: str) -> Shape | None:
     return refuting_shape(deny.get("conditions"), start)
 
 
+def is_denial_seen_whole(context: RuleContext, deny: Json) -> bool:
+    """Return whether a `deny` block looks at nothing but what that shape looks at."""
+    return is_seen_whole(deny.get("conditions")) and has_fixed_message(context)
+
+
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
-    shape = denial_shape(context.rule.data["validate"]["deny"], "request", "object")
-    return (Proof(shape, usual_pass(context)),) if shape else ()
+    deny = context.rule.data["validate"]["deny"]
+    shape = denial_shape(deny, "request", "object")
+    is_all = is_denial_seen_whole(context, deny)
+    return (Proof(shape, usual_pass(context), is_all=is_all),) if shape else ()
 
 
 def _ends(deny: Json) -> Ends:

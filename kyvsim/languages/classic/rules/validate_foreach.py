@@ -35,7 +35,11 @@ from kyvsim.languages.classic.rules.loops import (
     is_absent,
 )
 from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
-from kyvsim.languages.classic.rules.validate_deny import compile_deny, denial_shape
+from kyvsim.languages.classic.rules.validate_deny import (
+    compile_deny,
+    denial_shape,
+    is_denial_seen_whole,
+)
 from kyvsim.languages.classic.rules.validate_pattern import compile_pattern_body
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
@@ -156,7 +160,8 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     shape = (
         elements_shape(loop.get("list") or "", refuted, "request", "object") if refuted else None
     )
-    return (Proof(shape, _PASSED),) if shape else ()
+    is_all = is_denial_seen_whole(context, loop["deny"])
+    return (Proof(shape, _PASSED, is_all=is_all),) if shape else ()
 
 
 _BODIES = ("pattern", "anyPattern", "deny")
