@@ -6,7 +6,6 @@ from kyvsim.compile import CompiledRule, Turn
 from kyvsim.compile.outcome import Outcome, errored, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
-from kyvsim.engine.mocked_request import with_given_operation, with_own_operation
 from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
@@ -137,6 +136,11 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     key, old = object_key(request.subject), request.old_object
     variables: Mapping[str, Json] = {}
     if world.values:
+        from kyvsim.engine.mocked_request import (  # noqa: PLC0415 — where values are given
+            with_given_operation,
+            with_own_operation,
+        )
+
         variables = with_own_operation(request, world.values.for_resource(policy, key.name))
         request = with_given_operation(request, variables)
     outside = world.outside_before(_stored(request, variables, world, old))

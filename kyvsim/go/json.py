@@ -7,7 +7,6 @@ import json
 import math
 import re
 
-from kyvsim.go.json_problem import json_problem
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
@@ -25,6 +24,8 @@ def parse_json(text: str) -> Json:
     try:
         data = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
+        from kyvsim.go.json_problem import json_problem  # noqa: PLC0415 — for what is no JSON only
+
         raise JsonError(json_problem(error)) from None
     except RecursionError:
         raise JsonError(TOO_DEEP) from None

@@ -6,10 +6,10 @@ It is cut where its items are plain to see, in YAML and in JSON; else it is read
 import json
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
-from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_keys import Keys
@@ -18,6 +18,9 @@ from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.kube.yaml_text import load_first
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+
+if TYPE_CHECKING:
+    from kyvsim.kube.list_frame import Frame
 
 _ITEMS = "items:\n"
 _FIRST_ITEM = regex(_ITEMS + r"( *)- ")
@@ -81,7 +84,7 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
 
 
-def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Item]:
+def read_items(text: str, frame: "Frame", *, floats: bool = False) -> Iterator[Item]:
     """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
 
     Raises ValueError, RecursionError or Unusual where that takes the whole list.
