@@ -164,6 +164,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         resource_count=sample.number + len(read.payloads),
         rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
         exception_count=read.exceptions.total,
+        exceptions=read.exceptions.keys,
         diagnostics=(*said, *of_run(given), *idle, *without_payloads(given)),
         schedules=schedules_of(sound, now),
         left_out=read.left_out,

@@ -84,3 +84,8 @@ class Exceptions(NamedTuple):
     def total(self) -> int:
         """How many there are."""
         return len(self.rules) + len(self.policies)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What they are called."""
+        return (*(one.key for one in self.rules), *(one.key for one in self.policies))

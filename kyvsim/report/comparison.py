@@ -46,6 +46,22 @@ class Comparison(NamedTuple):
         """Return what is to be said when all is read."""
         return tuple(dict.fromkeys((*self.old.last_remarks(), *self.new.last_remarks())))
 
+    def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
+        """Yield each exception that only the old set has, and what becomes of what it let off.
+
+        That is how often a status of the old set became one of the new set, when all is read.
+        """
+        for exception in dict.fromkeys(self.old.exceptions):
+            if exception not in self.new.exceptions:
+                yield (
+                    exception,
+                    {
+                        (old, new): number
+                        for (key, old, new), number in self.seen.by_exception.items()
+                        if key == exception
+                    },
+                )
+
     def uncompared(self) -> Iterator[UncomparedRule]:
         """Yield the rules by which neither set said anything of any resource, when all is read."""
         found: dict[tuple[str, str], list[UncomparedRule]] = {}

@@ -33,6 +33,16 @@ def render(one: Comparison, look: Look) -> Iterator[str]:
     yield from without_comma(f",\n  {to_json(_resource(found))}" for found in differing)
     rules = one.uncompared() if one.applied else ()
     rest = {
+        "exceptions": [
+            {
+                "exception": exception,
+                "changes": [
+                    {"old": old, "new": new, "count": number}
+                    for (old, new), number in changes.items()
+                ],
+            }
+            for exception, changes in (one.without() if one.applied else ())
+        ],
         "notCompared": {
             "rules": [_uncompared(rule) for rule in rules],
             "resources": [identity_of(key) for key in one.seen.unmatched],

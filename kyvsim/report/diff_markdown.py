@@ -6,8 +6,10 @@ from kyvsim.model.difference import ResourceDifference
 from kyvsim.report.comparison import Comparison, comparison_ending, counts_line
 from kyvsim.report.diff_words import (
     NOT_COMPARED,
+    WITHOUT,
     arrow,
     author_lines,
+    exception_lines,
     heading,
     is_told,
     object_title,
@@ -35,6 +37,7 @@ def render(one: Comparison, look: Look) -> Iterator[str]:
         yield rows
     yield "\n" if is_begun else ""
     yield from _list("By rule", _by_rule(one))
+    yield from _list(WITHOUT, exception_lines(one))
     yield from _list(NOT_COMPARED, uncompared_lines(one))
     yield from _list("Input", map(str, (*one.remarks(), *one.last_remarks())))
     yield f"{counts_line(one)}\n\n{markdown_text(ending_line(comparison_ending(one)))}\n"

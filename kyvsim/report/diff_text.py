@@ -13,8 +13,10 @@ from kyvsim.report.comparison import Comparison, counts_line
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.diff_words import (
     NOT_COMPARED,
+    WITHOUT,
     arrow,
     author_lines,
+    exception_lines,
     heading,
     is_told,
     object_title,
@@ -43,7 +45,8 @@ def render(one: Comparison, look: Look) -> Iterator[str]:
     for resource in one.resources:
         yield from _resource(resource, paint, look)
     yield from _by_rule(one, paint)
-    yield from _uncompared(one, paint)
+    yield from _list(WITHOUT, exception_lines(one), paint)
+    yield from _list(NOT_COMPARED, uncompared_lines(one), paint)
     yield f"{counts_line(one)}\n"
 
 
@@ -98,10 +101,6 @@ def _by_rule(one: Comparison, paint: Paint) -> Iterator[str]:
     yield "\n"
 
 
-def _uncompared(one: Comparison, paint: Paint) -> Iterator[str]:
-    """Yield what nothing is known of."""
-    lines = list(uncompared_lines(one))
-    if lines:
-        yield f"{paint('title', NOT_COMPARED)}\n"
-        yield from (f"  {line}\n" for line in lines)
-        yield "\n"
+def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
+    lines = "".join(f"  {item}\n" for item in items)
+    yield f"{paint('title', head)}\n{lines}\n" if lines else ""

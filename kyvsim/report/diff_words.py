@@ -23,6 +23,7 @@ from kyvsim.report.style import counted, safe_line
 from kyvsim.report.subject import key_title
 
 NOT_COMPARED: Final = "Not compared, since no rule of either set looked there"
+WITHOUT: Final = "Exceptions that count in the old set only, and what became of what they let off"
 FAULTS: Final = frozenset({"fail", "error", "warn"})
 _MISSING = MappingProxyType(
     {
@@ -112,6 +113,13 @@ def author_lines(one: ObjectDifference) -> Iterator[str]:
 def _author(author: Author) -> str:
     rule = f", rule {author.rule}" if author.rule else ""
     return f"policy {author.policy}{rule} ({author.place})"
+
+
+def exception_lines(one: Comparison) -> Iterator[str]:
+    """Yield a line for each exception that only the old set has."""
+    for exception, changes in one.without() if one.applied else ():
+        told = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
+        yield safe_line(f"{exception}: {told or 'it let nothing off'}")
 
 
 def uncompared_lines(one: Comparison) -> Iterator[str]:

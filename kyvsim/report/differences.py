@@ -35,7 +35,16 @@ _Rule: TypeAlias = tuple[str, Path]
 class Seen:
     """What is counted while differences stream by."""
 
-    __slots__ = ("by_rule", "looked_at", "objects", "reworded", "same", "unmatched", "verdicts")
+    __slots__ = (
+        "by_exception",
+        "by_rule",
+        "looked_at",
+        "objects",
+        "reworded",
+        "same",
+        "unmatched",
+        "verdicts",
+    )
 
     def __init__(self) -> None:
         self.same = 0
@@ -46,6 +55,9 @@ class Seen:
         """Verdicts that differ, by their direction."""
         self.by_rule: dict[tuple[str, str, str, str], int] = {}
         """The same by policy, rule, old and new status."""
+        self.by_exception: dict[tuple[str, str, str], int] = {}
+        """Results of the old set by each exception that counts there and not in the new set, by old
+        and new status."""
         self.objects: dict[Effect, int] = dict.fromkeys(Effect, 0)
         """Objects that differ."""
         self.looked_at: tuple[set[_Rule], set[_Rule]] = (set(), set())
@@ -87,6 +99,7 @@ def compile_differences(
         for key in dict.fromkeys((*before, *after)):
             for pair in zip_longest(before.get(key, ()), after.get(key, ())):
                 found = _verdict(key, pair, (old, new), by_key)
+                _count_exceptions(pair, found.results, seen)
                 if _differs(found, seen, words=words):
                     verdicts.append(found)
         objects = tuple(_objects(old, new))
@@ -111,6 +124,15 @@ def _differs(found: VerdictDifference, seen: Seen, *, words: bool) -> bool:
     place = found.policy, found.rule, *found.results
     seen.by_rule[place] = seen.by_rule.get(place, 0) + 1
     return True
+
+
+def _count_exceptions(
+    pair: tuple[Row | None, Row | None], results: tuple[str, str], seen: Seen
+) -> None:
+    old, new = (frozenset(row.result.exceptions if row else ()) for row in pair)
+    for exception in sorted(old - new):
+        place = exception, *results
+        seen.by_exception[place] = seen.by_exception.get(place, 0) + 1
 
 
 def _words(said: Said | None) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ class Run(NamedTuple):
     """One for each resource, in input order."""
     course: Course
     """What is counted while they are read."""
+    exceptions: tuple[str, ...] = ()
+    """The keys of the exceptions, where all of them are known here."""
     terms: Terms = Terms()
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()

@@ -273,6 +273,57 @@ def test_one_set_is_compared_with_itself_as_supposed(tmp_path, monkeypatch, kyvs
     assert both[1].splitlines()[-1].startswith("SAME")
 
 
+EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: %s, namespace: shop}
+spec:
+  exceptions: [{policyName: p, ruleNames: [%s]}]
+  match: {any: [{resources: {kinds: [Pod], names: ["%s"]}}]}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("left_out", "wanted"),
+    [
+        (
+            "*",
+            {
+                "shop/needed": [{"old": "skip", "new": "fail", "count": 1}],
+                "shop/wide": [{"old": "skip", "new": "pass", "count": 1}],
+                "shop/unused": [],
+            },
+        ),
+        ("wide", {"shop/wide": [{"old": "skip", "new": "pass", "count": 1}]}),
+        ("unused", {"shop/unused": []}),
+    ],
+)
+def test_exceptions_that_are_left_out_say_what_they_let_off(
+    tmp_path, monkeypatch, kyvsim, left_out, wanted
+):
+    monkeypatch.chdir(tmp_path)
+    rules = policy("p", judging("bad", "fail"), judging("good", "pass"))
+    given = [("needed", "bad", "web"), ("wide", "good", "w*"), ("unused", "bad", "other")]
+    exceptions = "".join(EXCEPTION % some for some in given)
+    for name, text in (("p", rules), ("r", POD), ("e", exceptions)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    line = ["p.yaml", "-r", "r.yaml", "-e", "e.yaml", "--without-exception", left_out]
+    status, out, _ = kyvsim("diff", *line, "--output-format", "json")
+    document = json.loads(out)
+    jsonschema.Draft7Validator(SCHEMA).validate(document)
+    assert status == int(any(wanted.values()))
+    assert {one["exception"]: one["changes"] for one in document["exceptions"]} == wanted
+    shown = kyvsim("diff", *line, "--output-format", "markdown")[1]
+    assert [one in shown for one in wanted] == [True] * len(wanted)
+
+
+def test_exceptions_that_count_in_both_sets_are_not_told_of(diff, tmp_path):
+    (tmp_path / "e.yaml").write_text(EXCEPTION % ("kept", "bad", "web"))
+    old, new = (policy("p", judging("bad", "fail", message=text)) for text in "ab")
+    assert diff(old, new, "-e", "e.yaml")[1]["exceptions"] == []
+
+
 def test_resources_are_read_once_for_both_sets(diff, monkeypatch):
     read, parse = [], documents.parse_documents
 
