@@ -99,19 +99,17 @@ def _resolved(path: str, link: str) -> str:
 
 
 def _uri(path: str) -> str:
-    """Return where a file of the repository stands among the sources of the site."""
-    if path.startswith("docs/") and not path.startswith("docs/changes/"):
-        return path.removeprefix("docs/")
+    """Return where a file or folder of the repository stands among the sources of the site."""
+    is_own = path.startswith("docs/") and not path.startswith("docs/changes/")
+    uri = path.removeprefix("docs/") if is_own else f"{_AWAY}{path}"
     if (_ROOT / path).is_dir():
-        return f"{_AWAY}{path}/index.md"
-    return _AWAY + (path if path.endswith(".md") else f"{path}.md")
+        return f"{uri}/index.md"
+    return uri if is_own or path.endswith(".md") else f"{uri}.md"
 
 
 def _repository_path(uri: str) -> str:
-    """Return the path of the file whose page stands at a place among the sources."""
-    if not uri.startswith(_AWAY):
-        return f"docs/{uri}"
-    path = uri.removeprefix(_AWAY)
+    """Return the path of the file or folder whose page stands at a place among the sources."""
+    path = uri.removeprefix(_AWAY) if uri.startswith(_AWAY) else f"docs/{uri}"
     return path if (_ROOT / path).exists() else path.removesuffix("/index.md").removesuffix(".md")
 
 
