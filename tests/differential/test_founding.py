@@ -13,7 +13,7 @@ CASES = json.loads(Path(__file__).with_name("founding.json").read_text(encoding=
 ANSWERED_HERE = {"menagerie, no values": {"config-map", "autogen-config-map"}}
 """Rules that read a ConfigMap among the given resources, where the reference knows of none.
 
-docs/decisions/009-where-kyvsim-differs.md
+docs/coming-from-kyverno.md
 """
 
 

@@ -14,18 +14,11 @@ import xmlschema
 import yaml
 
 from kyvsim.model.source import Document, Location
-from kyvsim.report import chainsaw_formats, lint_formats, suite_formats, timeline_formats
 from kyvsim.report.look import Look
 from kyvsim.report.run import Told
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render, tell, written
 
-OTHERS = {
-    "lint": lint_formats.FORMATS,
-    "test": suite_formats.FORMATS,
-    "chainsaw": chainsaw_formats.FORMATS,
-    "simulate": timeline_formats.FORMATS,
-}
 ROOT = Path(__file__).parents[3]
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = ("sarif", "junit", "github", "gitlab", "markdown", "csv", "html", "text", "table")
@@ -147,21 +140,6 @@ def test_hostile_names_are_told(name):
     """They are in the menagerie, so that the tests above mean something."""
     assert "owned" in golden(name)
     assert "u202egnp.exe" in golden(name)
-
-
-def test_the_page_on_formats_has_their_traits():
-    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z-]+)` \| `(\S+)` \| `(\S+)` \| ([a-z ]+) \|", text, re.MULTILINE)
-    assert rows == [
-        (name, one.media, one.extension, "at the end" if one.whole else "as it goes")
-        for name, one in FORMATS.items()
-    ]
-
-
-def test_the_page_on_formats_names_those_of_other_commands():
-    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
-    for command, known in OTHERS.items():
-        assert f"| `{command}` | `{'`, `'.join(known)}` |" in text
 
 
 def fingerprints(run):
