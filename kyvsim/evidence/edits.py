@@ -78,7 +78,10 @@ def _typical(at: Type | None, way: Way) -> list[Json]:
     if at.sequence:
         name = next((one for one in reversed(way) if isinstance(one, str)), "")
         return [[new_element(name, len(way), at)]]
-    return [{"a": "a"}] if at.mapping else []
+    if at.mapping is None:
+        return []
+    name = next((one for one in reversed(way) if isinstance(one, str)), "")
+    return [dict(needed(name, len(way)))] if at.mapping.fields else [{"a": "a"}]
 
 
 def _entries(root: Type | None, way: Way) -> Iterator[Way]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.quantity import parse_quantity
 from kyvsim.model.mention import Hole, Way
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
@@ -45,7 +46,6 @@ _SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
 """Numbers, or texts that are so many percent."""
 _SHARE = re.compile(r"[0-9]+%")
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
-_AMOUNTS = frozenset({"limits", "requests"})
 _OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
     {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
 )
@@ -104,13 +104,20 @@ def words(way: Way) -> tuple[str, ...] | None:
 
 
 def is_possible(way: Way, text: str) -> bool:
-    """Return whether a text may stand at a way: one of its words, or an image that can be."""
+    """Return whether a text may stand at a way: a word of its field, an image, an amount."""
     allowed = words(way)
     if allowed is not None:
         return text in allowed
     if way[-1:] in _SHARES:
         return _SHARE.fullmatch(text) is not None
+    if _is_amount(way):
+        return parse_quantity(text) is not None
     return not _is_image(way) or _is_reference(text)
+
+
+def _is_amount(way: Way) -> bool:
+    """Return whether a way leads to an amount of a resource."""
+    return way[-2:-1] in {("limits",), ("requests",)}
 
 
 def _is_image(way: Way) -> bool:
@@ -128,8 +135,7 @@ def _is_reference(text: str) -> bool:
 
 def usual(way: Way) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
-    names = tuple(one for one in way if not isinstance(one, Hole))
-    if names[-2:-1] and names[-2] in _AMOUNTS:
+    if _is_amount(way):
         return _QUANTITIES
     return _IMAGES if _is_image(way) else (words(way) or ())[:3]
 
@@ -142,7 +148,9 @@ def problems(obj: Json) -> Iterator[Way]:
 
 
 def _problems(value: Json, way: Way) -> Iterator[Way]:
-    if value.__class__ is dict:
+    if way[-1:] in _SHARES and value.__class__ in {dict, list}:
+        yield way
+    elif value.__class__ is dict:
         last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
         depth = sum(not isinstance(one, Hole) for one in way)
         yield from ((*way, name) for name in needed(last, depth) if value.get(name) in _NOTHING)

@@ -19,7 +19,7 @@ from kyvsim.evidence.pair import Finding, Pair, Verdicts
 from kyvsim.evidence.seeds import CONTROLLERS, POD, smallest, wrapped
 from kyvsim.evidence.side import Effect
 from kyvsim.evidence.space import Space
-from kyvsim.evidence.types import leads_somewhere, of_one_shape, type_of
+from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, type_of
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
@@ -187,8 +187,9 @@ class Search:
         if kind not in self._changes:
             root = type_of(obj, self._pair.find)
             places = self._space.places
-            ways = of_one_shape(places) if root is None else places
+            ways = list(of_one_shape(places)) if root is None else [*places]
             both = [edits(root, way, places[way]) for way in ways if leads_somewhere(root, way)]
+            both += [edits(root, way, ()) for way in keys_meant(root, places) if way not in places]
             self._changes[kind] = (
                 [edit for plain, _ in both for edit in plain],
                 [edit for _, odd in both for edit in odd],

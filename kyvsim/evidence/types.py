@@ -1,9 +1,10 @@
 """What may stand where in objects of a kind, as far as the types of Kubernetes tell."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.evidence.known_fields import needed
+from kyvsim.evidence.values import is_key, samples
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.mention import Hole, Way
 from kyvsim.patch.merge_types import (
@@ -62,6 +63,19 @@ def of_one_shape(ways: Iterable[Way]) -> Iterator[Way]:
         steps = {way[:end]: way[end] is Hole.ELEMENT for end in range(len(way))}
         if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
             yield way
+
+
+def keys_meant(root: Type | None, places: Mapping[Way, Sequence[Json]]) -> Iterator[Way]:
+    """Yield the ways to entries of maps of which a policy lists the keys.
+
+    Of a map with free keys those that are written; of a type's fields all that there are.
+    """
+    for way, values in places.items():
+        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Hole) else None
+        if around is None or around.mapping is None:
+            continue
+        free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
+        yield from ((*way[:-1], key) for key in around.mapping.fields or free)
 
 
 def type_at(root: Type, way: Way) -> Type | None:

@@ -36,6 +36,14 @@ ODD: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
 """Values of every type, whatever a policy expects."""
 
 
+_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?")
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text can be the key of a label or an annotation."""
+    return _KEY.fullmatch(text) is not None
+
+
 def samples(written: Iterable[Json]) -> Iterator[Json]:
     """Yield values for a place from those that are written for it; the fitting ones come first."""
     values = tuple(written)

@@ -169,6 +169,8 @@ class _Body:
                 anchor = parse_anchor(text)
                 key = anchor.key if anchor else text
                 self._node(inner, (*way, Hole.KEY if has_wildcard(key) else key))
+                if has_wildcard(key):
+                    self._node(inner, (*way, key.replace("*", "x").replace("?", "x")))
         elif node.__class__ is list:
             for one in node:
                 self._node(one, (*way, Hole.ELEMENT))

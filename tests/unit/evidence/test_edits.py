@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.evidence.edits import edits
+from kyvsim.evidence.types import keys_meant, of_one_shape
 from kyvsim.model.mention import Hole
 from kyvsim.patch.merge_types import find_type
 
@@ -109,3 +110,24 @@ def test_a_key_that_somebody_chose_also_gives_way_to_another_one():
 
 def test_a_field_of_a_type_gets_no_other_name():
     assert not any("other" in one["spec"]["containers"][0] for one in results(IMAGE) if images(one))
+
+
+def test_what_is_no_amount_is_odd():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    first = results(way, ["?*"])[0]
+    assert first["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1"}
+
+
+def test_keys_that_a_policy_lists_are_entries_of_the_map():
+    labels, volumes = ("metadata", "labels", Hole.KEY), ("spec", "volumes", Hole.ELEMENT, Hole.KEY)
+    found = [*keys_meant(TYPE, {labels: ("a.com/team", "no key /"), volumes: ()})]
+    assert ("metadata", "labels", "a.com/team") in found
+    assert ("metadata", "labels", "no key /") not in found
+    assert ("spec", "volumes", Hole.ELEMENT, "hostPath") in found
+    assert not [*keys_meant(None, {labels: ("a",)})]
+
+
+def test_where_nobody_knows_types_the_first_way_says_what_is_a_list():
+    listed, mapped = ("spec", "data", Hole.ELEMENT, "a"), ("spec", "data", Hole.KEY)
+    assert [*of_one_shape([listed, mapped, ("spec", "b")])] == [listed, ("spec", "b")]
+    assert [*of_one_shape([mapped, listed])] == [mapped]
