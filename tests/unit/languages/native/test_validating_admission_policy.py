@@ -227,3 +227,15 @@ def test_what_only_the_binding_takes_is_noted(tmp_path):
     ]
     beyond = "a cluster does not ask the policy: its own `matchConstraints` do not match"
     assert notes == [("Deployment", ""), ("Pod", beyond)]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("shop", [("p", "fail", "failed expression: false")]), ("other", [])]
+)
+def test_namespaces_have_the_label_of_their_name(run, name, rows):
+    """Kyverno's command line gives them no labels, so that this policy is not asked there."""
+    selector = f"{{matchLabels: {{kubernetes.io/metadata.name: {name}}}}}"
+    more = f"    namespaceSelector: {selector}"
+    assert run(policy(expression("false"), more=more))[0] == rows
+    bound = f"  matchResources: {{namespaceSelector: {selector}}}"
+    assert run(policy(expression("false")) + binding(bound))[0] == rows
