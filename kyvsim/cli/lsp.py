@@ -8,8 +8,11 @@ from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.plain_arguments import read_plainly
-from kyvsim.cli.settled import settled
+from kyvsim.cli.settled import configuration_files, settled
 from kyvsim.cli.walking import walking_of, walking_options
+from kyvsim.load.walk import USUAL
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Location
 
 if TYPE_CHECKING:
     from kyvsim.lsp.session import Settings
@@ -53,6 +56,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             raise
         text = f"this needs the package {error.name}: pip install 'kyvsim[lsp]'"
         raise declared.CommandError(text) from None
+    walking_of(options, call)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
     usual = read_plainly(call, ()) or {}
     given = {name: one for name, one in options.items() if one != usual.get(name)}
@@ -67,12 +71,19 @@ def _settings(call: declared.Call, given: Mapping[str, Any]) -> "Settings":
     from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
 
     found = settled(call, ())
+    remarks = found.remarks
     options = {**(read_plainly(call, (), found.settings) or {}), **given}
+    try:
+        walking = walking_of(options, call)
+    except declared.UsageError as error:
+        walking = USUAL
+        place = Location(configuration_files()[0])
+        remarks = (*remarks, Diagnostic("KV096", Severity.ERROR, str(error), place))
     rules = Rules(
         paths=tuple(options["paths"]),
         exceptions=tuple(options["exception"]),
         crd_paths=tuple(options["crd_path"]),
-        walking=walking_of(options, call),
+        walking=walking,
         strict=options["strict"],
     )
-    return Settings(rules, found.remarks)
+    return Settings(rules, remarks)

@@ -27,7 +27,7 @@ MOST: Final = 1 << 20
 _EDITORS: Final = (
     ("policies", "Kyverno's and Kubernetes' policies"),
     ("resources", "what they are asked about, and what is there"),
-    ("values", "values of variables, answers to calls, users"),
+    ("values", "values of variables, answers to calls"),
     ("exceptions", "policy exceptions"),
 )
 _EXAMPLES: Final = (

@@ -325,6 +325,25 @@ def test_symbols_are_policies_with_their_rules(edit):
     assert [one.name for one in found[0].children] == ["cart"]
 
 
+def test_a_pattern_that_is_none_is_told_where_it_is_set(edit):
+    editor = edit({".kyvsim.yaml": "exclude: ['!']\n", **FILES})
+    editor.versions[".kyvsim.yaml"] = None
+    (found,) = editor.remarks(".kyvsim.yaml")
+    assert (found.code, found.range.start.line) == ("KV096", 0)
+    assert editor.open("policies/named.yaml") == []
+    assert editor.logged == []
+    done = subprocess.run(
+        [sys.executable, "-m", "kyvsim", "lsp", "--exclude", "!"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "error: --exclude: " in done.stderr
+
+
 ODD = (
     "",
     "\n\n---\n---\n",
