@@ -26,6 +26,8 @@ from kyvsim.cli.input_options import (
 )
 from kyvsim.cli.options import (
     colour_option,
+    extent_of,
+    extent_options,
     fleet_options,
     is_spread,
     jobs_option,
@@ -36,6 +38,7 @@ from kyvsim.cli.options import (
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
+from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
@@ -113,6 +116,15 @@ POLICY is a file, a folder or - for standard input.
     help="Write the failures as a baseline; with --baseline what is left of that.",
 )
 @strict_option
+@declared.shared(
+    declared.option(
+        "--fail-on",
+        type=declared.Choice(SEVERITIES, case_sensitive=False),
+        help="Count failures only of policies of this severity or a higher one, and of those "
+        "without severity; others are shown.",
+    )
+)
+@extent_options
 @jobs_option
 @fleet_options
 @colour_option
@@ -125,7 +137,8 @@ POLICY is a file, a folder or - for standard input.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
-    options = with_manifests_named(options)
+    wider = ("detailed_results", "show_ignored")
+    options = {**extent_of(with_manifests_named(options), call, wider)}
     _check(call, options)
     chosen = chosen_by(options, call)
     if is_spread(options):

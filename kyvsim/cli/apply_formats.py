@@ -33,6 +33,7 @@ _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
     {
         "diff": "--diff shortens the view for people",
         "show": "--show is about the view for people",
+        "statistics": "--statistics is a view for people",
     }
 )
 _BASELINE = "--write-baseline"
@@ -55,7 +56,7 @@ def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
         raise declared.UsageError(text, call)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
     for name, text in _OF_THE_VIEW.items():
-        if options[name] and _VIEW not in {chosen.shown, *dict(chosen.files)}:
+        if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
             raise declared.UsageError(f"{text}: it does not go with {given[0][0]}", call)
     _refuse_other_files(chosen, options, call)
     return chosen
@@ -149,6 +150,8 @@ def _plain_look(options: Mapping[str, Any]) -> Look:
     return Look(
         detailed=options["detailed_results"],
         diff=options["diff"],
+        quiet=bool(options.get("quiet")),
+        statistics=bool(options.get("statistics")),
         objects=not options["output"],
         show=Show(options["show"] or Show.CHANGES),
         say=_say_all,

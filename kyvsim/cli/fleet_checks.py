@@ -49,6 +49,9 @@ _REFUSED: Final = MappingProxyType(
         "envoy_payload": "--envoy-payload",
         "old_resource": "--old-resource",
         "baseline": "--baseline",
+        "fail_on": "--fail-on",
+        "quiet": "--quiet",
+        "statistics": "--statistics",
         "write_baseline": "--write-baseline",
     }
 )

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "jp": "Work with JMESPath expressions as policies use them.",
         "lint": "Check policies without resources and show all that is wrong with them.",
         "lsp": "Speak the Language Server Protocol, for editors.",
+        "man": "Print the manual page.",
         "migrate": "Convert policies with rules to policies in CEL.",
         "playground": "Serve a page of this machine on which policies are tried while one types.",
         "report": "Show what partial reports of spread runs make up.",

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_of, changed_option
-from kyvsim.cli.options import list_option, refuse_urls, strict_option
+from kyvsim.cli.options import (
+    extent_of,
+    extent_options,
+    list_option,
+    refuse_urls,
+    strict_option,
+)
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
@@ -20,6 +26,7 @@ from kyvsim.report.findings import Findings
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
+from kyvsim.report.style import safe_line
 
 if TYPE_CHECKING:
     from kyvsim.api.fixes import FixedFile
@@ -49,6 +56,7 @@ PATH is a file, a folder or - for standard input.
     list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
 )
 @strict_option
+@extent_options
 @declared.option(
     "--skip-others",
     is_flag=True,
@@ -65,6 +73,7 @@ PATH is a file, a folder or - for standard input.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
+    options = {**extent_of(options, call, ("show_ignored",))}
     paths = options["paths"]
     _check(paths, options, call)
     chosen = chosen_formats(options["output_format"], FORMATS, call)
@@ -86,8 +95,12 @@ def command(call: declared.Call, /, **options: Any) -> int:
         if options["strict"]:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
         if not options["diff"]:
-            write_out(shown.write(findings, _look()))
+            look = _look()._replace(quiet=options["quiet"], statistics=options["statistics"])
+            write_out(shown.write(findings, look))
         files.fill(FORMATS[name].write(findings, Look()) for name, _ in chosen.files)
+    if options["verbose"]:
+        for name in findings.texts:
+            say(safe_line(f"{name}: looked at"))
     say_left_out(findings.left_out, options)
     if options["diff"] or not shown.for_people:
         say(ending_line(findings.ending))

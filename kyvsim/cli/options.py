@@ -65,6 +65,34 @@ def warn_status_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return declared.shared(option)(function)
 
 
+extent_options = declared.shared(
+    declared.options(
+        declared.option("-q", "--quiet", is_flag=True, help="Show only what fails."),
+        declared.option(
+            "--verbose",
+            is_flag=True,
+            help="Show what was looked at and what was left out, and what passes, too.",
+        ),
+        declared.option("--statistics", is_flag=True, help="Show only how many there are of each."),
+    )
+)
+"""Adds the options on how much is shown; `extent_of` reads them."""
+
+
+def extent_of(
+    options: Mapping[str, Any], call: declared.Call, wider: Iterable[str]
+) -> Mapping[str, Any]:
+    """Return options in which --verbose asks for what `wider` names, too.
+
+    Raises UsageError where options on how much is shown contradict.
+    """
+    asked = [one for one in ("quiet", "verbose", "statistics") if options[one]]
+    if len(asked) > 1:
+        names = " and ".join(f"--{one}" for one in asked)
+        raise declared.UsageError(f"{names} ask for different things: give one of them", call)
+    return {**options, **dict.fromkeys(wider, True)} if options["verbose"] else options
+
+
 def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --jobs, the number of processes for commands whose work divides."""
     text = "Processes at once; 0: as many as processors, where it is worth it."

@@ -5,8 +5,9 @@ from typing import Any
 
 from kyvsim.cli.closing import ClosingLook, LineCount, close, remind, say_remarks
 from kyvsim.cli.streams import write_out
-from kyvsim.cli.walking import say_left_out
+from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
 
@@ -39,12 +40,14 @@ def show_run(
     status.
     """
     run = _on_terms(run, options)
-    say_remarks(run.diagnostics)
+    say_remarks(_told(run.diagnostics, options))
+    if options.get("verbose"):
+        say_looked_at(run.policies)
     say_left_out(run.left_out, options)
     lines = LineCount()
     write_out(lines.watching(pieces_of(run)))
     finish(run)
-    say_remarks(run.last_remarks())
+    say_remarks(_told(run.last_remarks(), options))
     ending = run_ending(run)
     if view.for_people:
         remind(run.diagnostics, lines)
@@ -52,7 +55,16 @@ def show_run(
     return ending.status
 
 
+def _told(remarks: tuple[Diagnostic, ...], options: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return the remarks that are said: where only failures are asked for, errors."""
+    if not options.get("quiet"):
+        return remarks
+    return tuple(one for one in remarks if one.severity is Severity.ERROR)
+
+
 def _on_terms(run: Run, options: Mapping[str, Any]) -> Run:
     """Return the run with what the options ask of its exit status."""
-    run = run._replace(terms=Terms(options["warn_exit_code"], options["warn_no_pass"]))
+    least = (options.get("fail_on") or "").lower()
+    terms = Terms(options["warn_exit_code"], options["warn_no_pass"], least)
+    run = run._replace(terms=terms)
     return run.strictly() if options["strict"] else run

@@ -20,6 +20,8 @@ from kyvsim.cli.golden_files import write_updates
 from kyvsim.cli.mutants import MutantsWish, mutants_options, mutants_wish
 from kyvsim.cli.options import (
     colour_option,
+    extent_of,
+    extent_options,
     jobs_option,
     list_option,
     offline_options,
@@ -87,6 +89,7 @@ resource does not exist, or that never ran, fails.
 @declared.option("--fail-only", is_flag=True, help="Show failed rows only.")
 @declared.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
 @strict_option
+@extent_options
 @colour_option
 @declared.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
 @declared.option(
@@ -120,6 +123,7 @@ resource does not exist, or that never ran, fails.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
+    options = {**extent_of(options, call, ("detailed_results", "show_ignored"))}
     if not options["paths"] and not options["create"]:
         raise declared.UsageError("no test given: pass folders of manifests", call)
     if options["create"]:
@@ -248,7 +252,12 @@ def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> 
 
 
 def _sight(options: Mapping[str, Any]) -> Sight:
-    return Sight(detailed=options["detailed_results"], fail_only=options["fail_only"])
+    fail_only = options["fail_only"] or options["quiet"]
+    return Sight(
+        detailed=options["detailed_results"],
+        fail_only=fail_only,
+        statistics=options["statistics"],
+    )
 
 
 def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:

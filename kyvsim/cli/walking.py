@@ -8,6 +8,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.streams import say
 from kyvsim.load.walk import Walking
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
 from kyvsim.report.style import safe_line
 
 walking_options = declared.shared(
@@ -34,6 +35,16 @@ def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:
         return walking_through(options["exclude"], ignore_files=not options["no_ignore"])
     except ValueError as error:
         raise declared.UsageError(f"--exclude: {error}", call) from None
+
+
+def say_looked_at(policies: Iterable[Policy]) -> None:
+    """Say which files the policies of a run are from, and how many are in each."""
+    counts: dict[str, int] = {}
+    for one in policies:
+        counts[one.document.file] = counts.get(one.document.file, 0) + 1
+    for file, number in counts.items():
+        text = f"{number} policy" if number == 1 else f"{number} policies"
+        say(safe_line(f"{file}: looked at: {text}"))
 
 
 def say_left_out(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:

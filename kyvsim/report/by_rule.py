@@ -29,6 +29,17 @@ def by_rule_lines(run: Run, sheet: Sheet) -> Iterator[str]:
         yield "\n"
 
 
+def every_rule_lines(run: Run, sheet: Sheet) -> Iterator[str]:
+    """Yield the table of all rules that have results, those that found most fault first."""
+    rules = _by_title(run)
+    room = sheet.width - _COLUMN * len(_SHOWN)
+    head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
+    yield sheet.paint("title", f"{'By rule':<{room}}{head}") + "\n"
+    for name, summary in sorted(rules.items(), key=_weight):
+        yield from _line(name, summary, room, sheet)
+    yield "\n"
+
+
 def _by_title(run: Run) -> dict[str, Summary]:
     """Return the counts by the name of a rule; those derived from it count with it."""
     titles = _titles(run)

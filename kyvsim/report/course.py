@@ -42,6 +42,7 @@ class Course:
         "_kept",
         "_passes",
         "known",
+        "known_failures",
         "met",
         "unchecked",
         "unmatched",
@@ -63,6 +64,8 @@ class Course:
         """Policies that change an object again, or fail, when their rules run a second time."""
         self.known = {"fail": 0, "warn": 0, "error": 0}
         """How many results of these statuses the baseline has."""
+        self.known_failures: dict[tuple[str, str], int] = {}
+        """How many failures of a policy, by kind and key, the baseline has."""
         self.met: Met | None = None
         """What of the baseline was met; None where the run has none."""
 
@@ -94,6 +97,8 @@ class Course:
             self.count(_key(answer.policy, result), status._value_)
             if result.baseline is BaselineState.UNCHANGED:
                 self.known[status._value_] += 1
+                if status is RuleStatus.FAIL:
+                    self._count_known((answer.policy.kind, answer.policy.key), 1)
             if result.unchecked:
                 self.unchecked += 1
 
@@ -119,6 +124,9 @@ class Course:
             counts = self._by_rule[rule] = [0] * len(_STATUSES)
         counts[_STATUSES[status]] += number
 
+    def _count_known(self, policy: tuple[str, str], number: int) -> None:
+        self.known_failures[policy] = self.known_failures.get(policy, 0) + number
+
     def closed(self) -> "Course":
         """Return the counts, which can be taken to another process now."""
         self._count_passes()
@@ -134,6 +142,8 @@ class Course:
         self.unstable += other.unstable
         for status, number in other.known.items():
             self.known[status] += number
+        for policy, number in other.known_failures.items():
+            self._count_known(policy, number)
         if self.met is None:
             self.met = other.met
         elif other.met:

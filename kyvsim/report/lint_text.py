@@ -21,11 +21,15 @@ _COLUMN: Final = 9
 def render(findings: Findings, look: Look) -> Iterator[str]:
     """Yield each finding with the lines that show its place, then what sums them up."""
     sheet = sheet_of(look)
-    if findings.diagnostics:
-        yield from _findings(findings, look, sheet)
+    shown = findings
+    if look.quiet:
+        errors = (one for one in findings.diagnostics if one.severity is Severity.ERROR)
+        shown = findings._replace(diagnostics=tuple(errors))
+    if shown.diagnostics and not look.statistics:
+        yield from _findings(shown, look, sheet)
         yield "\n"
-    if findings.errors + findings.warnings > 1:
-        yield from _by_code(findings, sheet)
+    if shown.errors + shown.warnings > (not look.statistics):
+        yield from _by_code(shown, look, sheet)
     yield from closing_lines(findings.ending, sheet)
 
 
@@ -38,8 +42,11 @@ def _findings(findings: Findings, look: Look, sheet: Sheet) -> Iterator[str]:
         yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), sheet))
 
 
-def _by_code(findings: Findings, sheet: Sheet) -> Iterator[str]:
-    """Yield how many findings have each code, and where the first of them is."""
+def _by_code(findings: Findings, look: Look, sheet: Sheet) -> Iterator[str]:
+    """Yield how many findings have each code, and where the first of them is.
+
+    As statistics those that are most come first.
+    """
     room = sheet.width - _COLUMN * len(_COUNTED)
     head = "".join(f"{one.value:>{_COLUMN}}" for one in _COUNTED)
     yield sheet.paint("title", f"{'By code':<{room}}{head}") + "\n"
@@ -47,7 +54,8 @@ def _by_code(findings: Findings, sheet: Sheet) -> Iterator[str]:
     for entry in findings.diagnostics:
         if entry.severity in _COUNTED:
             by_code.setdefault(entry.code, []).append(entry)
-    for code, entries in sorted(by_code.items()):
+    by_number = sorted(by_code.items(), key=lambda one: (-len(one[1]), one[0]))
+    for code, entries in by_number if look.statistics else sorted(by_code.items()):
         counts = "".join(_cell(entries, one, sheet) for one in _COUNTED)
         first = entries[0].location
         name = f"  {code}  first: {safe_line(str(first))}" if first else f"  {code}"

@@ -27,6 +27,10 @@ class Look(NamedTuple):
     colours: bool = False
     detailed: bool = False
     """Show passed and skipped rules too, with their messages."""
+    quiet: bool = False
+    """Show only what failed."""
+    statistics: bool = False
+    """Show only how often each rule ended how."""
     diff: bool = False
     """Show only the changed parts of mutated objects."""
     objects: bool = True

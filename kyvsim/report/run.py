@@ -22,6 +22,8 @@ class Terms(NamedTuple):
 
     warn_exit_code: int = 0
     warn_no_pass: bool = False
+    fail_on: str = ""
+    """The least severity of a policy whose failures count; "" where all count."""
 
 
 class Telling(NamedTuple):

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.policy import SEVERITIES
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
+from kyvsim.report.subject import severity_of
 from kyvsim.report.summary import Summary
 
 
@@ -39,7 +41,12 @@ def _facts(run: Run) -> Iterator[Fact]:
     yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
     results = counted(sum(run.course.summary()), "result")
-    yield weighing("failed", summary.failed, f"{summary.failed} of {results} failed")
+    lenient = _below(run)
+    failed = summary.failed - lenient
+    yield weighing("failed", failed, f"{failed} of {results} failed")
+    yield informing(
+        "belowFailOn", lenient, f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
+    )
     yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
     yield _idempotence(run)
     yield _warned(run, summary)
@@ -52,6 +59,22 @@ def _facts(run: Run) -> Iterator[Fact]:
     yield informing("unchecked", run.course.unchecked, unchecked)
     yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
+
+
+def _below(run: Run) -> int:
+    """Return how many failures are of policies whose severity is below that which counts.
+
+    A policy without severity is one of which nobody knows how much it matters: all of it counts.
+    """
+    if not run.terms.fail_on:
+        return 0
+    lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
+    known = run.course.known_failures
+    policies = {(one.kind, one.key) for one in run.policies if severity_of(one) in lesser}
+    failed = sum(
+        counts.failed for rule, counts in run.course.by_rule().items() if rule[:2] in policies
+    )
+    return failed - sum(known.get(one, 0) for one in policies)
 
 
 def _idempotence(run: Run) -> Fact:

@@ -17,6 +17,8 @@ class Sight(NamedTuple):
     detailed: bool = False
     """Show messages too."""
     fail_only: bool = False
+    statistics: bool = False
+    """Show only how many rows of each rule ended how."""
     """Show failed rows only."""
     colours: bool = False
     width: int = 80

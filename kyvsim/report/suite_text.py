@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants_text
@@ -14,17 +15,35 @@ from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_rows import headline
 from kyvsim.report.wrapped import INDENT, Sheet, sheet_of, wrapped
 
+_COLUMN: Final = 7
+
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     """Yield the view a manifest at a time; the last line counts."""
     sheet = sheet_of(Look(colours=sight.colours, width=sight.width))
-    for one in outcome.manifests:
+    if sight.statistics:
+        yield from _by_rule(outcome, sheet)
+    for one in () if sight.statistics else outcome.manifests:
         if one.rows and (not sight.fail_only or any(row.failed for row in one.rows)):
             yield _manifest(one, sight, sheet)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
         yield from mutants_text.lines(outcome.mutants)
+
+
+def _by_rule(outcome: SuiteOutcome, sheet: Sheet) -> Iterator[str]:
+    """Yield how many rows of each rule failed and passed, those that failed most first."""
+    counts: dict[str, list[int]] = {}
+    for row in (row for one in outcome.manifests for row in one.rows):
+        name = " / ".join(filter(None, (row.policy, row.rule)))
+        counts.setdefault(name, [0, 0])[not row.failed] += 1
+    room = sheet.width - _COLUMN * 2
+    yield sheet.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
+    for name, numbers in sorted(counts.items(), key=lambda one: (-one[1][0], one[0])):
+        cells = "".join(f"{number or '-':>{_COLUMN}}" for number in numbers)
+        *lines, last = wrapped(safe_line(name), room, "    ", "  ")
+        yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
 
 
 def _manifest(one: ManifestOutcome, sight: Sight, sheet: Sheet) -> str:

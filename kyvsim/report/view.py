@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 def begin(run: Run, look: Look) -> Writing:
     """Begin the view: objects of which there is something to tell, then what sums them up."""
-    if look.show is Show.OBJECTS:
-        from kyvsim.report.text import begin_whole  # noqa: PLC0415 — for that view only
-
-        return begin_whole(run, look)
+    other = _other_view(run, look)
+    if other is not None:
+        return other
     paint = painter(colours=look.colours)
     ledger, collisions, deletions = Ledger(), Collisions(), deletions_of(run)
     made: list[Told] = []  # when there is something to tell
@@ -61,6 +60,19 @@ def begin(run: Run, look: Look) -> Writing:
         tail=tail,
         joined=lambda pieces: told().joined(pieces),
     )
+
+
+def _other_view(run: Run, look: Look) -> Writing | None:
+    """Return the view that options ask for in place of this one."""
+    if look.quiet or look.statistics:
+        from kyvsim.report.view_short import begin_short  # noqa: PLC0415 — for those views only
+
+        return begin_short(run, look)
+    if look.show is Show.OBJECTS:
+        from kyvsim.report.text import begin_whole  # noqa: PLC0415 — for that view only
+
+        return begin_whole(run, look)
+    return None
 
 
 def _is_silent(response: EngineResponse, look: Look) -> bool:

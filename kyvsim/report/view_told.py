@@ -61,5 +61,9 @@ class Told:
         yield from by_rule_lines(self._run, self._sheet)
         yield from self._fold.sizes()
 
+    def folded(self) -> Iterator[str]:
+        """Yield what was only counted, because it is alike."""
+        yield from self._fold.lines()
+
     def _need(self, need: Need, met: str | None, *, owner: bool = False) -> str:
         return need_text(need, met, self._sheet, owner=owner)

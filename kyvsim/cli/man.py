@@ -1,0 +1,21 @@
+"""`kyvsim man`: the manual page, made of what the commands say of themselves."""
+
+from kyvsim.cli import declared
+from kyvsim.cli.exit_status import OK
+from kyvsim.cli.streams import write_out
+
+_HELP = """Print the manual page, for man.
+
+\b
+    kyvsim man > ~/.local/share/man/man1/kyvsim.1
+    kyvsim man | man -l -
+"""
+
+
+@declared.command(help=_HELP)
+def command() -> int:
+    """Run `kyvsim man` and return its exit status."""
+    from kyvsim.cli.manual import manual_page  # noqa: PLC0415 — slow, for this command
+
+    write_out(manual_page())
+    return OK
