@@ -38,6 +38,26 @@ def old_fields(document: Document) -> tuple[Diagnostic, ...]:
     )
 
 
+def in_todays_names(document: Document) -> Document:
+    """Return a manifest whose rows have today's fields, so that the rest of it can be checked."""
+    data = document.data
+    renamed = {index: _renamed(row) for index, row in _rows(data)}
+    if all(row is data["results"][index] for index, row in renamed.items()):
+        return document
+    rows = [renamed.get(index, row) for index, row in enumerate(data["results"])]
+    return document._replace(data={**data, "results": rows})
+
+
+def _renamed(row: Json) -> Json:
+    names = {old: new for old, new in _ROW if old in row and new not in row}
+    if not names:
+        return row
+    return {
+        names.get(key, key): [value] if names.get(key) == "resources" else value
+        for key, value in row.items()
+    }
+
+
 def todays_form(document: Document) -> Fix | None:
     """Return what gives a manifest today's form; None where it has that, or nothing surely does."""
     changes = (*_head(document), *_todays_rows(document))

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
-from kyvsim.load.old_manifests import old_fields, todays_form
+from kyvsim.load.old_manifests import in_todays_names, old_fields, todays_form
 from kyvsim.load.recognise import looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import USUAL, Walking, walk
@@ -79,11 +79,11 @@ def load_test_manifest(
         )
         return None, (Diagnostic("KV048", Severity.ERROR, text, document.locate(())),)
     spelled, told = _in_known_spelling(document)
-    data, remarks = check_cli_document(spelled, "Test")
+    data, remarks = check_cli_document(in_todays_names(spelled), "Test")
     if remarks and remarks[0].code == "KV031":
         remarks = (remarks[0]._replace(fix=todays_form(document)),)
     else:
-        remarks = old_fields(document) or remarks
+        remarks = (*old_fields(document), *remarks)
     if remarks:
         return None, (*told, *remarks)
     return _build(data, spelled), (*told, *_odd_type(data, spelled), *_odd_rows(data, spelled))

@@ -46,7 +46,7 @@ OLD = {
     "action": "  validationFailureAction: enforce # now\n" + RULE,
     "action of two rules": "  validationFailureAction: Audit\n"
     + RULE
-    + RULE.replace("  rules:\n", "").replace("name: a", "name: b"),
+    + RULE.replace("  rules:\n", "").replace("name: a", "name: b").replace("team", "owner"),
     "webhook": "  failurePolicy: Ignore\n  webhookTimeoutSeconds: 5\n" + RULE,
     "schemaValidation": "  schemaValidation: false\n" + RULE,
     "match": RULE.replace("any:\n      - resources", "# what\n      resources").replace(
