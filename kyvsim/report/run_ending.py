@@ -44,9 +44,9 @@ def _facts(run: Run) -> Iterator[Fact]:
     lenient = _below(run)
     failed = summary.failed - lenient
     yield weighing("failed", failed, f"{failed} of {results} failed")
-    yield informing(
-        "belowFailOn", lenient, f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
-    )
+    if run.terms.fail_on:
+        text = f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
+        yield informing("belowFailOn", lenient, text)
     yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
     yield _idempotence(run)
     yield _warned(run, summary)
