@@ -23,7 +23,13 @@ from kyvsim.sim.kyverno.ephemeral_reports import (
 )
 from kyvsim.sim.kyverno.native_reports import reported_policies
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, PolicyCache
-from kyvsim.sim.kyverno.report_results import entries, in_order, is_reported, summary
+from kyvsim.sim.kyverno.report_results import (
+    entries,
+    in_order,
+    is_reported,
+    rule_of,
+    summary,
+)
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.latency import REPORT_DELAY, REPORT_GIVEN_UP
 from kyvsim.sim.parts import Parts
@@ -170,12 +176,12 @@ class ReportCollector:
         }
         found: dict[tuple[str, ...], Json] = {}
         for entry in (one for source in sources for one in source):
-            policy, source = entry["policy"], entry["source"]
+            policy, source, rule = entry["policy"], entry["source"], rule_of(entry)
             whole = (source, policy) in policies
-            key = (source, policy) if whole else (source, policy, entry["rule"])
+            key = (source, policy) if whole else (source, policy, rule)
             known = found.get(key)
             newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
-            if newer and (whole or (policy, entry["rule"]) in rules):
+            if newer and (whole or (policy, rule) in rules):
                 found[key] = entry
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.report_entry import report_message, report_properties, report_source
@@ -41,7 +41,12 @@ def entries(responses: Iterable[PolicyResponse], parts: Parts) -> list[Json]:
 
 def in_order(results: Iterable[Json]) -> list[Json]:
     """Return entries by policy and rule."""
-    return sorted(results, key=lambda one: (one["policy"], one["rule"]))
+    return sorted(results, key=lambda one: (one["policy"], rule_of(one)))
+
+
+def rule_of(entry: Json) -> str:
+    """Return the rule that an entry tells of; "" for what a policy without rules says."""
+    return text_field(entry, "rule")
 
 
 def summary(results: Iterable[Json]) -> dict[str, int]:
@@ -89,7 +94,11 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 
 @lru_cache(maxsize=4096)
 def _written(said: _Said) -> Json:
-    """Return an entry; what is said of many objects in one second is one and the same."""
+    """Return an entry; what is said of many objects in one second is one and the same.
+
+    As a server writes them out, entries have no fields that are empty, nor `scored: false`.
+    upstream: api/policyreport/v1alpha2/common.go `PolicyReportResult`
+    """
     entry = {
         "source": said.source,
         "policy": said.policy,
@@ -102,8 +111,7 @@ def _written(said: _Said) -> Json:
         "category": said.category,
         "severity": said.severity,
     }
-    optional = ("message", "category", "severity")
-    return {name: value for name, value in entry.items() if value or name not in optional}
+    return {name: value for name, value in entry.items() if value}
 
 
 def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
