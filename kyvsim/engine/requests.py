@@ -1,5 +1,6 @@
 """From an object to the request that brings it."""
 
+from kyvsim.kube.discovery import guessed_kind, kind_of_plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -22,34 +23,42 @@ def request_of(created: AdmissionRequest, operation: Operation, old: Json) -> Ad
         return created._replace(operation=operation, old_object=obj if old is None else old)
     if operation is Operation.DELETE:
         return created._replace(operation=operation, object=None, old_object=obj)
-    return created
+    return created._replace(operation=operation)
 
 
 def reviewed(created: AdmissionRequest, review: Json) -> AdmissionRequest:
     """Return what becomes of the request that creates an object by the `request` of a review of it.
 
-    That says who does what to it, and what it was before.
+    That says who does what to it, and what it was before. What is sent to a subresource is matched
+    by the kind that this is one of.
     """
-    named = text_field(review, "operation")
-    operation = Operation(named) if named in Operation.__members__ else Operation.CREATE
-    request = request_of(created, operation, review.get("oldObject"))
+    request = request_of(created, Operation(review["operation"]), review.get("oldObject"))
     details = {name: review[name] for name in _DETAILS if name in review}
+    subresource = text_field(review, "subResource")
     return request._replace(
         user=created.user or _sender(review.get("userInfo")),
         namespace=text_field(review, "namespace") or request.namespace,
-        subresource=text_field(review, "subResource") or request.subresource,
+        subresource=subresource or request.subresource,
+        parent_kind=_parent(review) if subresource else request.parent_kind,
         details=details or None,
     )
 
 
+def _parent(review: Json) -> tuple[str, str, str] | None:
+    """Return group, version and kind of what a request to a subresource names."""
+    resource = review.get("resource") or {}
+    group, name = text_field(resource, "group"), text_field(resource, "resource")
+    kind = kind_of_plural(group, name) or guessed_kind(name)
+    return (group, text_field(resource, "version"), kind) if kind else None
+
+
 def _sender(info: Json) -> UserInfo | None:
-    if info.__class__ is not dict:
+    if info is None:
         return None
-    groups = info.get("groups")
     return UserInfo(
         text_field(info, "username"),
         text_field(info, "uid"),
-        tuple(groups) if groups.__class__ is list else (),
+        tuple(info.get("groups") or ()),
         info.get("extra"),
     )
 

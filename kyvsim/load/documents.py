@@ -2,7 +2,7 @@
 
 Codes: KV006 malformed YAML, KV007 bad document separator, KV008 text after the end of a document,
 KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape, KV044 a document
-that a comment hides, KV097 an AdmissionReview that is of no use.
+that a comment hides.
 """
 
 import contextlib
@@ -241,16 +241,14 @@ def _is_review(data: Json) -> bool:
     return text_field(data, "kind") == "AdmissionReview" and group == "admission.k8s.io"
 
 
-def _reviewed(document: Document) -> Document | Diagnostic:
-    """Return the object of an AdmissionReview, with the request that is made about it."""
-    request = document.data.get("request")
-    held = request if _is_map(request) else {}
-    field = next((name for name in ("object", "oldObject") if _is_map(held.get(name))), "")
-    if not field:
-        text = "an AdmissionReview needs a `request` with an `object` or an `oldObject`"
-        return Diagnostic("KV097", Severity.ERROR, text, document.locate(()))
-    own = document._replace(locate=_under(document, ("request", field)))
-    return own._replace(data=held[field], review=request)
+def _reviewed(document: Document) -> Iterator[Document | Diagnostic]:
+    """Yield the object of an AdmissionReview, with the request that is made about it."""
+    from kyvsim.load.review import reviewed  # noqa: PLC0415 — where there is one
+
+    found, problems = reviewed(document, holds_others)
+    yield from problems
+    if found is not None:
+        yield found
 
 
 def _expand(document: Document) -> Iterator[Document | Diagnostic]:
@@ -261,7 +259,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
         if not is_list(data):
             locate = _under(document, prefix) if prefix else document.locate
             found = document._replace(data=data, locate=locate)
-            yield _reviewed(found) if _is_review(data) else found
+            yield from _reviewed(found) if _is_review(data) else (found,)
             continue
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list or not items:
