@@ -202,7 +202,7 @@ def _afterthoughts(
     matched: int, given: Given, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
     """Return that no rule matched anything, unless an error about input says why."""
-    chosen_by_others = inputs.changed is not None or inputs.walking.as_found
+    chosen_by_others = inputs.unchanged is not None or inputs.walking.as_found
     if matched or not (given.resources or (given.sound and not chosen_by_others)):
         return ()
     sources = (*inputs.resources, *(path for _, path in inputs.payloads))

@@ -115,7 +115,7 @@ def _are_plain(inputs: ApplyInputs) -> bool:
     """Return whether nothing is given that may be meant for all resources, or is an object, too."""
     what_if = inputs.what_if
     others = (inputs.targets, inputs.payloads, what_if.old_resources, what_if.namespace_labels)
-    narrowed = inputs.changed is not None or inputs.walking.as_found
+    narrowed = inputs.unchanged is not None or inputs.walking.as_found
     return not (any(others) or narrowed or inputs.exceptions_with_resources)
 
 

@@ -93,9 +93,9 @@ class ApplyInputs(NamedTuple):
     """Whether the run makes a baseline: its failures are known, or those that its baseline has."""
     budget: Budget = UNCHANGED
     """How much evaluation may do."""
-    changed: frozenset[str] | None = None
-    """Real paths of the files whose resources are looked at; None for all. Resources of others are
-    there already, as in a cluster."""
+    unchanged: frozenset[str] | None = None
+    """Real paths of the files whose resources are not looked at, since they are there already, as
+    in a cluster; None where all are looked at."""
 
 
 def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
@@ -161,7 +161,7 @@ def read_inputs(
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     earlier = len(without_left_out(said)[0])
     loaded = keep(load(inputs.resources, stdin, definitions, walking=walking))
-    resources, there = _changed_apart(loaded, inputs.changed)
+    resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
         written += tuple(one for one in (*resources, *there) if is_exception(one.data))
     said.extend(mistaken(documents, resources))
@@ -215,20 +215,17 @@ def _exceptions_apart(
 
 
 def _changed_apart(
-    documents: tuple[Document, ...], changed: frozenset[str] | None
+    documents: tuple[Document, ...], unchanged: frozenset[str] | None
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Return the documents that are looked at, and those that are there already.
 
     What comes from no file (standard input, a chart) is always looked at.
     """
-    if changed is None:
+    if unchanged is None:
         return documents, ()
-    files = {one.file for one in documents}
-    is_new = {one: os.path.realpath(one) in changed or not os.path.isfile(one) for one in files}
-    new, there = (
-        tuple(one for one in documents if is_new[one.file] is wanted) for wanted in (True, False)
-    )
-    return new, there
+    there = {one for one in {one.file for one in documents} if os.path.realpath(one) in unchanged}
+    new = tuple(one for one in documents if one.file not in there)
+    return new, tuple(one for one in documents if one.file in there)
 
 
 def payloads_of(

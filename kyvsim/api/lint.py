@@ -50,18 +50,18 @@ def lint(
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
     *,
-    changed: frozenset[str] | None = None,
+    unchanged: frozenset[str] | None = None,
 ) -> Findings:
     """Return every remark about the policies and test manifests in `paths`, file by file.
 
     `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
     which kinds there are. Documents of kinds that no CRD of Kyverno
-    describes are told as `apply` tells them. Of files that are not `changed`, by their real paths,
+    describes are told as `apply` tells them. Of files that are `unchanged`, by their real paths,
     nothing is told.
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    is_told = _any if changed is None else lambda file: os.path.realpath(file) in changed
+    is_told = _any if unchanged is None else lambda one: os.path.realpath(one) not in unchanged
     return _findings(read, defined, walking, is_told)
 
 

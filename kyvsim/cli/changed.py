@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import say
+from kyvsim.load.ignore import IGNORE_FILE
 from kyvsim.report.style import safe_line
 
 changed_option = declared.option(
@@ -18,24 +20,26 @@ changed_option = declared.option(
 )
 
 
-def changed_of(
+def unchanged_of(
     options: Mapping[str, Any], call: declared.Call, decides: Callable[[str], bool]
 ) -> frozenset[str] | None:
-    """Return the real paths of the files to look at, None for all; raises UsageError.
+    """Return the real paths of the files not to look at, None for none; raises UsageError.
 
-    That is for all, too, where a file has changed by which everything is decided, such as a policy.
+    That is for none, too, where a file has changed by which everything is decided, such as a
+    policy, or the project's configuration.
     """
     ref = options["changed"]
     if ref is None:
         return None
-    from kyvsim.load.changed import ChangesError, changed_files  # noqa: PLC0415 — seldom asked for
+    from kyvsim.load.changed import ChangesError, changes_since  # noqa: PLC0415 — seldom asked for
 
     try:
-        found = changed_files(ref)
+        found = changes_since(ref)
     except ChangesError as error:
         raise declared.UsageError(f"--changed {ref}: {error}", call) from None
-    first = next((one for one in sorted(found) if decides(one)), None)
-    if first is None:
-        return found
-    say(safe_line(f"{os.path.relpath(first)} has changed: all resources are looked at"))
-    return None
+    own = {os.path.realpath(one) for one in configuration_files()}
+    for one in sorted(found.changed):
+        if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
+            say(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))
+            return None
+    return found.unchanged

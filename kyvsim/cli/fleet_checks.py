@@ -48,6 +48,7 @@ _REFUSED: Final = MappingProxyType(
         "http_payload": "--http-payload",
         "envoy_payload": "--envoy-payload",
         "old_resource": "--old-resource",
+        "changed": "--changed",
         "baseline": "--baseline",
         "fail_on": "--fail-on",
         "quiet": "--quiet",

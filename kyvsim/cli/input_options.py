@@ -1,12 +1,12 @@
 """What commands that evaluate policies over resources read: its options, and their meaning."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kyvsim.api import ApplyInputs
 from kyvsim.cli import declared
-from kyvsim.cli.changed import changed_of, changed_option
+from kyvsim.cli.changed import changed_option, unchanged_of
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
@@ -188,14 +188,52 @@ def is_read(place: str, options: Mapping[str, Any], *, in_folders: bool = True) 
 
     With `in_folders` also whether it lies in a folder of theirs, and is named as manifests are.
     """
-    given = [options[name] for name in _EVERY]
-    named = [path for one in given for path in ((one,) if one.__class__ is str else one)]
-    own = {os.path.realpath(path) for path in named if path not in {"", "-"}}
-    if not os.path.isfile(place):
-        return False
-    may_be_found = in_folders and is_manifest_name(place)
-    folders = [path for path in own if os.path.isdir(path)] if may_be_found else []
-    return place in own or any(place.startswith(os.path.join(path, "")) for path in folders)
+    named = (path for name in _EVERY for path in _paths_of(options, name))
+    return os.path.isfile(place) and _is_among(place, named, in_folders=in_folders)
+
+
+def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Return what tells whether a file, which may be gone, decides on more than its own objects."""
+    apart = () if options["exceptions_with_resources"] else ("resource",)
+    names = (*(one for one in _EVERY if one not in apart), "baseline")
+    named = [path for name in names for path in _paths_of(options, name)]
+
+    def decides(place: str) -> bool:
+        if _is_among(place, named):
+            return True
+        values = options["values_file"]
+        if values in {"", "-"}:
+            return False
+        from kyvsim.load.values import files_of_values  # noqa: PLC0415 — where there are some
+
+        return place in map(os.path.realpath, files_of_values(values))
+
+    return decides
+
+
+def _paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = options.get(name) or ()
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def _is_among(place: str, named: Iterable[str], *, in_folders: bool = True) -> bool:
+    """Return whether a file is one that is named, or lies in a folder or fits a glob."""
+    is_manifest = in_folders and is_manifest_name(place)
+    for path in named:
+        if path == "-":
+            continue
+        own = os.path.realpath(path)
+        if place == own:
+            return True
+        is_folder = is_manifest and os.path.isdir(own)
+        if is_folder and place.startswith(os.path.join(own, "")):
+            return True
+        if is_manifest and not os.path.exists(own):
+            from kyvsim.load.globs import may_find  # noqa: PLC0415 — slow to import, seldom needed
+
+            if may_find(path, place):
+                return True
+    return False
 
 
 def stdin_for(options: Mapping[str, Any], call: declared.Call) -> bytes | None:
@@ -208,7 +246,6 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
 
     That is for a pattern of --exclude, and for suppositions that contradict each other.
     """
-    others = {name: () if name == "resource" else options[name] for name in _EVERY}
     return ApplyInputs(
         policies=options["policies"],
         resources=(*options["resource"], *rendered(options, call)),
@@ -227,7 +264,7 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
         now=options["now"],
         walking=walking_of(options, call)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, call),
-        changed=changed_of(options, call, lambda place: is_read(place, others)),
+        unchanged=unchanged_of(options, call, _decider(options)),
         budget=budget_of(options["budget"], call),
     )
 

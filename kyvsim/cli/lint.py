@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli import declared
-from kyvsim.cli.changed import changed_of, changed_option
+from kyvsim.cli.changed import changed_option, unchanged_of
 from kyvsim.cli.options import (
     extent_of,
     extent_options,
@@ -80,11 +80,11 @@ def command(call: declared.Call, /, **options: Any) -> int:
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
     walking = walking_of(options, call)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(one) for one in options["crd_path"]}
-    changed = changed_of(options, call, lambda place: place in definitions)
+    unchanged = unchanged_of(options, call, lambda place: place in definitions)
 
     def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            return lint(paths, given, options["crd_path"], walking, changed=changed)
+            return lint(paths, given, options["crd_path"], walking, unchanged=unchanged)
 
     with ReportFiles(path for _, path in chosen.files) as files:
         shown = FORMATS[chosen.shown]

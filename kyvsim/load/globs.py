@@ -29,6 +29,16 @@ def find(pattern: str, on_error: _OnError) -> list[str]:
     return [one for one in found if not _is_below(one, folders)]
 
 
+def may_find(pattern: str, place: str) -> bool:
+    """Return whether a pattern finds a file, by its real path, or would if that were there.
+
+    That is also where it finds a folder in which the file lies; a `*` counts for several folders.
+    """
+    wide = os.path.realpath(pattern).replace(f"**{os.path.sep}", "*")
+    found = (wide, os.path.join(wide, "*"))
+    return glob.has_magic(pattern) and any(fnmatch.fnmatchcase(place, one) for one in found)
+
+
 def _is_below(path: str, folders: tuple[str, ...]) -> bool:
     return any(path.startswith(one) and path != one.rstrip(os.path.sep) for one in folders)
 

@@ -69,11 +69,12 @@ def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, .
         return entry["data"], ()
     if "resources" in entry:
         return entry["resources"], ()
-    found, remarks = read_documents(_files(entry, document), None, AS_RESOURCES)
+    found, remarks = read_documents(files_of(entry, document), None, AS_RESOURCES)
     return [one.data for one in found if one.data], remarks
 
 
-def _files(entry: Json, document: Document) -> Iterator[str]:
+def files_of(entry: Json, document: Document) -> Iterator[str]:
+    """Yield the files with resources that an entry of global data names, beside its document."""
     folder = os.path.dirname(document.file)
-    for name in entry["resourceFiles"]:
+    for name in entry.get("resourceFiles") or ():
         yield os.path.join(folder, name)

@@ -9,7 +9,8 @@ from functools import cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.load.mocks import load_mocks
+from kyvsim.load.documents import STRICT_FLOATS, read_documents
+from kyvsim.load.mocks import files_of, load_mocks
 from kyvsim.load.recognise import way_out, what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -48,6 +49,14 @@ def load_values(document: Document) -> tuple[Values | None, tuple[Diagnostic, ..
         document=document,
     )
     return values, ()
+
+
+def files_of_values(path: str) -> Iterator[str]:
+    """Yield the files that a values file names; none of one that cannot be used."""
+    for document in read_documents((path,), None, STRICT_FLOATS)[0]:
+        data, remarks = check_cli_document(document, "Values")
+        for entry in () if remarks else data.get("globalContextEntries") or ():
+            yield from files_of(entry, document)
 
 
 def check_cli_document(document: Document, kind: str) -> tuple[Json, tuple[Diagnostic, ...]]:
