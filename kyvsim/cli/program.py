@@ -51,19 +51,29 @@ def ended_by(error: Exception) -> int:
         case CommandError():
             if isinstance(error, UsageError) and error.call is not None:
                 say(f"Try '{error.call.path} --help' for help.")
-            say(f"error: {error}")
+            _say_error(str(error))
             return UNUSABLE
         case OutputError():
-            say(f"error: {error}")
+            _say_error(str(error))
             return UNUSABLE
         case BrokenPipeError():
             abandon_stdout()
             return OK
         case OSError():
             abandon_stdout()
-            say(f"error: {error.filename or 'cannot write to standard output'}: {error.strerror}")
+            _say_error(f"{error.filename or 'cannot write to standard output'}: {error.strerror}")
+            return UNUSABLE
+        case MemoryError():
+            _say_error("there is no more memory: give the run more of it, or less to look at")
             return UNUSABLE
     return _defect(error)
+
+
+def _say_error(text: str) -> None:
+    """Say what is wrong; what others wrote in it (names of files, their programs) stays text."""
+    from kyvsim.report.style import safe_text  # noqa: PLC0415 — slow, where something is wrong
+
+    say(f"error: {safe_text(text)}")
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -103,7 +113,9 @@ def _defect(error: Exception) -> int:
     """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
     if os.environ.get("KYVSIM_TRACEBACK"):
         raise error
-    cause = " ".join(str(error).split())[:200]
+    from kyvsim.report.style import safe_line  # noqa: PLC0415 — slow, never needed
+
+    cause = safe_line(" ".join(str(error).split())[:200])
     say(
         f"internal error: {type(error).__name__}: {cause}; this is a defect of kyvsim, "
         "please report it (KYVSIM_TRACEBACK=1 shows where it happened)"

@@ -16,7 +16,8 @@ def project_files() -> tuple[str, ...]:
     folder = os.getcwd()
     while True:
         own, project = os.path.join(folder, USUAL_NAME), os.path.join(folder, PROJECT)
-        found = [own] * os.path.isfile(own) + [project] * _has_our_table(project)
+        # What is there and is no file is told as such when it is read.
+        found = [own] * os.path.lexists(own) + [project] * _has_our_table(project)
         if found:
             return tuple(os.path.relpath(one) for one in found)
         folder, last = os.path.dirname(folder), folder

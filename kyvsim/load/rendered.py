@@ -28,7 +28,8 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     text = _output(("helm",), ("template", chart, *files))
     parts = _MADE_OF.split(text)
     lines: dict[str, int] = {}
-    if parts[0].strip():
+    # What makes nothing at all is told as an empty file is.
+    if parts[0].strip() or len(parts) == 1:
         yield Source(f"helm:{chart}", parts[0])
     for template, part in zip(parts[1::2], parts[2::2], strict=True):
         line = lines.get(template, 1)
@@ -69,9 +70,13 @@ def _output(programs: Sequence[str], arguments: Sequence[str]) -> str:
     except subprocess.TimeoutExpired:
         raise RenderError(f"{told}: not done after {_SECONDS} s") from None
     if done.returncode:
-        said = " ".join(os.fsdecode(done.stderr).split())
-        raise RenderError(f"{told}: exit status {done.returncode}: {said}")
+        said = " ".join(os.fsdecode(done.stderr).split()) or "it says nothing"
+        raise RenderError(f"{told}: {_ending(done.returncode)}: {said}")
     try:
         return done.stdout.decode("utf-8")
     except UnicodeDecodeError:
         raise RenderError(f"{told}: what it prints is not UTF-8") from None
+
+
+def _ending(status: int) -> str:
+    return f"exit status {status}" if status > 0 else f"ended by signal {-status}"

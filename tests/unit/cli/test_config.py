@@ -1,6 +1,7 @@
 """`kyvsim config`: what is set, and from where."""
 
 import json
+import os
 
 import jsonschema
 import pytest
@@ -32,6 +33,13 @@ def test_all_shows_what_is_not_set(kyvsim):
     status, out, _ = kyvsim("config", "lint", "--all", "-o", "json")
     held = {one["key"]: one["origin"] for one in json.loads(out)["settings"]}
     assert (status, held["strict"], held["policies"]) == (0, "default", "default")
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda place: os.symlink("nowhere", place)])
+def test_a_configuration_that_is_no_file_is_an_error(folder, kyvsim, make):
+    make(folder / ".kyvsim.yaml")
+    status, _, err = kyvsim("config")
+    assert (status, err.startswith(".kyvsim.yaml: error KV")) == (2, True)
 
 
 def test_all_mistakes_of_a_file_are_told(folder, kyvsim):

@@ -102,7 +102,92 @@ def test_after_a_change_of_a_policy_all_resources_are_looked_at(repository, kyvs
     (repository / "pol/named.yaml").write_text(POLICY + "# changed\n")
     status, names, err = rows(kyvsim, "pol", "-r", "man", "--changed")
     assert (status, sorted(names)) == (1, ["bad", "good"])
-    assert err == "pol/named.yaml has changed: all resources are looked at"
+    assert err == "pol/named.yaml has changed: all files are looked at"
+
+
+EXCEPTION = """apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: bad-may, namespace: default}
+spec:
+  exceptions: [{policyName: named, ruleNames: [labelled]}]
+  match: {any: [{resources: {kinds: [Pod], names: [bad]}}]}
+"""
+VALUES = """apiVersion: cli.kyverno.io/v1alpha1
+kind: Values
+metadata: {name: values}
+globalContextEntries: [{name: pods, resourceFiles: [beside/known.yaml]}]
+"""
+
+
+@pytest.mark.parametrize("given", ["exc", "exc/*.yaml", "ex*", "exc/**/b*.yaml"])
+@pytest.mark.parametrize("how", [("rm",), ("mv", "moved.yaml")])
+def test_an_exception_that_is_gone_lets_nothing_pass_that_it_covered(
+    repository, kyvsim, given, how
+):
+    (repository / "exc").mkdir()
+    (repository / "exc/bad.yaml").write_text(EXCEPTION)
+    (repository / "exc/best.yaml").write_text(EXCEPTION.replace("[bad]", "[best]"))
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "exceptions")
+    assert rows(kyvsim, "pol", "-r", "man", "-e", "exc", "--changed")[:2] == (0, [])
+    git(repository, how[0], "exc/bad.yaml", *how[1:])
+    status, names, err = rows(kyvsim, "pol", "-r", "man", "-e", given, "--changed")
+    assert (status, sorted(names)) == (1, ["bad", "good"])
+    assert err == "exc/bad.yaml has changed: all files are looked at"
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments"),
+    [
+        ("base.yaml", ("--baseline", "base.yaml")),
+        ("values.yaml", ("-f", "values.yaml")),
+        ("beside/known.yaml", ("-f", "values.yaml")),
+        (".kyvsim.yaml", ()),
+        (".kyvsimignore", ()),
+        ("man/.kyvsimignore", ()),
+        ("man/exc.yaml", ("--exceptions-with-resources",)),
+    ],
+)
+def test_what_decides_on_other_files_has_them_looked_at(repository, kyvsim, changed, arguments):
+    for name, text in {
+        "values.yaml": VALUES,
+        "beside/known.yaml": pod("known"),
+        ".kyvsim.yaml": "apply: {audit-warn: true}\n",
+        ".kyvsimignore": "nothing\n",
+        "man/.kyvsimignore": "nothing\n",
+        "man/exc.yaml": EXCEPTION,
+    }.items():
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(text)
+    kyvsim("apply", "pol", "-r", "man", "--write-baseline", "base.yaml")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "all")
+    given = ("apply", "pol", "-r", "man", *arguments, "--changed", "--output-format", "json")
+    assert json.loads(kyvsim(*given)[1])["ending"]["counts"]["resources"] == 0
+    with (repository / changed).open("a") as opened:
+        opened.write("# changed\n")
+    _, out, err = kyvsim(*given)
+    assert json.loads(out)["ending"]["counts"]["resources"] > 1
+    assert err.startswith(f"{changed} has changed: all files are looked at")
+
+
+def test_files_that_git_does_not_follow_are_looked_at(repository, kyvsim, tmp_path_factory):
+    (repository / ".gitignore").write_text("man/made*\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "ignore")
+    (repository / "man/made.yaml").write_text(pod("made"))
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "out.yaml").write_text(pod("out"))
+    found = rows(kyvsim, "pol", "-r", "man", "-r", str(outside), "--changed")
+    assert found[:2] == (1, ["made", "out"])
+
+
+def test_settings_of_git_change_nothing_of_what_has_changed(repository, kyvsim, monkeypatch):
+    git(repository, "config", "diff.relative", "true")
+    git(repository, "config", "diff.renames", "copies")
+    (repository / "man/bad.yaml").write_text(pod("bad", "") + "# changed\n")
+    monkeypatch.chdir(repository / "pol")
+    assert rows(kyvsim, "named.yaml", "-r", "../man", "--changed")[:2] == (1, ["bad"])
 
 
 def test_resources_that_have_not_changed_are_there_already(repository, kyvsim):
@@ -211,6 +296,9 @@ def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, n
             "echo 'Error: no chart' >&2; exit 3",
             "error: helm template web: exit status 3: Error: no chart\n",
         ),
+        (["--helm", "web"], "exit 4", "error: helm template web: exit status 4: it says nothing\n"),
+        (["--helm", "web"], "kill -9 $$", "error: helm template web: ended by signal 9: it says"),
+        (["--helm", "web"], "printf '\\033[31m' >&2; exit 3", "exit status 3: \\x1b[31m\n"),
         (["--helm", "web"], "printf '\\377'", "what it prints is not UTF-8"),
         (["--helm-values", "v"], None, "--helm-values goes with --helm"),
     ],
@@ -221,6 +309,26 @@ def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, scri
     status, out, err = kyvsim("apply", "pol", "-r", "man", *arguments)
     assert (status, out) == (2, "")
     assert told in err
+
+
+@pytest.mark.parametrize(
+    ("script", "place"),
+    [
+        ("true", "helm:web"),
+        ("echo '# nothing'", "helm:web"),
+        ("echo '---'; echo '# Source: a.yaml'", "helm:a.yaml"),
+    ],
+)
+def test_a_chart_that_makes_nothing_is_told(kyvsim, program, script, place):
+    program("helm", script)
+    status, _, err = kyvsim("apply", "pol", "-r", "man/good.yaml", "--helm", "web")
+    assert (status, f"{place}: error KV009" in err) == (2, True)
+
+
+def test_a_kustomization_that_makes_nothing_is_told(kyvsim, program):
+    program("kustomize", "true")
+    status, _, err = kyvsim("apply", "pol", "-r", "man/good.yaml", "--kustomize", "over")
+    assert (status, "kustomize:over: error KV009" in err) == (2, True)
 
 
 def test_manifests_can_be_arguments(folder, kyvsim):
@@ -277,10 +385,34 @@ def test_what_is_supposed_counts_before_a_review(folder, kyvsim):
 def test_a_review_without_an_object_is_an_error(folder, kyvsim):
     (folder / "review.json").write_text(review(operation="CREATE"))
     status, _, err = kyvsim("apply", "pol", "-r", "review.json")
-    assert (status, "review.json:1:1: error KV097" in err) == (2, True)
+    assert (status, "review.json:4:2: error KV097" in err) == (2, True)
+
+
+EXEC = POLICY.replace("kinds: [Pod], operations: [CREATE, UPDATE, DELETE]", "kinds: [Pod/exec]")
+
+
+def test_a_review_of_a_connection_is_matched_by_what_is_connected_to(folder, kyvsim):
+    (folder / "pol/named.yaml").write_text(EXEC)
+    sent = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    (folder / "review.json").write_text(
+        review(
+            operation="CONNECT", object=sent, resource=resource, subResource="exec", namespace="x"
+        )
+    )
+    status, out, _ = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")
+    assert status == 1
+    assert [one["message"] for one in json.loads(out)["results"]] == ["CONNECT by nobody"]
+
+
+def test_an_operation_that_there_is_not_makes_no_request(folder, kyvsim):
+    (folder / "review.json").write_text(review(operation="PATCH", object=POD))
+    status, out, err = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")
+    assert (status, json.loads(out)["results"]) == (2, [])
+    assert "review.json:5:3: error KV014" in err
 
 
 def test_a_review_is_no_step_of_a_simulation(folder, kyvsim):
-    (folder / "review.json").write_text(review(operation="UPDATE", object=POD))
+    (folder / "review.json").write_text(review(operation="UPDATE", object=POD, oldObject=POD))
     status, _, err = kyvsim("simulate", "pol", "-r", "review.json")
     assert (status, "error KV097" in err) == (2, True)

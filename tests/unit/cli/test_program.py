@@ -9,6 +9,7 @@ import pytest
 
 from kyvsim.cli import by_click
 from kyvsim.cli.front_page import COMMANDS, front_page, page_width
+from kyvsim.cli.program import ended_by
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
@@ -163,3 +164,15 @@ def test_any_locale_will_do(manifests):
     assert done.returncode == 1
     assert "FAILED: 2000 of 2000 results failed" in done.stdout
     assert done.stdout.endswith("2000 resources · exit status 1\n")
+
+
+def test_what_others_wrote_stays_text_in_an_error(kyvsim):
+    status, _, err = kyvsim("apply", "p", "-r", "r", "--budget", "\x1b[31m\n::error::x")
+    assert status == 2
+    assert "\x1b" not in err
+    assert "\n::error" not in err
+
+
+def test_a_lack_of_memory_is_no_defect(capsys):
+    assert ended_by(MemoryError()) == 2
+    assert capsys.readouterr().err.startswith("error: there is no more memory: ")
