@@ -56,18 +56,28 @@ def processes(jobs: int) -> Iterator[Engine]:
     context = multiprocessing.get_context("spawn")
     begin = partial(ProcessPoolExecutor, mp_context=context, initializer=_begin)
     others = {*multiprocessing.active_children()}
+
+    def end_workers() -> None:
+        # None has anything to do any more, unless the run was interrupted.
+        for one in {*multiprocessing.active_children()} - others:
+            one.terminate()
+
+    def close(executor: Executor) -> None:
+        end_workers()
+        # The interpreter stumbles at its end over an executor that is ending beside it.
+        executor.shutdown(cancel_futures=True)
+
     try:
         yield Engine(
             begin=lambda most: begin(min(jobs, most)),
             width=lambda: jobs * AHEAD,
             lost=(BrokenProcessPool,),
             breaks=True,
+            close=close,
             name=f"{jobs} processes of this machine",
         )
     finally:
-        # None has anything to do any more, unless the run was interrupted.
-        for one in {*multiprocessing.active_children()} - others:
-            one.terminate()
+        end_workers()
 
 
 def _begin() -> None:
