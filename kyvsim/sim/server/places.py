@@ -31,7 +31,8 @@ def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
     """
     key = request.key
     group = split_api_version(key.api_version)[0]
-    if not is_builtin(group, key.kind) and (group, key.kind) not in store.defined:
+    is_known = is_builtin(group, key.kind) or (group, key.kind) in store.defined
+    if not (key.api_version and is_known):
         return errors.no_match(key)
     if not store.is_namespaced(key.api_version, key.kind):
         return None
