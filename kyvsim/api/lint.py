@@ -44,24 +44,26 @@ _NOT_EVALUATED = frozenset({"KV018", "KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
 
 
+def _any(_: str) -> bool:
+    return True
+
+
 def lint(
     paths: Iterable[str | Source],
     stdin: bytes | None = None,
     crd_paths: Iterable[str] = (),
     walking: Walking = USUAL,
     *,
-    unchanged: frozenset[str] | None = None,
+    is_told: Callable[[str], bool] = _any,
 ) -> Findings:
     """Return every remark about the policies and test manifests in `paths`, file by file.
 
     `stdin` holds the bytes that the path `-` stands for; definitions of custom resources tell
-    which kinds there are. Documents of kinds that no CRD of Kyverno
-    describes are told as `apply` tells them. Of files that are `unchanged`, by their real paths,
-    nothing is told.
+    which kinds there are. Documents of kinds that no CRD of Kyverno describes are told as `apply`
+    tells them. `is_told` says of a file whether anything is told of it.
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    is_told = _any if unchanged is None else lambda one: os.path.realpath(one) not in unchanged
     return _findings(read, defined, walking, is_told)
 
 
@@ -82,10 +84,6 @@ def plan_fixes(
         for name, text in findings.texts.items()
     )
     return tuple(fixed_files(findings.diagnostics, sources, check))
-
-
-def _any(_: str) -> bool:
-    return True
 
 
 def _findings(

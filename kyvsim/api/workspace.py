@@ -78,11 +78,12 @@ def remarks_on(
         return ()
     folder = os.path.dirname(source.name) or os.curdir
     texts = [one._replace(folder=os.path.dirname(one.name) or os.curdir) for one in others]
+    own = os.path.realpath(source.name)
     found = lint(
         (*texts, source._replace(folder=folder)),
         crd_paths=rules.crd_paths,
         walking=rules.walking._replace(as_found=True),
-        changed=frozenset({os.path.realpath(source.name)}),
+        is_told=lambda file: os.path.realpath(file) == own,
     ).diagnostics
     told = {(one.code, one.location) for one in found}
     shapes = (one for one in _of_forms(source) if (one.code, one.location) not in told)

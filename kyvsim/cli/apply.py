@@ -1,5 +1,6 @@
 """`kyvsim apply`: policies over resources."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -73,7 +74,7 @@ POLICY is a file, a folder or - for standard input.
     "-o",
     "--output",
     default="",
-    type=declared.PathText(),
+    type=declared.PathText(is_written=True),
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
 @formats_option(FORMATS, short=False)
@@ -111,7 +112,7 @@ POLICY is a file, a folder or - for standard input.
 @declared.option(
     "--write-baseline",
     default="",
-    type=declared.PathText(),
+    type=declared.PathText(is_written=True),
     metavar="FILE",
     help="Write the failures as a baseline; with --baseline what is left of that.",
 )
@@ -160,7 +161,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
 
         return apply_fleet(inputs, stdin, options, chosen)
-    files = _object_files(options["output"])
+    files = _object_files(options, chosen, call)
     try:
         with (
             ReportFiles(path for _, path in chosen.files) as reports,
@@ -172,12 +173,19 @@ def command(call: declared.Call, /, **options: Any) -> int:
             files.discard()
 
 
-def _object_files(path: str) -> "ObjectFiles | None":
-    if not path:
+def _object_files(
+    options: Mapping[str, Any], chosen: Chosen, call: declared.Call
+) -> "ObjectFiles | None":
+    if not options["output"]:
         return None
     from kyvsim.cli.output_files import ObjectFiles  # noqa: PLC0415 — slow, seldom asked for
+    from kyvsim.cli.overwriting import reader_of  # noqa: PLC0415 — as above
 
-    return ObjectFiles(path)
+    reads = reader_of(options, call)
+    written = {os.path.realpath(path) for _, path in chosen.files}
+    return ObjectFiles(
+        options["output"], lambda one: os.path.realpath(one) in written or reads(one)
+    )
 
 
 def _apply(

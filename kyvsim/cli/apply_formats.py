@@ -1,13 +1,11 @@
 """What `kyvsim apply` writes, and where: which options choose it, and which contradict."""
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cli import declared
-from kyvsim.cli.input_options import is_read
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line
@@ -36,7 +34,6 @@ _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
         "statistics": "--statistics is a view for people",
     }
 )
-_BASELINE = "--write-baseline"
 
 
 def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
@@ -58,24 +55,12 @@ def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
     for name, text in _OF_THE_VIEW.items():
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
             raise declared.UsageError(f"{text}: it does not go with {given[0][0]}", call)
-    _refuse_other_files(chosen, options, call)
+    if chosen.files or options["output"] or options["write_baseline"]:
+        from kyvsim.cli.overwriting import BASELINE, refuse_overwriting  # noqa: PLC0415 — where something is written
+
+        others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
+        refuse_overwriting((*chosen.files, *others), options, call)
     return chosen
-
-
-def _refuse_other_files(chosen: Chosen, options: Mapping[str, Any], call: declared.Call) -> None:
-    """Raise UsageError where two of the files that are written are one."""
-    named = [*chosen.files, ("--output", options["output"])]
-    named.append((_BASELINE, options["write_baseline"]))
-    places: dict[str, str] = {}
-    for name, path in named:
-        other = places.setdefault(os.path.realpath(path), name) if path else name
-        if other != name:
-            raise declared.UsageError(f"{other} and {name} both go to {path}", call)
-    for place, name in places.items():
-        # What is known of a folder may well stand in it.
-        if is_read(place, options, in_folders=name != _BASELINE):
-            text = f"{name} goes to {place}, which the run reads: name another file"
-            raise declared.UsageError(text, call)
 
 
 def is_for_people(chosen: Chosen) -> bool:

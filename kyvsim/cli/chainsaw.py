@@ -68,7 +68,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
     if not options["paths"]:
         raise declared.UsageError("no test given: pass folders of tests", call)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     run = ChainsawRun(
         paths=options["paths"],
         file_name=options["test_file"],

@@ -21,12 +21,12 @@ changed_option = declared.option(
 
 
 def unchanged_of(
-    options: Mapping[str, Any], call: declared.Call, decides: Callable[[str], bool]
+    options: Mapping[str, Any], call: declared.Call, decider: Callable[[], Callable[[str], bool]]
 ) -> frozenset[str] | None:
     """Return the real paths of the files not to look at, None for none; raises UsageError.
 
-    That is for none, too, where a file has changed by which everything is decided, such as a
-    policy, or the project's configuration.
+    That is for none, too, where a file has changed by which everything is decided, such as the
+    project's configuration, or a policy: what `decider` gives tells of those.
     """
     ref = options["changed"]
     if ref is None:
@@ -37,6 +37,7 @@ def unchanged_of(
         found = changes_since(ref)
     except ChangesError as error:
         raise declared.UsageError(f"--changed {ref}: {error}", call) from None
+    decides = decider()
     own = {os.path.realpath(one) for one in configuration_files()}
     for one in sorted(found.changed):
         if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:

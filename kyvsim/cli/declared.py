@@ -56,6 +56,8 @@ class PathText(NamedTuple):
     """What stands between a word and the path, where a value may have both."""
     words: tuple[str, ...] = ("-",)
     """Values that are no paths."""
+    is_written: bool = False
+    """Whether they are where something goes."""
 
 
 class Parameter(NamedTuple):

@@ -52,7 +52,7 @@ NEW is the same with what is supposed (--as, --operation and their like), OLD is
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim diff` and return its exit status."""
     check_inputs(call, options)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     old, new = _sets(call, options)
     stdin = stdin_for(options, call)
     with ReportFiles(path for _, path in chosen.files) as files:

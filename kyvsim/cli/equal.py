@@ -10,6 +10,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.equal_tests import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
+from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.report_files import Chosen, ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, write_out
@@ -85,7 +86,7 @@ _SECONDS = 8
     "--write-tests",
     default="",
     metavar="DIR",
-    type=declared.PathText(),
+    type=declared.PathText(is_written=True),
     help="Write the cases that matter, with a kyverno-test.yaml for either side.",
 )
 @declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
@@ -93,7 +94,7 @@ _SECONDS = 8
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim equal` and return its exit status."""
     refuse_urls((options["old"], options["new"], *options["resource"]), call)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     folder = options["write_tests"]
     if options["old"] == options["new"] == "-":
         text = "standard input (-) can be OLD or NEW, not both"
@@ -102,7 +103,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         text = "--write-tests needs policies that a test can name, not -"
         raise declared.UsageError(text, call)
     if folder:
-        check_folder(folder, force=options["force"])
+        check_folder(folder, reader_of(options, call), force=options["force"])
     stdin = stdin_of({name: options[name] for name in _READ}, call)
     with ReportFiles(path for _, path in chosen.files) as files:
         with waiting("making cases", shown=is_terminal(sys.stderr)):

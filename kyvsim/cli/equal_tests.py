@@ -1,7 +1,7 @@
 """`kyvsim equal --write-tests`: the cases as manifests, with a test for either side."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.api.suite_update import FileText
@@ -15,10 +15,14 @@ _RESOURCES = "resources.yaml"
 _MANIFEST = "kyverno-test.yaml"
 
 
-def check_folder(folder: str, *, force: bool) -> None:
-    """Raise OutputError where a folder holds anything already."""
+def check_folder(folder: str, reads: Callable[[str], bool], *, force: bool) -> None:
+    """Raise OutputError where a folder holds anything already, or anything that the run reads."""
     if os.path.isdir(folder) and os.listdir(folder) and not force:
         raise OutputError(safe_line(f"{folder}: not empty; --force overwrites"))
+    there = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    found = next(filter(reads, there), "")
+    if found:
+        raise OutputError(safe_line(f"{folder}: the run reads {found}: name another folder"))
 
 
 def write_tests(

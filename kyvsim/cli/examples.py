@@ -11,6 +11,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.equal_tests import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
+from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.model.examples import Examples
@@ -44,7 +45,7 @@ _MANIFEST = "kyverno-test.yaml"
     "-o",
     "--output",
     metavar="DIR",
-    type=declared.PathText(),
+    type=declared.PathText(is_written=True),
     help="Write the manifests there, with a test; they are not shown then.",
 )
 @list_option("-r", "--resource", "--resources", help="Manifests to begin with, too.", paths=True)
@@ -61,7 +62,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     if folder and "-" in paths:
         raise declared.UsageError("--output needs policies that a test can name, not -", call)
     if folder:
-        check_folder(folder, force=options["force"])
+        check_folder(folder, reader_of(options, call), force=options["force"])
     given = ("paths", "resource", "crd_paths")
     stdin = stdin_of({name: options[name] for name in given}, call)
     inputs = ApplyInputs(

@@ -50,7 +50,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim explain` and return its exit status."""
     options = with_manifests_named(options)
     check_inputs(call, options)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     stdin = stdin_for(options, call)
     asked = Wanted(options["rule"], options["object"])
     try:

@@ -1,7 +1,7 @@
 """What commands that evaluate policies over resources read: its options, and their meaning."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kyvsim.api import ApplyInputs
@@ -12,7 +12,6 @@ from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
-from kyvsim.load.walk import is_manifest_name
 from kyvsim.model.payload import PayloadMode
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
@@ -183,23 +182,16 @@ def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
             raise declared.UsageError(f"--set {pair}: not of the form name=value", call)
 
 
-def is_read(place: str, options: Mapping[str, Any], *, in_folders: bool = True) -> bool:
-    """Return whether a file, by its real path, is there and is one that the options name.
-
-    With `in_folders` also whether it lies in a folder of theirs, and is named as manifests are.
-    """
-    named = (path for name in _EVERY for path in _paths_of(options, name))
-    return os.path.isfile(place) and _is_among(place, named, in_folders=in_folders)
-
-
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
     """Return what tells whether a file, which may be gone, decides on more than its own objects."""
+    from kyvsim.cli.overwriting import is_among, paths_of  # noqa: PLC0415 — for changes only
+
     apart = () if options["exceptions_with_resources"] else ("resource",)
     names = (*(one for one in _EVERY if one not in apart), "baseline")
-    named = [path for name in names for path in _paths_of(options, name)]
+    named = [path for name in names for path in paths_of(options, name)]
 
     def decides(place: str) -> bool:
-        if _is_among(place, named):
+        if is_among(place, named):
             return True
         values = options["values_file"]
         if values in {"", "-"}:
@@ -209,31 +201,6 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
         return place in map(os.path.realpath, files_of_values(values))
 
     return decides
-
-
-def _paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = options.get(name) or ()
-    return (found,) if isinstance(found, str) else tuple(found)
-
-
-def _is_among(place: str, named: Iterable[str], *, in_folders: bool = True) -> bool:
-    """Return whether a file is one that is named, or lies in a folder or fits a glob."""
-    is_manifest = in_folders and is_manifest_name(place)
-    for path in named:
-        if path == "-":
-            continue
-        own = os.path.realpath(path)
-        if place == own:
-            return True
-        is_folder = is_manifest and os.path.isdir(own)
-        if is_folder and place.startswith(os.path.join(own, "")):
-            return True
-        if is_manifest and not os.path.exists(own):
-            from kyvsim.load.globs import may_find  # noqa: PLC0415 — slow to import, seldom needed
-
-            if may_find(path, place):
-                return True
-    return False
 
 
 def stdin_for(options: Mapping[str, Any], call: declared.Call) -> bytes | None:
@@ -264,7 +231,7 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
         now=options["now"],
         walking=walking_of(options, call)._replace(as_found=bool(options.get("skip_others"))),
         what_if=what_if_of(options, call),
-        unchanged=unchanged_of(options, call, _decider(options)),
+        unchanged=unchanged_of(options, call, lambda: _decider(options)),
         budget=budget_of(options["budget"], call),
     )
 

@@ -76,15 +76,18 @@ def command(call: declared.Call, /, **options: Any) -> int:
     options = {**extent_of(options, call, ("show_ignored",))}
     paths = options["paths"]
     _check(paths, options, call)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
     walking = walking_of(options, call)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(one) for one in options["crd_path"]}
-    unchanged = unchanged_of(options, call, lambda place: place in definitions)
+    unchanged = unchanged_of(options, call, lambda: definitions.__contains__)
+
+    def is_told(file: str) -> bool:
+        return unchanged is None or os.path.realpath(file) not in unchanged
 
     def check() -> Findings:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
-            return lint(paths, given, options["crd_path"], walking, unchanged=unchanged)
+            return lint(paths, given, options["crd_path"], walking, is_told=is_told)
 
     with ReportFiles(path for _, path in chosen.files) as files:
         shown = FORMATS[chosen.shown]

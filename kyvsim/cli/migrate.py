@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kyvsim.api.migrate import migrate
@@ -12,6 +12,8 @@ from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
+from kyvsim.cli.output_files import file_name
+from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
@@ -48,7 +50,7 @@ _AUTO = "auto"
     "-o",
     "--output",
     metavar="DIR",
-    type=declared.PathText(),
+    type=declared.PathText(is_written=True),
     help="Write a file for each policy there, all or none; the policies are not shown then.",
 )
 @declared.option(
@@ -86,7 +88,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         raise declared.UsageError(
             "--resource goes with --check: nothing else tries manifests", call
         )
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     given = stdin_of({"paths": paths}, call)
     walking = walking_of(options, call)
     kind = "" if options["kind"] == _AUTO else options["kind"]
@@ -96,7 +98,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             if options["check"]:
                 migration = with_evidence(migration, options["resource"], options["seconds"])
         say_remarks(migration.diagnostics)
-        _show(migration, chosen.shown, options)
+        _show(migration, chosen.shown, options, reader_of(options, call))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
     say_left_out(migration.left_out, options)
     ending = ending_of(migration)
@@ -104,12 +106,15 @@ def command(call: declared.Call, /, **options: Any) -> int:
     return ending.status
 
 
-def _show(migration: Migration, shown: str, options: dict[str, Any]) -> None:
+def _show(
+    migration: Migration, shown: str, options: dict[str, Any], reads: Callable[[str], bool]
+) -> None:
     """Show policies and what became of them; where they are written, only the second."""
     texts = list(_texts(migration, partial=options["partial"]))
     folder = options["output"]
     if folder:
-        _write([FileText(_path(folder, name), text, folder) for name, text in texts], options)
+        files = [FileText(_path(folder, name), text, folder) for name, text in texts]
+        _write(files, options, reads)
     if folder or not FORMATS[shown].for_people:
         write_out(FORMATS[shown].write(migration))
         return
@@ -122,7 +127,7 @@ def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str]]:
     """Yield name and text of what is made of each policy that is converted as far as wanted."""
     for one, text in zip(migration.conversions, migration.texts, strict=True):
         if one.is_whole or (partial and text):
-            yield one.policy.key.replace("/", "-"), text
+            yield file_name(one.policy.key.replace("/", "-")), text
         elif text:
             why = "some of its rules cannot be converted (--partial writes the others)"
             say(safe_line(f"{one.policy.key}: not written: {why}"))
@@ -132,12 +137,15 @@ def _path(folder: str, name: str) -> str:
     return os.path.join(folder, f"{name}.yaml")
 
 
-def _write(files: list[FileText], options: dict[str, Any]) -> None:
+def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str], bool]) -> None:
     """Write all files, or none where one of them cannot be written."""
     paths = [file.path for file in files]
     twice = next((one for one in paths if paths.count(one) > 1), "")
     if twice:
         raise OutputError(f"two policies would both be written to {twice}: convert them apart")
+    own = next(filter(reads, paths), "")
+    if own:
+        raise OutputError(safe_line(f"{own}: the run reads it: name another folder"))
     there = [one for one in paths if os.path.lexists(one)]
     if there and not options["force"]:
         raise OutputError(safe_line(f"{', '.join(there)}: there already; --force overwrites"))

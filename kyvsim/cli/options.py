@@ -253,7 +253,7 @@ fleet_options = declared.options(
         "--partials",
         default="",
         metavar="PATH",
-        type=declared.PathText(),
+        type=declared.PathText(is_written=True),
         help="Folder or URL for partial reports, written as they come; shows counts only.",
     ),
     declared.option(

@@ -3,18 +3,22 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from kyvsim.cli.streams import OutputError
+from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.style import safe_line
 
 _MODE = 0o666
 """Of files, as the user's umask leaves it."""
 _UNSAFE = re.compile(r"[^\w.:-]|^\.+")
+_LONGEST = 200
+"""Bytes of a name, with room for what is put behind it: file systems end at 255."""
 
 
 class ObjectFiles:
@@ -25,8 +29,12 @@ class ObjectFiles:
     upstream: cmd/cli/kubectl-kyverno/processor/generate.go and policy_processor.go
     """
 
-    def __init__(self, path: str) -> None:
-        """Raise OutputError where the path can't take files."""
+    def __init__(self, path: str, taken: Callable[[str], bool]) -> None:
+        """Raise OutputError where the path can't take files.
+
+        `taken` tells which files the run reads, or writes otherwise: these are not written.
+        """
+        self._taken = taken
         self._path = Path(path)
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
         self._folder = self._path.parent if self._single else self._path
@@ -70,6 +78,8 @@ class ObjectFiles:
         if place.is_symlink() or (place.exists() and not place.is_file()):
             kind = "a symbolic link" if place.is_symlink() else "no regular file"
             raise OutputError(f"cannot write to {place}: it is {kind}")
+        if self._taken(str(place)):
+            raise OutputError(f"cannot write to {place}: the run has another use for it")
         temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}.tmp")
         self._temporary[place] = temporary
         with _explained(place):
@@ -80,11 +90,11 @@ class ObjectFiles:
 def _objects_of(response: EngineResponse) -> Iterator[tuple[str, Json]]:
     """Yield file names and objects: the changed resource, patched targets, generated objects."""
     if mutations(response):
-        yield f"{_file_name(_name(response.object))}-mutated.yaml", response.object
+        yield f"{file_name(_name(response.object))}-mutated.yaml", response.object
     for patched in patched_targets(response):
-        yield f"{_file_name(_name(patched.object))}-mutated.yaml", patched.object
+        yield f"{file_name(_name(patched.object))}-mutated.yaml", patched.object
     for created in generated(response):
-        yield f"{_file_name(created.policy.name)}-generated.yaml", created.object
+        yield f"{file_name(created.policy.name)}-generated.yaml", created.object
 
 
 def _name(obj: Json) -> str:
@@ -92,9 +102,19 @@ def _name(obj: Json) -> str:
     return str(meta.get("name") or meta.get("generateName") or "unnamed")
 
 
-def _file_name(name: str) -> str:
-    """Return a name from user data as one that can't leave its folder or hide in it."""
-    return _UNSAFE.sub("_", name)[:200]
+def file_name(name: str) -> str:
+    """Return a name from user data as one that can't leave its folder or hide in it.
+
+    Another one than is asked for is told.
+    """
+    plain = _UNSAFE.sub("_", name).encode("utf-8", "replace")
+    found = plain[:_LONGEST].decode("utf-8", "ignore")
+    if len(plain) > _LONGEST:
+        # What is alike so far stays apart.
+        found += f"-{zlib.crc32(plain):08x}"
+    if found != name:
+        say(safe_line(f"{name}: written as {found}, since a file cannot be called so"))
+    return found
 
 
 @contextlib.contextmanager

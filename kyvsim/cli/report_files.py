@@ -5,7 +5,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
@@ -35,10 +35,17 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> declared.Deco
 
 
 def chosen_formats(
-    values: Sequence[str], known: Mapping[str, Format], call: declared.Call
+    options: Mapping[str, Any], known: Mapping[str, Format], call: declared.Call
 ) -> Chosen:
-    """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default."""
-    shown, files = named_formats(values, known, call)
+    """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default.
+
+    Raises UsageError, also for a file that the call reads.
+    """
+    shown, files = named_formats(options["output_format"], known, call)
+    if files:
+        from kyvsim.cli.overwriting import refuse_overwriting  # noqa: PLC0415 — where something is written
+
+        refuse_overwriting(files, options, call)
     return Chosen(shown or next(iter(known)), files)
 
 

@@ -168,7 +168,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     _check_explain(options, call)
     given = ("paths", "compare", "resource", "exception", "object")
     refuse_urls([path for name in given for path in options[name]], call)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     inputs = _inputs(options, call)._replace(walking=walking_of(options, call))
     stdin = stdin_of({name: options[name] for name in given}, call)
     try:

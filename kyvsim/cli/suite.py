@@ -27,6 +27,7 @@ from kyvsim.cli.options import (
     offline_options,
     strict_option,
 )
+from kyvsim.cli.overwriting import refuse_overwriting
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -130,8 +131,10 @@ def command(call: declared.Call, /, **options: Any) -> int:
         return create(options, call)
     if options["resource"] or options["force"]:
         raise declared.UsageError("--resource and --force go with --create", call)
-    chosen = chosen_formats(options["output_format"], FORMATS, call)
+    chosen = chosen_formats(options, FORMATS, call)
     wishes = coverage_wish(options, call), mutants_wish(options, call)
+    reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]
+    refuse_overwriting((*chosen.files, *reports), options, call)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],

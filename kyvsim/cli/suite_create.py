@@ -1,7 +1,7 @@
 """`kyvsim test --create`: a manifest with its files of expected objects, for what happens now."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kyvsim.api.suite_create import Created, Creation, create_test
@@ -11,6 +11,7 @@ from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.mutants import asks_for_mutants
+from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import counted, safe_line
 
@@ -27,6 +28,7 @@ def create(options: Mapping[str, Any], call: declared.Call) -> int:
         reason = "there is nothing that a row could expect"
         say(f"error: nothing written: {'see above' if created.unusable else reason}")
         return UNUSABLE
+    _refuse_read(created.files, reader_of(options, call))
     _write(created, creation, force=options["force"])
     return OK
 
@@ -75,6 +77,13 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
             f"{counted(created.row_count, 'row')}; run them with: kyvsim test {creation.folder}"
         )
     )
+
+
+def _refuse_read(files: Sequence[FileText], reads: Callable[[str], bool]) -> None:
+    found = next((file.path for file in files if reads(file.path)), "")
+    if found:
+        text = f"{os.path.normpath(found)}: the run reads it: name another folder"
+        raise OutputError(safe_line(text))
 
 
 def _refuse_existing(files: Sequence[FileText]) -> None:
