@@ -7,7 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import System
-from kyvsim.model.budget import Meter
+from kyvsim.model.budget import FEW, Budget, BudgetError, Meter
 from kyvsim.model.probe import PolicyPlace, Probe
 
 ENV = System(clock=None, entropy=None, meter=Meter())
@@ -130,3 +130,46 @@ def test_exceptions_look_at_all_first_and_an_empty_any_holds():
     assert met({"any": [NO, KIND]})
     assert not met({"all": [NO], "any": [MISSING]})
     assert not met({"any": [NO], "all": [YES]})
+
+
+WILD = [f"{number}*" for number in range(4 * FEW)]
+PAIRS = 2 * len(WILD) ** 2
+"""Of a list of these and another one."""
+
+
+class Wild(Scope):
+    def root(self, _):
+        return {"wild": WILD}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        condition("{{ wild }}", WILD, operator="AnyIn"),
+        condition("{{ wild }}", "{{ wild }}", operator="AnyIn"),
+        condition(WILD, "{{ wild }}", operator="AllNotIn"),
+    ],
+)
+@pytest.mark.parametrize(("share", "is_enough"), [(2, True), (8, False)])
+def test_elements_that_are_held_against_each_other_cost_steps(block, share, is_enough):
+    env = ENV._replace(meter=Meter(Budget(rule=PAIRS // share)))
+    holds = compile_conditions([block], env)
+    if is_enough:
+        holds(Wild())
+    else:
+        with pytest.raises(BudgetError):
+            holds(Wild())
+
+
+def test_a_list_of_few_elements_costs_nothing():
+    few = WILD[:FEW]
+    env = ENV._replace(meter=Meter(Budget(rule=1)))
+    block = condition(few, "{{ wild[:16] }}", operator="AnyIn")
+    assert compile_conditions([block], env)(Wild()).met
+
+
+def test_conditions_are_told_with_their_places():
+    told = []
+    probe = Probe(PolicyPlace(None, "p", "r", ()), lambda place, *_: told.append(place.inside))
+    compile_conditions({"any": [YES, NO], "all": [YES]}, ENV, probe)
+    assert {place[:2] for place in told} == {("any", 0), ("any", 1), ("all", 0)}

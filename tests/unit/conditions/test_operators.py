@@ -1,6 +1,7 @@
 import pytest
 
-from kyvsim.conditions import operators
+from kyvsim.conditions import membership, operators
+from kyvsim.model.budget import FEW
 
 TRUE = [
     ("abc", "Equals", "a*"),
@@ -56,6 +57,7 @@ FALSE = [
     ({"a": 1}, "Equals", {"a": True}),
     (1000000.0, "AnyIn", [1000000]),
     ("a", "AnyNotIn", 5),
+    (["5", "6"], "AnyNotIn", "1-10"),
     ("5", "AnyNotIn", "[5]"),
     (["a"], "AllIn", 5),
     (["a"], "AnyNotIn", "a"),
@@ -80,3 +82,30 @@ def test_holds(key, name, value):
 def test_holds_not(key, name, value):
     assert operators[name].holds(key, value) is False
     assert operators[name].test(value)(key) is False
+
+
+MANY, WILD = ["a"] * (FEW + 1), ["a*"] * (FEW + 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "count"),
+    [
+        (MANY, MANY, 0),
+        (WILD, MANY, (FEW + 1) ** 2),
+        (MANY, WILD, (FEW + 1) ** 2),
+        (WILD, WILD, 2 * (FEW + 1) ** 2),
+        (WILD[1:], WILD, 0),
+        (WILD, WILD[1:], 0),
+        ("a*", WILD, 0),
+        (WILD, {"a": 1}, 0),
+        (MANY, "a*,b,c", (FEW + 1) * 2),
+        (MANY, "a,b,c", 0),
+    ],
+)
+def test_elements_that_are_held_against_each_other_are_counted(left, right, count):
+    assert membership.pairs(left, right) == count
+
+
+def test_what_is_told_to_give_way_to_other_operators():
+    found = {one.name: one.successors for one in operators.values() if one.warned}
+    assert found == {"In": ("AnyIn", "AllIn"), "NotIn": ("AnyNotIn", "AllNotIn")}

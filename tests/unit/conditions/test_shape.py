@@ -150,6 +150,8 @@ NAME = {"key": "{{ request.object.metadata.name }}", "operator": "Equals", "valu
     ("block", "asks"),
     [
         ({"all": [OPERATION]}, True),
+        ({"any": [OPERATION]}, True),
+        ({"any": [NAME]}, False),
         ({"any": [OPERATION], "all": [OPERATION]}, True),
         ([OPERATION], True),
         ([{"any": [OPERATION]}], True),
