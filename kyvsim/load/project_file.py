@@ -27,6 +27,8 @@ def project_files() -> tuple[str, ...]:
 
 def _has_our_table(project: str) -> bool:
     """Return whether a file may have our table: to be sure it is read with a library."""
+    if not os.path.isfile(project):
+        return False
     try:
         with open(project, "rb") as file:
             return ".".join(TABLE).encode() in file.read()

@@ -70,3 +70,8 @@ def test_a_command_that_is_not_there_is_an_error(kyvsim):
 def test_the_schema_says_what_a_configuration_may_hold(kyvsim, data, fits):
     schema = json.loads(kyvsim("config", "--schema")[1])
     assert jsonschema.Draft7Validator(schema).is_valid(data) == fits
+
+
+def test_a_pipe_that_is_called_like_a_project_is_not_waited_for(folder, kyvsim):
+    os.mkfifo(folder / "pyproject.toml")
+    assert kyvsim("config") == (0, "configuration: none\n", "")
