@@ -1,6 +1,6 @@
 """AdmissionReviews: what an API server sends to a webhook.
 
-Codes: KV097 a review of which no request can be made.
+Codes: KV097 an AdmissionReview that is of no use.
 """
 
 from collections.abc import Callable, Mapping
