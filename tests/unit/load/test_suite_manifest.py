@@ -81,7 +81,7 @@ results:
         (f"{HEAD}policy: [a]\n", ("KV012", 3, "unknown field `policy`: did you mean `policies`?")),
         (
             f"{HEAD}results:\n  - {{policy: p, result: pass, resource: x}}\n",
-            ("KV012", 4, "unknown field `results[0].resource`: did you mean `resources`?"),
+            ("KV040", 4, "`resource` is deprecated: use `resources`"),
         ),
         (f"{HEAD}results:\n  - result: pass\n", ("KV015", 4, "`results[0].policy` is required")),
         (
