@@ -228,7 +228,9 @@ def test_a_policy_is_compiled_again_once_for_all_its_failures(monkeypatch):
     compiled = []
     real = apply.compiled_for
     monkeypatch.setattr(
-        apply, "compiled_for", lambda *given: compiled.append(given) or real(*given)
+        apply,
+        "compiled_for",
+        lambda *given, **options: compiled.append(given) or real(*given, **options),
     )
     pods = f"{POD}---\n{POD.replace('web', 'db')}"
     found = [*failures(policy("validate: {deny: {}}"), resource=pods)]
