@@ -4,7 +4,7 @@ Source of the rules: upstream cel-go parser/macro.go (what each stands for) and
 interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&` and `||` do.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kyvsim.cel.equality import find_key
@@ -65,29 +65,32 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     raise CelError(f"unsupported comprehension range type: {go_type(value)}")
 
 
-def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
-    """Return a generator that sets the names for one round after the other."""
-    source, slot, second, step = parts.source, parts.slot, parts.second, parts.steps.each
+def _named_rounds(parts: LoopParts) -> Callable[[list[Any]], Iterator[Any]]:
+    """Return what gives the first name of each round, and sets the second where there is one."""
+    source, second = parts.source, parts.second
 
-    def one(frame: list[Any]) -> Iterable[None]:
-        for element in _elements(source(frame)):
-            spend(frame, step)
-            frame[slot] = element
-            yield
+    def one(frame: list[Any]) -> Iterator[Any]:
+        return iter(_elements(source(frame)))
 
-    def two(frame: list[Any]) -> Iterable[None]:
+    def two(frame: list[Any]) -> Iterator[Any]:
         for first, element in _pairs(source(frame)):
-            spend(frame, step)
-            frame[slot] = first
             frame[second] = element
-            yield
+            yield first
 
     return two if second else one
 
 
-def quantifier(parts: LoopParts, *, decides: bool) -> Run:
-    """Return `exists` (which True decides) or `all` (which False decides)."""
-    return (_quantifier_of_two if parts.second else _quantifier_of_one)(parts, decides=decides)
+def _rounds(parts: LoopParts) -> Callable[[list[Any]], Iterable[None]]:
+    """Return a generator that sets the names for one round after the other."""
+    slot, step, rounds = parts.slot, parts.steps.each, _named_rounds(parts)
+
+    def run(frame: list[Any]) -> Iterable[None]:
+        for first in rounds(frame):
+            spend(frame, step)
+            frame[slot] = first
+            yield
+
+    return run
 
 
 def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> Any:
@@ -111,41 +114,16 @@ def first_decision(tests: Iterable[Run], frame: list[Any], *, decides: bool) -> 
     return not decides
 
 
-def _quantifier_of_one(parts: LoopParts, *, decides: bool) -> Run:
+def quantifier(parts: LoopParts, *, decides: bool) -> Run:
+    """Return `exists` (which True decides) or `all` (which False decides)."""
     # As `first_decision`, written out: most loops of policies are these.
-    source, slot, test = parts.source, parts.slot, parts.test
+    slot, test, rounds = parts.slot, parts.test, _named_rounds(parts)
     step, _, stopped = parts.steps
 
     def run(frame: list[Any]) -> Any:
         fault: CelError | None = None
-        rest = iter(_elements(source(frame)))
-        for element in rest:
-            frame[0] -= step
-            frame[slot] = element
-            try:
-                found = test(frame)
-            except CelError as error:
-                fault = fault or error
-                continue
-            if found is decides:
-                if next(rest, _END) is not _END:
-                    frame[0] -= stopped
-                return decides
-            if found.__class__ is not bool:
-                fault = fault or no_such_overload()
-        return _undecided(frame, fault, decides=decides)
-
-    return run
-
-
-def _quantifier_of_two(parts: LoopParts, *, decides: bool) -> Run:
-    source, slot, second, test = parts.source, parts.slot, parts.second, parts.test
-    step, _, stopped = parts.steps
-
-    def run(frame: list[Any]) -> Any:
-        fault: CelError | None = None
-        rest = iter(_pairs(source(frame)))
-        for frame[slot], frame[second] in rest:
+        rest = rounds(frame)
+        for frame[slot] in rest:
             frame[0] -= step
             try:
                 found = test(frame)
