@@ -26,6 +26,7 @@ from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
 from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
+from kyvsim.model.wording import nearest
 
 
 class _Commands(click.Group):
@@ -43,10 +44,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            near = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {near!r}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 

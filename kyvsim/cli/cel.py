@@ -24,6 +24,7 @@ from kyvsim.cli.options import list_option, time_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
 from kyvsim.model.diagnostic import Severity
+from kyvsim.model.wording import likely
 
 
 @declared.group()
@@ -176,12 +177,5 @@ def functions(names: tuple[str, ...], kind: str) -> int:
         write_out(f"{name}: {found}\n" for name, found in variables(kind).items())
     write_out(f"{way}\n" for name in names or known for way in known.get(name, ()))
     for name in unknown:
-        say(f"error: {kind} has no function `{name}`{_near(name, known)}")
+        say(f"error: {kind} has no function `{name}`{likely(name, known)}")
     return UNUSABLE if unknown else OK
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
-
-    near = get_close_matches(name, known, n=1)
-    return f": did you mean `{near[0]}`?" if near else ""

@@ -1,14 +1,14 @@
 """`kyvsim rule`: what the code of a remark means."""
 
-import difflib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
+from kyvsim.model.wording import likely
 from kyvsim.report.code_text import code_lines, list_lines
 from kyvsim.report.known_codes import Code, every_code
 from kyvsim.report.look import Look
@@ -55,6 +55,5 @@ def _chosen(name: str, known: Mapping[str, Code], call: declared.Call) -> Code:
     spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
     if spelled in known:
         return known[spelled]
-    near: Sequence[str] = difflib.get_close_matches(spelled, known, n=3, cutoff=0.7)
-    hint = f": did you mean {' or '.join(near)}?" if near else ": `kyvsim rule` lists all codes"
+    hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
     raise declared.UsageError(f"no remark has the code {name}{hint}", call)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.load.policy import is_exception, sniff
-from kyvsim.load.structure import check, diagnostics, suggestion
+from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import (
     CelException,
@@ -19,6 +19,7 @@ from kyvsim.model.exception import (
     PolicyRef,
 )
 from kyvsim.model.source import Document
+from kyvsim.model.wording import likely
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, written_schema
 from kyvsim.schema.kinds import served_names
 
@@ -108,6 +109,6 @@ def _build_for_policies(data: Json, end: datetime | None, document: Document) ->
 
 def _unsupported(document: Document, name: str) -> Diagnostic:
     known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
-    hint = suggestion(name, known)
+    hint = likely(name, known)
     text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
     return Diagnostic("KV011", Severity.ERROR, text, document.locate(()))

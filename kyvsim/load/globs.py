@@ -3,13 +3,14 @@
 Apart from files.py because what it needs is slow to import and seldom wanted.
 """
 
-import difflib
 import fnmatch
 import glob
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
+
+from kyvsim.model.wording import nearest
 
 _OnError: TypeAlias = Callable[[str, OSError], None]
 
@@ -109,6 +110,5 @@ def _nearest(name: str, names: list[str]) -> str:
     stems: dict[str, list[str]] = {}
     for one in names:
         stems.setdefault(os.path.splitext(one.lower())[0], []).append(one)
-    close = difflib.get_close_matches(stem, stems, n=1)
-    same = stems[close[0]] if close else []
+    same = stems.get(nearest(stem, stems), [])
     return next((one for one in same if one.lower().endswith(suffix)), same[0] if same else "")

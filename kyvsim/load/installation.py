@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.structure import suggestion
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.wording import likely
 
 _CONTROLLERS = tuple(
     f"{name}Controller" for name in ("admission", "background", "cleanup", "reports")
@@ -52,7 +52,7 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
     documents, remarks = read_documents((given,), None, STRICT)
     if any(one.severity is Severity.ERROR for one in remarks):
         if all(one.code == "KV001" for one in remarks):
-            hint = suggestion(given, list(BY_NAME))
+            hint = likely(given, list(BY_NAME))
             text = f"`--install {given}`: neither helm nor ci nor a file of values{hint}"
             return None, (Diagnostic("KV053", Severity.ERROR, text, Location(given)),)
         return None, remarks

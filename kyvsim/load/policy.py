@@ -8,12 +8,13 @@ from collections.abc import Iterable
 
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.recognise import way_out
-from kyvsim.load.structure import check, diagnostics, suggestion
+from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.reading import PolicyReaders
 from kyvsim.model.source import Document
+from kyvsim.model.wording import likely
 from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import served_names
 from kyvsim.schema.native import NATIVE_GROUP, native_schemas
@@ -154,7 +155,7 @@ def _unsupported(document: Document, name: str, readers: PolicyReaders) -> Diagn
     if group in _OTHER_POLICY_GROUPS or is_written(name):
         return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
     known = (one for one in native_schemas() if _key_of(one) in readers)
-    hint = suggestion(name, (*served_names(readers), *known)) or way_out(document)
+    hint = likely(name, (*served_names(readers), *known)) or way_out(document)
     text = f"policy type not supported: {kind} ({api_version}){hint}"
     return _error("KV011", text, document)
 

@@ -15,7 +15,7 @@ from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
-from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of, suggestion
+from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.userinfo import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.installation import BY_NAME, Installation
@@ -31,6 +31,7 @@ from kyvsim.model.scenario import (
     Verb,
 )
 from kyvsim.model.source import Document, Path
+from kyvsim.model.wording import likely
 from kyvsim.schema.node import Node
 
 SCENARIO = "kyvsim/v1/Scenario"
@@ -62,7 +63,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     """
     name = sniff(document.data)
     if name != SCENARIO:
-        hint = suggestion(name, [SCENARIO])
+        hint = likely(name, [SCENARIO])
         text = f"scenario type not supported: `{name}`{hint or f', only `{SCENARIO}` is'}"
         return None, (Diagnostic("KV050", Severity.ERROR, text, document.locate(())),)
     data, problems = check(scenario_schemas()[SCENARIO], document.data)

@@ -13,6 +13,7 @@ from kyvsim.kube.package_data import read_table
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
+from kyvsim.model.wording import likely
 from kyvsim.schema.findings import Finding, findings_as_written
 from kyvsim.schema.node import TYPE_NAMES, Node, schemas_of
 from kyvsim.schema.shape import completed
@@ -64,15 +65,6 @@ def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagno
     )
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with the likely spelling of `word`, or ""."""
-    import difflib  # noqa: PLC0415 — only needed where something is misspelled
-
-    candidates = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), candidates, n=1, cutoff=0.6)
-    return f": did you mean `{candidates[close[0]]}`?" if close else ""
-
-
 def show_path(path: Path) -> str:
     """Return a path as it is written in messages, such as `spec.rules[0].name`."""
     text = ""
@@ -93,7 +85,7 @@ def not_one_of(path: Path, names: Iterable[str]) -> Problem:
 
 
 def _unknown(finding: Finding, shown: str) -> Problem:
-    hint = suggestion(str(finding.path[-1]), finding.limit)
+    hint = likely(str(finding.path[-1]), finding.limit)
     return Problem("KV012", finding.path, f"unknown field `{shown}`{hint}")
 
 

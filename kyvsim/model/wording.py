@@ -12,9 +12,19 @@ def listed(names: Iterable[str], most: int = _MOST) -> str:
     return f"{shown} and {len(known) - most} more" if len(known) > most else shown
 
 
-def likely(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with the nearest of the known names, or ""."""
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the known name that is most like a word, whatever its case, or "" where none is.
+
+    `likeness` is how like it must be, from 0 to 1.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
 
-    near = get_close_matches(word, sorted(set(known)), n=1, cutoff=0.6)
-    return f": did you mean `{near[0]}`?" if near else ""
+    spelled = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), spelled, n=1, cutoff=likeness)
+    return spelled[near[0]] if near else ""
+
+
+def likely(word: str, known: Iterable[str]) -> str:
+    """Return `: did you mean …?` with the nearest of the known names, or ""."""
+    near = nearest(word, known)
+    return f": did you mean `{near}`?" if near else ""

@@ -3,7 +3,6 @@
 Only slips are told: what newer versions of Kubernetes may have is left alone.
 """
 
-import difflib
 from collections.abc import Iterator, Sequence
 
 from kyvsim.compile.remark import warn
@@ -16,6 +15,7 @@ from kyvsim.languages.cel_advice.matched_kinds import (
 from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.wording import nearest
 from kyvsim.patch.merge_types import Type
 
 _NEAR = 0.8
@@ -48,8 +48,10 @@ def _meant(step: PatchStep, types: Sequence[Type]) -> str:
             if _walk(root, way) is None and _walk(root, (*way, *step.keys)) is None:
                 return "/".join(("", *way, _shown(step)[1:]))
     for end in ends:
-        if end is not None and (near := _near(*end)):
-            at = end[0]
+        if end is None:
+            continue
+        at, key, known = end
+        if near := nearest(key, known, _NEAR):
             return _joined((*step.keys[:at], near, *step.keys[at + 1 :]))
     return ""
 
@@ -68,12 +70,6 @@ def _walk(root: Type, keys: Sequence[str]) -> tuple[int, str, tuple[str, ...]] |
                 return index, key, known
         here = field_of(here, key) if here.mapping is not None else element_of(here)
     return None
-
-
-def _near(_: int, key: str, known: Sequence[str]) -> str:
-    lowered = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(key.lower(), lowered, n=1, cutoff=_NEAR)
-    return lowered[found[0]] if found else ""
 
 
 def _joined(keys: Sequence[str]) -> str:

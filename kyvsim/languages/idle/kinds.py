@@ -22,6 +22,7 @@ from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
+from kyvsim.model.wording import nearest
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.schema.kinds import kyverno_kinds
 
@@ -129,7 +130,4 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
     }
     if kind.lower() in names:
         return names[kind.lower()]
-    import difflib  # noqa: PLC0415 — only needed where something is misspelt
-
-    near = difflib.get_close_matches(kind.lower(), names, n=1, cutoff=_NEAR)
-    return names[near[0]] if near else ""
+    return names.get(nearest(kind, names, _NEAR), "")

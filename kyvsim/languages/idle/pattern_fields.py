@@ -5,7 +5,6 @@ Kubernetes' own kinds are known, and those of the definitions that are given.
 """
 
 import contextlib
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.compile.remark import warn
@@ -16,12 +15,15 @@ from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
+from kyvsim.model.wording import nearest
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.pattern.anchors import parse_anchor
 
 _OPEN = frozenset("*?{$")
 """What keys have that are no plain names."""
+_NEAR = 0.75
+"""How like a field's name must be to that of a known one."""
 _BODIES: tuple[tuple[str, str], ...] = (("validate", "pattern"), ("mutate", "patchStrategicMerge"))
 
 
@@ -101,9 +103,8 @@ def _unknown(pattern: Json, types: Sequence[Type], path: Path) -> Iterator[tuple
             if inner:
                 yield from _unknown(value, inner, (*path, key))
             else:
-                known = {field.lower(): field for one in maps for field in one.fields}
-                near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-                yield (*path, key), known[near[0]] if near else ""
+                known = (field for one in maps for field in one.fields)
+                yield (*path, key), nearest(name, known, _NEAR)
 
 
 def _told(key: str | int, near: str, rule: Rule) -> str:

@@ -15,6 +15,7 @@ from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
+from kyvsim.model.wording import nearest
 from kyvsim.schema.facts import CEL_GROUP
 
 _NEAR = 0.8
@@ -114,10 +115,7 @@ def _meant(use: _Use, known: Mapping[tuple[str, str], str]) -> str:
     if not meant and elsewhere:
         return f"it is a resource of apiGroup `{elsewhere[0]}`"
     if not meant:
-        import difflib  # noqa: PLC0415 — only needed where something is misspelt
-
-        near = difflib.get_close_matches(use.name.lower(), spelled, n=1, cutoff=_NEAR)
-        meant = spelled[near[0]] if near else ""
+        meant = spelled.get(nearest(use.name, spelled, _NEAR))
     return f"did you mean `{meant}`?" if meant else ""
 
 

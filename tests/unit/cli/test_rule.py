@@ -35,7 +35,7 @@ def test_without_a_code_all_are_listed_by_group(capsys):
 def test_an_unknown_code_is_refused_with_likely_ones(capsys):
     status, out, err = said(capsys, "KV2022")
     assert (status, out) == (2, "")
-    assert "no remark has the code KV2022: did you mean KV222 or KV202" in err
+    assert "no remark has the code KV2022: did you mean `KV222`?" in err
 
 
 def test_json_has_the_same(capsys):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load.structure import check, show_path, suggestion
+from kyvsim.load.structure import check, show_path
 from kyvsim.schema.node import NamedSchemas
 
 SHARED = NamedSchemas(
@@ -90,18 +90,6 @@ def test_null_is_a_missing_field_unless_it_is_allowed():
 
 def test_whole_floats_are_whole_numbers():
     assert check(SCHEMA, {"name": "a", "count": 2.0})[1] == ()
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "expected"),
-    [
-        ("mtach", ("match", "mutate"), ": did you mean `match`?"),
-        ("Rules", ("rules",), ": did you mean `rules`?"),
-        ("zzz", ("match",), ""),
-    ],
-)
-def test_suggestion(word, known, expected):
-    assert suggestion(word, known) == expected
 
 
 def test_show_path():

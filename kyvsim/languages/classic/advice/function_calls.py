@@ -16,6 +16,7 @@ from kyvsim.languages.classic.checks.variable_text import expression_of, variabl
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+from kyvsim.model.wording import likely
 
 
 def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
@@ -53,7 +54,7 @@ def _problems(expression: str, functions: Mapping[str, Function]) -> Iterator[st
     for name, count in _calls(tree):
         function = functions.get(name)
         if function is None:
-            yield f"there is no function `{name}`{_hint(name, functions)}"
+            yield f"there is no function `{name}`{likely(name, functions)}"
         elif not _takes(function, count):
             yield f"function `{name}` takes {_wanted(function)}, not {count}"
 
@@ -78,10 +79,3 @@ def _wanted(function: Function) -> str:
     least = len(function.arguments)
     noun = "argument" if least == 1 else "arguments"
     return f"at least {least} {noun}" if function.variadic else f"{least} {noun}"
-
-
-def _hint(name: str, functions: Mapping[str, Function]) -> str:
-    import difflib  # noqa: PLC0415 — only needed where something is misspelled
-
-    close = difflib.get_close_matches(name, functions, n=1, cutoff=0.6)
-    return f": did you mean `{close[0]}`?" if close else ""
