@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.api.suite_update import FileText
 from kyvsim.cli.golden_files import write_file
+from kyvsim.cli.overwriting import refuse_read
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json
 from kyvsim.report.object_yaml import to_yaml
@@ -20,9 +21,7 @@ def check_folder(folder: str, reads: Callable[[str], bool], *, force: bool) -> N
     if os.path.isdir(folder) and os.listdir(folder) and not force:
         raise OutputError(safe_line(f"{folder}: not empty; --force overwrites"))
     there = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
-    found = next(filter(reads, there), "")
-    if found:
-        raise OutputError(safe_line(f"{folder}: the run reads {found}: name another folder"))
+    refuse_read(there, reads)
 
 
 def write_tests(

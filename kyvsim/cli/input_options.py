@@ -184,11 +184,11 @@ def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
 
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
     """Return what tells whether a file, which may be gone, decides on more than its own objects."""
-    from kyvsim.cli.overwriting import is_among, paths_of  # noqa: PLC0415 — for changes only
+    from kyvsim.cli.overwriting import is_among, paths_of, read_path  # noqa: PLC0415 — for changes only
 
     apart = () if options["exceptions_with_resources"] else ("resource",)
     names = (*(one for one in _EVERY if one not in apart), "baseline")
-    named = [path for name in names for path in paths_of(options, name)]
+    named = [read_path(path) for name in names for path in paths_of(options, name)]
 
     def decides(place: str) -> bool:
         if is_among(place, named):

@@ -13,7 +13,7 @@ from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
-from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
 from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
@@ -143,12 +143,9 @@ def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str]
     twice = next((one for one in paths if paths.count(one) > 1), "")
     if twice:
         raise OutputError(f"two policies would both be written to {twice}: convert them apart")
-    own = next(filter(reads, paths), "")
-    if own:
-        raise OutputError(safe_line(f"{own}: the run reads it: name another folder"))
-    there = [one for one in paths if os.path.lexists(one)]
-    if there and not options["force"]:
-        raise OutputError(safe_line(f"{', '.join(there)}: there already; --force overwrites"))
+    refuse_read(paths, reads)
+    if not options["force"]:
+        refuse_existing(paths)
     folder = options["output"]
     try:
         os.makedirs(folder, exist_ok=True)

@@ -6,11 +6,22 @@ from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
+from kyvsim.cli.streams import OutputError
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.walk import is_manifest_name
+from kyvsim.report.style import safe_line
 
 BASELINE = "--write-baseline"
 _TESTS = frozenset({"tests", "scenarios"})
 """Keys of paths to folders in which only files of one name are read by themselves."""
+
+
+class ReadPath(NamedTuple):
+    """A path that a run reads; `folder` and `pattern` are "" where it is none."""
+
+    place: str
+    folder: str
+    pattern: str
 
 
 def refuse_overwriting(
@@ -23,35 +34,61 @@ def refuse_overwriting(
         if other != name:
             raise declared.UsageError(f"{other} and {name} both go to {path}", call)
     for place, name in places.items():
-        if os.path.isfile(place) and _reads(place, name, options, call):
+        if os.path.isfile(place) and _reader(options, call, name)(place):
             text = f"{name} goes to {place}, which the run reads: name another file"
             raise declared.UsageError(text, call)
 
 
 def reader_of(options: Mapping[str, Any], call: declared.Call) -> Callable[[str], bool]:
     """Return what tells of a path whether it is a file that the run reads."""
+    reads = _reader(options, call)
 
-    def reads(path: str) -> bool:
+    def reads_file(path: str) -> bool:
         place = os.path.realpath(path)
-        return os.path.isfile(place) and _reads(place, "", options, call)
+        return os.path.isfile(place) and reads(place)
 
-    return reads
+    return reads_file
 
 
-def _reads(place: str, name: str, options: Mapping[str, Any], call: declared.Call) -> bool:
-    if place in map(os.path.realpath, configuration_files()):
-        return True
+def refuse_read(paths: Iterable[str], reads: Callable[[str], bool]) -> None:
+    """Raise OutputError where one of the files to be written is one that the run reads."""
+    found = next(filter(reads, paths), "")
+    if found:
+        text = f"{os.path.normpath(found)}: the run reads it: name another folder"
+        raise OutputError(safe_line(text))
+
+
+def refuse_existing(paths: Iterable[str]) -> None:
+    """Raise OutputError where files to be written are there, for a run without `--force`."""
+    there = [os.path.normpath(path) for path in paths if os.path.lexists(path)]
+    if there:
+        text = f"{', '.join(there)}: there already; --force overwrites"
+        raise OutputError(safe_line(text))
+
+
+def _reader(
+    options: Mapping[str, Any], call: declared.Call, output: str = ""
+) -> Callable[[str], bool]:
+    """Return what tells of a real path whether the run reads it, as one of an output's name."""
+    settings = frozenset(map(os.path.realpath, configuration_files()))
+    tests: list[ReadPath] = []
+    others: list[ReadPath] = []
     for parameter, path in _read_paths(options, call):
         # What is known of a folder may well stand in it, and take the place of what was known.
-        if name == BASELINE and parameter.name == "baseline":
+        if output == BASELINE and parameter.name == "baseline":
             continue
-        in_folders = name != BASELINE
-        if parameter.key in _TESTS and not options.get("create"):
-            wanted = options.get("file_name") or options.get("test_file")
-            in_folders = os.path.basename(place) == wanted
-        if is_among(place, (path,), in_folders=in_folders):
-            return True
-    return False
+        is_of_tests = parameter.key in _TESTS and not options.get("create")
+        (tests if is_of_tests else others).append(read_path(path))
+    manifest = options.get("file_name") or options.get("test_file")
+
+    def reads(place: str) -> bool:
+        return (
+            place in settings
+            or is_among(place, others, in_folders=output != BASELINE)
+            or is_among(place, tests, in_folders=os.path.basename(place) == manifest)
+        )
+
+    return reads
 
 
 def _read_paths(
@@ -73,24 +110,29 @@ def paths_of(options: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return (found,) if isinstance(found, str) else tuple(found)
 
 
-def is_among(place: str, named: Iterable[str], *, in_folders: bool = True) -> bool:
+def read_path(path: str) -> ReadPath:
+    """Return a path that a run reads, with what stands there now."""
+    place = os.path.realpath(path)
+    folder = os.path.join(place, "") if os.path.isdir(place) else ""
+    is_pattern = path != "-" and not os.path.exists(place)
+    return ReadPath(place, folder, path if is_pattern else "")
+
+
+def is_among(place: str, named: Iterable[ReadPath], *, in_folders: bool = True) -> bool:
     """Return whether a file, by its real path, is one that is named, there or not.
 
     With `in_folders` also whether it lies in a folder of theirs or may be found by a glob, and is
     named as manifests are.
     """
     may_be_found = in_folders and is_manifest_name(place)
-    for path in named:
-        own = os.path.realpath(path)
-        if place == own:
-            return True
-        if not may_be_found or path == "-":
-            continue
-        if os.path.isdir(own) and place.startswith(os.path.join(own, "")):
-            return True
-        if not os.path.exists(own):
-            from kyvsim.load.globs import may_find  # noqa: PLC0415 — slow to import, seldom needed
+    return any(place == one.place or (may_be_found and _finds(one, place)) for one in named)
 
-            if may_find(path, place):
-                return True
-    return False
+
+def _finds(named: ReadPath, place: str) -> bool:
+    if named.folder and place.startswith(named.folder):
+        return True
+    if not named.pattern:
+        return False
+    from kyvsim.load.globs import may_find  # noqa: PLC0415 — slow to import, seldom needed
+
+    return may_find(named.pattern, place)

@@ -1,17 +1,16 @@
 """`kyvsim test --create`: a manifest with its files of expected objects, for what happens now."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from kyvsim.api.suite_create import Created, Creation, create_test
-from kyvsim.api.suite_update import FileText
 from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.mutants import asks_for_mutants
-from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import counted, safe_line
 
@@ -28,7 +27,7 @@ def create(options: Mapping[str, Any], call: declared.Call) -> int:
         reason = "there is nothing that a row could expect"
         say(f"error: nothing written: {'see above' if created.unusable else reason}")
         return UNUSABLE
-    _refuse_read(created.files, reader_of(options, call))
+    refuse_read((file.path for file in created.files), reader_of(options, call))
     _write(created, creation, force=options["force"])
     return OK
 
@@ -62,7 +61,7 @@ def _creation(options: Mapping[str, Any], call: declared.Call) -> Creation:
 def _write(created: Created, creation: Creation, *, force: bool) -> None:
     """Write all files, or none where one of them is there and `force` is not given."""
     if not force:
-        _refuse_existing(created.files)
+        refuse_existing(file.path for file in created.files)
     try:
         os.makedirs(creation.folder or ".", exist_ok=True)
     except OSError as error:
@@ -77,17 +76,3 @@ def _write(created: Created, creation: Creation, *, force: bool) -> None:
             f"{counted(created.row_count, 'row')}; run them with: kyvsim test {creation.folder}"
         )
     )
-
-
-def _refuse_read(files: Sequence[FileText], reads: Callable[[str], bool]) -> None:
-    found = next((file.path for file in files if reads(file.path)), "")
-    if found:
-        text = f"{os.path.normpath(found)}: the run reads it: name another folder"
-        raise OutputError(safe_line(text))
-
-
-def _refuse_existing(files: Sequence[FileText]) -> None:
-    there = [os.path.normpath(file.path) for file in files if os.path.lexists(file.path)]
-    if there:
-        text = f"{', '.join(there)}: there already; --force overwrites"
-        raise OutputError(safe_line(text))
