@@ -33,6 +33,8 @@ from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.exception import Exceptions
+from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 from kyvsim.schema.native import native_schemas
@@ -114,16 +116,18 @@ def _findings(
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.system.clock.now())
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
+    policies, _ = load_policies(documents, READERS)
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     idle = (
-        *_idle(documents, definitions),
-        *(_of_exceptions(documents, alone=walking.as_found) if not wrong else ()),
+        *_idle(policies, exceptions, documents, definitions),
+        *(_of_exceptions(policies, exceptions, alone=walking.as_found) if not wrong else ()),
     )
     found += [one for one in idle if one.location not in wrong]
     told = _in_order(one for one in found if is_told(_file_of(one)))
-    policies = sum(_is_looked_at(one) for one in documents if is_told(one.file))
+    checked = sum(_is_looked_at(one) for one in documents if is_told(one.file))
     tests = sum(is_told(one.file) for one in manifests)
     texts = {one.name: one.text for one in sources}
-    return Findings(_with_edits(told, texts), policies, left_out, texts, tests)
+    return Findings(_with_edits(told, texts), checked, left_out, texts, tests)
 
 
 def _of_tests(manifests: tuple[Document, ...]) -> Iterator[Diagnostic]:
@@ -143,13 +147,13 @@ def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple
     return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
 
 
-def _of_exceptions(documents: tuple[Document, ...], *, alone: bool) -> Iterator[Diagnostic]:
+def _of_exceptions(
+    policies: tuple[Policy, ...], exceptions: Exceptions, *, alone: bool
+) -> Iterator[Diagnostic]:
     """Yield what in exceptions has no effect on the policies that are given beside them.
 
     Of files that a hook names `alone` others may have the policies.
     """
-    policies, _ = load_policies(documents, READERS)
-    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     if not policies or not any(exceptions):
         return
     from kyvsim.languages.idle import cel_exceptions  # noqa: PLC0415 — where exceptions are given
@@ -166,12 +170,13 @@ def _of_exceptions(documents: tuple[Document, ...], *, alone: bool) -> Iterator[
 
 
 def _idle(
-    documents: tuple[Document, ...], definitions: tuple[Document, ...]
+    policies: tuple[Policy, ...],
+    exceptions: Exceptions,
+    documents: tuple[Document, ...],
+    definitions: tuple[Document, ...],
 ) -> Iterator[Diagnostic]:
     """Yield what in policies, and beside them, has no effect."""
-    policies, _ = load_policies(documents, READERS)
     objects = objects_of((*documents, *definitions))
-    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     bindings = load_bindings(documents)[0]
     yield from of_policies(policies, objects, exceptions.rules)
     yield from unknown_resources(policies, objects, bindings)

@@ -139,7 +139,7 @@ POLICY is a file, a folder or - for standard input.
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     wider = ("detailed_results", "show_ignored")
-    options = {**extent_of(with_manifests_named(options), call, wider)}
+    options = extent_of(with_manifests_named(options), call, wider)
     _check(call, options)
     chosen = chosen_by(options, call)
     if is_spread(options):

@@ -73,7 +73,7 @@ PATH is a file, a folder or - for standard input.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
-    options = {**extent_of(options, call, ("show_ignored",))}
+    options = extent_of(options, call, ("show_ignored",))
     paths = options["paths"]
     _check(paths, options, call)
     chosen = chosen_formats(options, FORMATS, call)

@@ -81,7 +81,7 @@ extent_options = declared.shared(
 
 def extent_of(
     options: Mapping[str, Any], call: declared.Call, wider: Iterable[str]
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """Return options in which --verbose asks for what `wider` names, too.
 
     Raises UsageError where options on how much is shown contradict.
@@ -90,7 +90,7 @@ def extent_of(
     if len(asked) > 1:
         names = " and ".join(f"--{one}" for one in asked)
         raise declared.UsageError(f"{names} ask for different things: give one of them", call)
-    return {**options, **dict.fromkeys(wider, True)} if options["verbose"] else options
+    return {**options, **dict.fromkeys(wider if options["verbose"] else (), True)}
 
 
 def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:

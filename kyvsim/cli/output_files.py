@@ -12,7 +12,7 @@ from kyvsim.kube.objects import Json, metadata
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.object_yaml import to_yaml
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
 
 _MODE = 0o666
 """Of files, as the user's umask leaves it."""
@@ -58,7 +58,7 @@ class ObjectFiles:
             with _explained(place):
                 temporary.replace(place)
             del self._temporary[place]
-        return f"{self._count} object{'s' * (self._count != 1)}"
+        return counted(self._count, "object")
 
     def discard(self) -> None:
         """Remove what was not committed."""

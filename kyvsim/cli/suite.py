@@ -124,7 +124,7 @@ resource does not exist, or that never ran, fails.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
-    options = {**extent_of(options, call, ("detailed_results", "show_ignored"))}
+    options = extent_of(options, call, ("detailed_results", "show_ignored"))
     if not options["paths"] and not options["create"]:
         raise declared.UsageError("no test given: pass folders of manifests", call)
     if options["create"]:

@@ -9,7 +9,7 @@ from kyvsim.cli.streams import say
 from kyvsim.load.walk import Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
 
 walking_options = declared.shared(
     declared.options(
@@ -43,8 +43,7 @@ def say_looked_at(policies: Iterable[Policy]) -> None:
     for one in policies:
         counts[one.document.file] = counts.get(one.document.file, 0) + 1
     for file, number in counts.items():
-        text = f"{number} policy" if number == 1 else f"{number} policies"
-        say(safe_line(f"{file}: looked at: {text}"))
+        say(safe_line(f"{file}: looked at: {counted(number, 'policy')}"))
 
 
 def say_left_out(left_out: Iterable[Diagnostic], options: Mapping[str, Any]) -> None:

@@ -27,8 +27,8 @@ _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EX
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
 
 
-_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_SUFFIX = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
+_SHAPE = regex(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SUFFIX = regex(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
 _WRONG_SHAPE = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )

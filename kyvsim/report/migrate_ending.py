@@ -11,7 +11,7 @@ def ending_of(migration: Migration) -> Ending:
     """Return how it ended: rules that are not converted make it fail."""
     found = [rule.outcome for one in migration.conversions for rule in one.rules]
     refused, conditional = found.count(Outcome.REFUSED), found.count(Outcome.CONDITIONAL)
-    told = f"{counted(len(found), 'rule')} in {_policies(len(migration.conversions))}"
+    told = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
     return Ending(
         (
             error_fact(migration.diagnostics),
@@ -31,11 +31,7 @@ def _evidence_facts(migration: Migration) -> tuple[Fact, ...]:
     uncovered = answers.count(Answer.NOT_COVERED)
     equal = answers.count(Answer.EQUAL)
     return (
-        weighing("counterexamples", others, f"{_policies(others)} with a counterexample"),
-        weighing("notCovered", uncovered, f"{_policies(uncovered)} not covered"),
+        weighing("counterexamples", others, f"{counted(others, 'policy')} with a counterexample"),
+        weighing("notCovered", uncovered, f"{counted(uncovered, 'policy')} not covered"),
         informing("equal", equal, f"{equal} equal"),
     )
-
-
-def _policies(count: int) -> str:
-    return "1 policy" if count == 1 else f"{count} policies"

@@ -43,8 +43,10 @@ MARK_LOOKS: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", 
 
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 row`, `2 rows`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return `1 row`, `2 rows`, `2 policies`."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
 def painter(*, colours: bool) -> Paint:

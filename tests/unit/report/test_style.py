@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.report.style import indented, painter, safe_line, safe_text
+from kyvsim.report.style import counted, indented, painter, safe_line, safe_text
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,12 @@ def test_paint_colours_only_when_asked():
 )
 def test_no_line_begins_as_a_command_of_a_log(text, shown):
     assert safe_text(text) == shown
+
+
+def test_counted_knows_the_plural_of_a_policy():
+    assert [counted(number, "policy") for number in (0, 1, 2)] == [
+        "0 policies",
+        "1 policy",
+        "2 policies",
+    ]
+    assert counted(2, "row") == "2 rows"
