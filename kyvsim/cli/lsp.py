@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
+from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import configuration_files, settled
@@ -49,13 +50,8 @@ _PATHS: Final = frozenset({"paths", "crd_path", "exception"})
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim lsp` and return its exit status."""
-    try:
+    with of_extra("lsp"):
         from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("kyvsim"):
-            raise
-        text = f"this needs the package {error.name}: pip install 'kyvsim[lsp]'"
-        raise declared.CommandError(text) from None
     walking_of(options, call)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
     usual = read_plainly(call, ()) or {}

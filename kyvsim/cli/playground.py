@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK, TERMINATED
+from kyvsim.cli.extras import of_extra
 from kyvsim.cli.streams import say
 
 _HELP = """Serve a page of this machine on which policies are tried while one types.
@@ -31,13 +32,8 @@ _PORT: Final = 8420
 @declared.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
-    try:
+    with of_extra("playground"):
         from kyvsim.playground.serving import PortTakenError, serve  # noqa: PLC0415 — of an extra
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("kyvsim"):
-            raise
-        text = f"this needs the package {error.name}: pip install 'kyvsim[playground]'"
-        raise declared.CommandError(text) from None
 
     def began(address: str) -> None:
         say(f"{address} is served until Ctrl-C is pressed")
