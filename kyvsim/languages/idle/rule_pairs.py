@@ -6,6 +6,8 @@ Compared are rules for the same objects: their blocks, contexts and precondition
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeAlias
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
@@ -19,6 +21,10 @@ _BODIES = ("validate", "generate", "verifyImages")
 """What does no more where it is said twice; a patch may add once more."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NO_WORDS = frozenset({"true", "false", "null"})
+
+
+_Field: TypeAlias = tuple[str, Path, type]
+"""The scope of a rule, a path in its pattern, and what sort of value is there."""
 
 
 class _Placed(NamedTuple):
@@ -49,25 +55,29 @@ def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
 
 def contradicting_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV221: a pattern of which no object that fits it fits the pattern of another rule."""
-    asked: dict[str, list[tuple[_Placed, dict[Path, Json]]]] = {}
+    asked: dict[_Field, dict[Json, _Placed]] = {}
     for one in _rules(policies):
         pattern = (one.rule.data.get("validate") or {}).get("pattern")
-        wanted = dict(_wanted(pattern, ())) if pattern and not _has_anchors(pattern) else {}
-        if not wanted:
+        if not pattern or _has_anchors(pattern):
             continue
-        others = asked.setdefault(_text(_scope(one)), [])
-        for other, fields in others:
-            clash = next((path for path in wanted if _differs(path, wanted, fields)), None)
-            if clash is not None and not _is_same_policy(other.policy, one.policy):
-                name = ".".join(map(str, clash))
-                text = (
-                    f"no object pleases this rule and {other.told(one.policy)}: they want `{name}` "
-                    f"to be {json.dumps(wanted[clash])} and {json.dumps(fields[clash])}"
-                )
-                place = (*one.rule.path, "validate", "pattern", *clash)
-                yield warn(one.policy.document, "KV221", text, place)
-                break
-        others.append((one, wanted))
+        scope = _text(_scope(one))
+        wanted = {(scope, path, value.__class__): value for path, value in _wanted(pattern, ())}
+        clashes = (
+            (field[1], value, other_value, other)
+            for field, value in wanted.items()
+            for other_value, other in asked.get(field, {}).items()
+            if other_value != value and not _is_same_policy(other.policy, one.policy)
+        )
+        for path, value, other_value, other in islice(clashes, 1):
+            name = ".".join(map(str, path))
+            text = (
+                f"no object pleases this rule and {other.told(one.policy)}: they want `{name}` "
+                f"to be {json.dumps(value)} and {json.dumps(other_value)}"
+            )
+            place = (*one.rule.path, "validate", "pattern", *path)
+            yield warn(one.policy.document, "KV221", text, place)
+        for field, value in wanted.items():
+            asked.setdefault(field, {}).setdefault(value, one)
 
 
 def _rules(policies: Iterable[Policy]) -> Iterator[_Placed]:
@@ -118,8 +128,3 @@ def _is_word(value: Json) -> bool:
 def _has_anchors(pattern: Json) -> bool:
     """Return whether a pattern has keys that are more than names, or variables."""
     return any(sign in _text(pattern) for sign in ("(", "{{", "*", "?"))
-
-
-def _differs(path: Path, one: dict[Path, Json], other: dict[Path, Json]) -> bool:
-    value = other.get(path)
-    return path in other and value.__class__ is one[path].__class__ and value != one[path]
