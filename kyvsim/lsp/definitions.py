@@ -125,11 +125,7 @@ def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:
 def _rule(entries: Iterable[Entry], name: str) -> Entry | None:
     """Return where a rule has its name: that of which it is derived, if it is."""
     written = name.removeprefix("autogen-").removeprefix("cronjob-")
-    rules = [
-        one
-        for one in entries
-        if len(one.path) == 4 and one.path[:2] == ("spec", "rules") and one.name == "name"
-    ]
+    rules = [one for one in entries if one.names_rule]
     exact = (one for one in rules if one.value == name)
     return next(exact, next((one for one in rules if one.value == written), None))
 

@@ -22,7 +22,7 @@ def hover_at(text: Text, source: Source, line: int, column: int) -> str:
     entry = text.entry_at(line, column)
     if entry is None:
         return ""
-    if entry.name == "name" and entry.path[:2] == ("spec", "rules") and len(entry.path) == 4:
+    if entry.names_rule:
         return _rule(rules_in(source), entry) or about(kind, entry.path)
     if entry.name == "operator" and column >= entry.value_column:
         note = operator_note(entry.value)

@@ -40,6 +40,11 @@ class Entry(NamedTuple):
         last = self.path[-1]
         return last if isinstance(last, str) else ""
 
+    @property
+    def names_rule(self) -> bool:
+        """Whether it is the name of a policy's rule."""
+        return len(self.path) == 4 and self.path[:2] == ("spec", "rules") and self.name == "name"
+
 
 class _Level(NamedTuple):
     """What later lines may stand in."""

@@ -31,9 +31,8 @@ def symbols_of(text: Text) -> Iterator[lsp.DocumentSymbol]:
 def _named(entries: list[Entry]) -> Iterator[lsp.DocumentSymbol]:
     """Yield the rules of a policy, or the results of a test."""
     for one in entries:
-        is_rule = one.path[:2] == ("spec", "rules") and one.name == "name" and len(one.path) == 4
         is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
-        if (is_rule or is_result) and one.value:
+        if (one.names_rule or is_result) and one.value:
             yield lsp.DocumentSymbol(
                 name=one.value,
                 kind=lsp.SymbolKind.Method,
