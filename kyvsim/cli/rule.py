@@ -10,7 +10,7 @@ from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.wording import likely
 from kyvsim.report.code_text import code_lines, list_lines
-from kyvsim.report.known_codes import Code, every_code
+from kyvsim.report.known_codes import Code, codes_by_name, files_of
 from kyvsim.report.look import Look
 from kyvsim.report.style import counted
 from kyvsim.report.wrapped import sheet_of
@@ -33,10 +33,10 @@ Without CODE, list all codes.
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim rule` and return its exit status."""
-    known = {one.code: one for one in every_code()}
+    known = codes_by_name()
     chosen = [_chosen(name, known, call) for name in options["codes"]]
     if options["output_format"] == "json":
-        told = [one._asdict() for one in chosen or known.values()]
+        told = [_plain(one) for one in chosen or known.values()]
         write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"])
         return OK
     look = Look(colours=shows_colours(unwanted=False), width=shown_width(sys.stdout))
@@ -57,3 +57,13 @@ def _chosen(name: str, known: Mapping[str, Code], call: declared.Call) -> Code:
         return known[spelled]
     hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
     raise declared.UsageError(f"no remark has the code {name}{hint}", call)
+
+
+def _plain(one: Code) -> dict[str, Any]:
+    """Return a code as JSON has it: files by name."""
+    told = {
+        name: {"command": f"kyvsim {example.command}", "files": dict(files_of(example.text))}
+        for name, example in (("bad", one.bad), ("good", one.good))
+        if example
+    }
+    return {**one._asdict(), **told, "beside": dict(files_of(one.beside))}

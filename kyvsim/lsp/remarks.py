@@ -7,6 +7,8 @@ from types import MappingProxyType
 from lsprotocol import types as lsp
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.report.code_markdown import code_markdown
+from kyvsim.report.known_codes import codes_by_name
 
 SOURCE = "kyvsim"
 _SEVERITIES = MappingProxyType(
@@ -18,12 +20,12 @@ _SEVERITIES = MappingProxyType(
 )
 _KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
 _REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
-_DEPRECATED = frozenset({"KV040", "KV201", "KV202", "KV203"})
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
     """Yield remarks on a text, with columns that count characters."""
     lines = text.split("\n")
+    known = codes_by_name()
     for one in remarks:
         yield lsp.Diagnostic(
             range=range_of(one, lines),
@@ -31,8 +33,16 @@ def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
             severity=_SEVERITIES[one.severity],
             code=one.code,
             source=SOURCE,
-            tags=[lsp.DiagnosticTag.Deprecated] if one.code in _DEPRECATED else None,
+            tags=[lsp.DiagnosticTag.Deprecated] if known[one.code].deprecated else None,
         )
+
+
+def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Iterator[str]:
+    """Yield what the codes of those remarks mean that a position is in, each once, as Markdown."""
+    found = {one.code for one in remarks if one.range.start <= position <= one.range.end}
+    for name, code in codes_by_name().items():
+        if name in found:
+            yield code_markdown(code, f"**{name}**: {code.title}")
 
 
 def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:

@@ -17,6 +17,7 @@ from kyvsim.lsp.completions import completions_at
 from kyvsim.lsp.definitions import Around, named_by, spots_of
 from kyvsim.lsp.fixes import actions_of
 from kyvsim.lsp.hovers import hover_at
+from kyvsim.lsp.remarks import meant_at
 from kyvsim.lsp.session import Session, Settings
 from kyvsim.lsp.symbols import symbols_of
 from kyvsim.lsp.units import for_client, from_client
@@ -133,7 +134,10 @@ def _hover(session: Session, params: lsp.HoverParams) -> str:
     if not session.is_open(uri):
         return ""
     line, column = from_client(session.document(uri), params.position)
-    return hover_at(session.text(uri), session.source(uri), line, column)
+    found = session.found.get(uri)
+    meant = meant_at(found.shown if found else (), params.position)
+    told = hover_at(session.text(uri), session.source(uri), line, column)
+    return "\n---\n\n".join(filter(None, (*meant, told)))
 
 
 def _definitions(session: Session, params: lsp.DefinitionParams) -> Iterator[lsp.Location]:

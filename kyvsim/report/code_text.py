@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from kyvsim.report.known_codes import Code
+from kyvsim.report.known_codes import LINTED, Code
 from kyvsim.report.wrapped import Sheet, wrapped
 
 _INDENT = "    "
@@ -27,12 +27,19 @@ def code_lines(one: Code, sheet: Sheet) -> Iterator[str]:
     for text in filter(None, re.split(r"\n{2,}", one.why)):
         yield "\n"
         yield from _paragraph(" ".join(text.split()), sheet)
-    for name, style, example in (("Bad", "fail", one.bad), ("Good", "pass", one.good)):
+    for style, title, text in blocks_of(one):
+        yield f"\n{sheet.paint(style, title)}\n\n"
+        yield from (f"{_INDENT}{line}\n" if line else "\n" for line in text.splitlines())
+
+
+def blocks_of(one: Code) -> Iterator[tuple[str, str, str]]:
+    """Yield the blocks of a code's examples: a style, a line that says what it is, a text."""
+    for style, name, example in (("fail", "Bad", one.bad), ("pass", "Good", one.good)):
         if example:
-            yield f"\n{sheet.paint(style, name)}:\n\n"
-            yield from (f"{_INDENT}{line}\n" for line in example.splitlines())
-    if not one.bad:
-        yield "\nThere is no example: docs/diagnostics.md has its messages.\n"
+            typed = "" if example.command == LINTED else f", with `kyvsim {example.command}`"
+            yield style, f"{name}{typed}:", example.text
+    if one.beside:
+        yield "title", "Beside both:", one.beside
 
 
 def _paragraph(text: str, sheet: Sheet, style: str = "") -> Iterator[str]:

@@ -2,11 +2,17 @@
 
 Each file in `codes/` is a group. A code is a heading, `## KV202 what it is about`, with text
 on why it is told, and blocks of YAML: `bad` has the code, `good` says what was meant without it.
-`kyvsim rule` shows it, and docs/diagnostics.md is made of it.
+They are files of a folder in which a command is typed that tells the code: what follows the word
+`bad`, or `lint example.yaml`. A comment that is nothing but a name (`# values.yaml`) begins a file;
+what comes before any is `example.yaml`. Files of a block `beside` lie beside both.
+`{deprecated}` ends the heading of a code of what has a successor.
+`kyvsim rule` shows it, as editors do, and docs/diagnostics.md is made of it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.package_data import read_text
@@ -27,7 +33,22 @@ _GROUPS: Final = (
     "refusals",
     "advice",
 )
-_BLOCK: Final = re.compile(r"^```yaml (bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINTED: Final = "lint example.yaml"
+"""The command of an example that names none."""
+_BLOCK: Final = re.compile(
+    r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
+_DEPRECATED: Final = " {deprecated}"
+
+
+class Example(NamedTuple):
+    """Files, and a command that is typed beside them."""
+
+    command: str
+    """What follows `kyvsim`."""
+    text: str
+    """The files, each below a comment with its name; one without is `example.yaml`."""
 
 
 class Code(NamedTuple):
@@ -38,10 +59,14 @@ class Code(NamedTuple):
     group: str
     why: str = ""
     """Paragraphs, in Markdown; "" where the message says it all."""
-    bad: str = ""
-    """YAML of which `lint` tells the code, and nothing else; "" where there is no example."""
-    good: str = ""
-    """YAML that says what was meant, and of which nothing is told."""
+    bad: Example | None = None
+    """What has the code, and no other; None where there is no example."""
+    good: Example | None = None
+    """The same as it was meant: nothing is told of it."""
+    beside: str = ""
+    """The files that lie beside both."""
+    deprecated: bool = False
+    """Whether what it is told of works, and has a successor."""
 
 
 def every_code() -> tuple[Code, ...]:
@@ -49,20 +74,36 @@ def every_code() -> tuple[Code, ...]:
     return tuple(one for name in _GROUPS for one in _codes_in(name))
 
 
+@cache
+def codes_by_name() -> Mapping[str, Code]:
+    """Return all codes by their names; they are read once."""
+    return MappingProxyType({one.code: one for one in every_code()})
+
+
+def files_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each file of an example's text."""
+    first, *named = _FILE.split(text)
+    if first.strip():
+        yield "example.yaml", first
+    yield from zip(named[::2], named[1::2], strict=True)
+
+
 def _codes_in(name: str) -> Iterator[Code]:
     text = read_text(__file__, "codes", f"{name}.md")
     head, *entries = re.split(r"^## ", text, flags=re.MULTILINE)
     group = head.removeprefix("# ").strip()
     for entry in entries:
-        title, _, body = entry.partition("\n")
-        code, _, about = title.partition(" ")
-        blocks = dict(_BLOCK.findall(body))
-        why = _BLOCK.sub("", body).strip()
+        heading, _, body = entry.partition("\n")
+        code, _, about = heading.partition(" ")
+        blocks = {word: (command, text) for word, command, text in _BLOCK.findall(body)}
+        bad = Example(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
         yield Code(
             code=code,
-            title=about,
+            title=about.removesuffix(_DEPRECATED),
             group=group,
-            why=why,
-            bad=blocks.get("bad", ""),
-            good=blocks.get("good", ""),
+            why=_BLOCK.sub("", body).strip(),
+            bad=bad,
+            good=bad and Example(blocks["good"][0] or bad.command, blocks["good"][1]),
+            beside=blocks.get("beside", ("", ""))[1],
+            deprecated=about.endswith(_DEPRECATED),
         )

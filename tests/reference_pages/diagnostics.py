@@ -10,6 +10,7 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
+from kyvsim.report.code_markdown import code_markdown
 from kyvsim.report.known_codes import every_code
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
@@ -129,12 +130,7 @@ def row(code, messages):
 
 def section(code):
     """Return what is written of a code besides its title, with its examples."""
-    blocks = (
-        f"{word}\n\n```yaml\n{text}```\n"
-        for word, text in (("Bad:", code.bad), ("Good:", code.good))
-        if text
-    )
-    return "\n".join((f"### {code.code}: {code.title}\n", f"{code.why}\n", *blocks))
+    return code_markdown(code, f"### {code.code}: {code.title}")
 
 
 def made():
@@ -145,5 +141,5 @@ def made():
         mine = tuple(codes)
         rows = "\n".join(row(one, said.get(one.code, ())) for one in mine)
         parts.append(f"## {group}\n\n| code | about | messages |\n| --- | --- | --- |\n{rows}\n")
-        parts += map(section, filter(lambda one: one.why, mine))
+        parts += map(section, filter(lambda one: one.why or one.bad, mine))
     return "\n".join(parts)

@@ -42,5 +42,18 @@ def test_json_has_the_same(capsys):
     _, out, _ = said(capsys, "-o", "json", "KV040")
     (one,) = json.loads(out)
     assert one["code"] == "KV040"
-    assert "status: pass" in one["bad"]
-    assert "result: pass" in one["good"]
+    assert one["bad"]["command"] == "kyvsim lint example.yaml"
+    assert "status: pass" in one["bad"]["files"]["example.yaml"]
+    assert "result: pass" in one["good"]["files"]["example.yaml"]
+    assert one["beside"] == {}
+
+
+def test_an_example_of_several_files_is_shown_with_its_command(capsys):
+    _, out, _ = said(capsys, "KV073")
+    assert "\nBad, with `kyvsim apply policy.yaml" in out
+    beside = out.split("\nBeside both:\n")[1]
+    assert "    # policy.yaml\n" in beside
+    assert "    # resource.yaml\n" in beside
+    (one,) = json.loads(said(capsys, "-o", "json", "KV073")[1])
+    assert set(one["beside"]) == {"policy.yaml", "resource.yaml"}
+    assert set(one["bad"]["files"]) == {"values.yaml"}

@@ -278,6 +278,23 @@ def test_rules_and_fields_are_explained(edit):
     assert "`Enforce`" in told
 
 
+def test_a_remark_is_explained_where_it_stands_and_nowhere_else(edit):
+    editor = edit({})
+    text = POLICY.replace("spec:\n", "spec:\n  validationFailureAction: Enforce\n", 1)
+    text = text.replace("        failureAction: Enforce\n", "")
+    (one,) = editor.open("old.yaml", text)
+    assert one.code == "KV202"
+    assert [*one.tags] == [editor.types.DiagnosticTag.Deprecated]
+    told = editor.hover("old.yaml", *place_of(text, "validationFail"))
+    assert told.startswith("**KV202**: a field that still works and has been replaced\n")
+    bad, good = told.split("Bad:")[1].split("Good:")
+    assert "  validationFailureAction: Enforce" in bad
+    assert "      failureAction: Enforce" in good
+    field = told.split("\n---\n")[1]
+    assert "`Audit`" in field
+    assert "KV202" not in editor.hover("old.yaml", *place_of(text, "metada"))
+
+
 @pytest.mark.parametrize(
     ("name", "word", "found"),
     [

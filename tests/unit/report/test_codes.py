@@ -1,43 +1,58 @@
 """What is written of codes is so: examples are run."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from kyvsim.api.lint import lint
+from kyvsim.cli.main import run
 from kyvsim.load.edits import with_edits
-from kyvsim.report.known_codes import every_code
+from kyvsim.report.known_codes import LINTED, every_code, files_of
 
 PACKAGE = Path(__file__).parents[3] / "kyvsim"
 CODES = every_code()
 WITH_EXAMPLES = [one for one in CODES if one.bad]
+LINTS = [one for one in WITH_EXAMPLES if one.bad.command == LINTED]
+TOLD = re.compile(r"^(?:\S.*?: )?(?:error|warning|info) (KV\d{3}): ", re.MULTILINE)
 
 
-def found(tmp_path, text):
-    path = tmp_path / "example.yaml"
-    path.write_text(text, encoding="utf-8")
-    return lint([str(path)])
+def codes_told(example, beside, folder, monkeypatch, capsys):
+    """Return the codes that an example's command tells, and its exit status."""
+    for name, text in (*files_of(beside), *files_of(example.text)):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "1000")
+    status = run(shlex.split(example.command))
+    streams = capsys.readouterr()
+    assert "Usage:" not in streams.err, streams.err
+    return set(TOLD.findall(streams.err + streams.out)), status
 
 
 @pytest.mark.parametrize("code", WITH_EXAMPLES, ids=lambda one: one.code)
-def test_the_bad_example_has_just_that_code(tmp_path, code):
-    assert {one.code for one in found(tmp_path, code.bad).diagnostics} == {code.code}
+def test_the_bad_example_has_just_that_code(tmp_path, monkeypatch, capsys, code):
+    told, _ = codes_told(code.bad, code.beside, tmp_path, monkeypatch, capsys)
+    assert told == {code.code}
 
 
 @pytest.mark.parametrize("code", WITH_EXAMPLES, ids=lambda one: one.code)
-def test_of_the_good_example_nothing_is_told(tmp_path, code):
-    assert code.good
-    assert found(tmp_path, code.good).diagnostics == ()
+def test_of_the_good_example_nothing_is_told(tmp_path, monkeypatch, capsys, code):
+    told, status = codes_told(code.good, code.beside, tmp_path, monkeypatch, capsys)
+    assert told == set()
+    assert status != 2
 
 
-@pytest.mark.parametrize("code", WITH_EXAMPLES, ids=lambda one: one.code)
+@pytest.mark.parametrize("code", LINTS, ids=lambda one: one.code)
 def test_who_says_that_fix_helps_is_right(tmp_path, code):
-    told = found(tmp_path, code.bad)
-    fixes = [one.fix for one in told.diagnostics if one.fix]
+    path = tmp_path / "example.yaml"
+    path.write_text(code.bad.text, encoding="utf-8")
+    fixes = [one.fix for one in lint([str(path)]).diagnostics if one.fix]
     assert bool(fixes) is ("lint --fix" in code.why)
     if fixes:
-        assert with_edits(code.bad, fixes[0].edits) != code.bad
+        assert with_edits(code.bad.text, fixes[0].edits) != code.bad.text
 
 
 def test_every_code_of_the_source_is_written_of_once():
