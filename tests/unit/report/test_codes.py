@@ -15,6 +15,17 @@ PACKAGE = Path(__file__).parents[3] / "kyvsim"
 CODES = every_code()
 WITH_EXAMPLES = [one for one in CODES if one.bad]
 LINTS = [one for one in WITH_EXAMPLES if one.bad.command == LINTED]
+WITHOUT_EXAMPLES = {
+    "KV003": "rights of a file are not in its text",
+    "KV005": "a page is UTF-8",
+    "KV028": "nothing is wrong, and it is shown without its code",
+    "KV029": "a resource among the policies is told as such, too (KV011)",
+    "KV044": "a page has no line that ends in CR",
+    "KV080": "a page has no packed files",
+    "KV081": "a process has to die",
+    "KV082": "a run has to be stopped",
+}
+"""Codes of which no files and command can be an example, and why."""
 TOLD = re.compile(r"^(?:\S.*?: )?(?:error|warning|info) (KV\d{3}): ", re.MULTILINE)
 
 
@@ -61,3 +72,8 @@ def test_every_code_of_the_source_is_written_of_once():
     written = [one.code for one in CODES]
     assert sorted(used) == sorted(written)
     assert all(one.title for one in CODES)
+
+
+def test_every_code_says_what_to_do_and_has_examples_where_there_can_be_any():
+    assert all(one.why for one in CODES)
+    assert {one.code for one in CODES if not one.bad} == WITHOUT_EXAMPLES.keys()
