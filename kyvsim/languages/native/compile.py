@@ -25,14 +25,16 @@ from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.match import KindIndexEntry, match_facts
+from kyvsim.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import Meter
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
+from kyvsim.model.request import Operation
 
 KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
+_CREATE = Operation.CREATE.value
 _BEYOND = "a cluster does not ask the policy: its own `matchConstraints` do not match"
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
 
@@ -50,15 +52,15 @@ def compile_native_policy(
     """Return a policy compiled, or None with what is wrong with it."""
     kind = _BY_NAME[policy.kind]
     bindings = [one for one in options.bindings if one.binds(policy.kind, policy.name)]
-    told: dict[Diagnostic, None] = dict.fromkeys(_unread(policy, bindings))
-    told.update(dict.fromkeys(_lost(bindings, options)))
+    faults: dict[Diagnostic, None] = dict.fromkeys(_unread(policy, bindings))
     bound: list[_Bound] = []
     for binding in bindings or (None,):
         one, problems = _bind(kind, policy, binding, options)
         bound.append(one)
-        told.update(dict.fromkeys(problems))
-    if told and not kind.tells_faults:
-        return None, tuple(told)
+        faults.update(dict.fromkeys(problems))
+    told = (*faults, *_lost(bindings, options))
+    if faults and not kind.tells_faults:
+        return None, told
     constraints = Constraints(
         lambda facts: any(one.constraints.matches(facts) for one in bound),
         _all_of([one.constraints.kinds for one in bound]),
@@ -74,7 +76,7 @@ def compile_native_policy(
         probe = options.probe_of(policy, policy.rules[0])
         rules = tuple(followed_rule(one, policy, probe) for one in compiled.rules)
         compiled = compiled._replace(rules=rules)
-    return compiled, tuple(told)
+    return compiled, told
 
 
 def compile_invocation(
@@ -132,9 +134,10 @@ def _bind(
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
     probe = options.probe_of(policy, policy.rules[0])
+    found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
-        params = (chosen_parameters(reference, options.parameters),)
-    around = Surroundings(options.kinds, params, bool(reference), probe, options.system.meter)
+        params = (found,)
+    around = Surroundings(options.kinds, params, found is not None, probe, options.system.meter)
     body, problems = kind.compile(policy, around)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
@@ -144,12 +147,26 @@ def _bind(
         everything=True,
         probe=probe.at("matchConstraints") if binding is None else _probe_of(binding, options),
     )
+    constraints = _of_creations(constraints)
     if constraints.fault:
         constraints = Constraints(lambda _: False, frozenset())
     if binding:
         body = _naming({kind.binding_property: binding.name}, body)
-        body = _told_beyond(compile_constraints(own, "", options.kinds, everything=True), body)
+        own_constraints = compile_constraints(own, "", options.kinds, everything=True)
+        body = _told_beyond(_of_creations(own_constraints), body)
     return _Bound(constraints, body), tuple(_uncompiled(policy, one) for one in problems)
+
+
+def _of_creations(constraints: Constraints) -> Constraints:
+    """Return constraints that see each request as one that creates: upstream makes no others."""
+    matches = constraints.matches
+
+    def creation_matches(facts: MatchFacts) -> bool:
+        if facts.operation != _CREATE:
+            facts = facts._replace(operation=_CREATE, old_labels=None)
+        return matches(facts)
+
+    return constraints._replace(matches=creation_matches)
 
 
 def _probe_of(binding: Binding, options: CompileOptions) -> Probe:

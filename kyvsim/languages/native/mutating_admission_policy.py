@@ -112,7 +112,7 @@ def _no_types(_api_version: str, _kind: str) -> Type:
 
 
 def _run(policy: _Policy, evaluation: Evaluation) -> Outcome:
-    obj = {} if evaluation.object is None else evaluation.object
+    obj = evaluation.request.subject if evaluation.object is None else evaluation.object
     asked = asked_by(evaluation, policy.kinds)
     values = values_of(obj, asked, policy.variables, policy.params)
     try:

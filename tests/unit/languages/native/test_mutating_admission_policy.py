@@ -177,6 +177,12 @@ def test_what_cannot_be_used_is_told(run, text, code):
     assert [one.code for one in run(text)[2]] == [code]
 
 
+def test_a_policy_is_evaluated_where_the_parameters_of_a_binding_are_not_given(run):
+    lost = binding("  paramRef: {name: x}")
+    assert run(policy(merge(LABEL)) + lost)[0] == PASS
+    assert run(policy(merge("Object{data: {'a': params.data.a}}")) + lost)[0] == []
+
+
 PARAM_KIND = "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
 GIVEN = "  paramRef: {name: c, namespace: shop, parameterNotFoundAction: Deny}"
 NULL = PARAM_KIND + "  matchConditions: [{name: none, expression: params == null}]"
