@@ -67,9 +67,11 @@ class CompiledExceptions(NamedTuple):
     options: CompileOptions
     ignores_faults: bool
     """Whether conditions that cannot be evaluated count as not met."""
+    settled_by_full: bool
+    """Whether what comes after a full one that matches may fail."""
 
     def matching(self, evaluation: Evaluation) -> Matched:
-        """Return those that match; raises EvaluationError unless a full one does."""
+        """Return those that match; raises EvaluationError unless one settles it before."""
         values = self.values.of(evaluation)
         now = self.options.system.clock.now()
         counting: list[CelException] = []
@@ -80,7 +82,8 @@ class CompiledExceptions(NamedTuple):
                 if self._matches(entry, values):
                     (expired if is_over else counting).append(entry.exception)
             except EvaluationError:
-                if not (is_over or any(one.is_full for one in counting)):
+                settled = self.settled_by_full and any(one.is_full for one in counting)
+                if not (is_over or settled):
                     raise
                 continue
             if entry.exception in counting:
@@ -101,13 +104,18 @@ class CompiledExceptions(NamedTuple):
 
 
 def compile_exceptions(
-    part: PolicyPart, *, ignorable: bool, variables: Mapping[str, Program] | None = None
+    part: PolicyPart,
+    *,
+    ignorable: bool,
+    variables: Mapping[str, Program] | None = None,
+    settled_by_full: bool = True,
 ) -> CompiledExceptions | None:
     """Return the exceptions that name a policy, None where there are none.
 
     Their conditions are compiled with the policy's expressions: what is wrong with them is wrong
     with the policy. `ignorable` says whether the policy's `failurePolicy` counts for them too;
-    `variables` are those that they may read.
+    `variables` are those that they may read; `settled_by_full` says whether an exception that
+    cannot be evaluated does no harm after a full one that matches.
     """
     unbound = tuple(one for one in _UNBOUND if one != _VARIABLES or variables is None)
     entries = tuple(_entries(part, unbound))
@@ -115,7 +123,7 @@ def compile_exceptions(
         return None
     ignores = ignorable and not part.policy.facts.fails_closed
     values = RequestValues(part, variables or {})
-    return CompiledExceptions(entries, values, part.options, ignores)
+    return CompiledExceptions(entries, values, part.options, ignores, settled_by_full)
 
 
 def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:

@@ -16,6 +16,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 
 _Test = Callable[[str], Any]
+_NEITHER = "either glob or expression must be set"
 
 
 class ImageReferences(NamedTuple):
@@ -34,8 +35,12 @@ def compile_references(
     """Return the entries compiled; what is wrong with them is added to `problems`."""
     tests: list[_Test] = []
     for index, entry in enumerate(entries):
-        field = "glob" if entry.get("glob") else "expression"
-        text = entry.get(field) or ""
+        field = next((name for name in ("glob", "expression") if entry.get(name)), "")
+        if not field:
+            place = (*path, index)
+            problems.append(ExpressionProblem(place, "", _NEITHER, shown=(place, "{}")))
+            continue
+        text = entry[field]
         try:
             tests.append(compile_glob(text).fullmatch if field == "glob" else _asked(text))
         except (GlobError, CompileError) as error:

@@ -118,7 +118,7 @@ def image_programs(
         kinds=part.options.kinds,
         conditions=tuple(one for one in conditions if not one.reads.intersection(_UNBOUND)),
         unbound=next((name for one in conditions for name in _UNBOUND if name in one.reads), ""),
-        exceptions=compile_exceptions(part, ignorable=True),
+        exceptions=compile_exceptions(part, ignorable=True, settled_by_full=False),
         references=references,
         extractors=extractors,
         attestors=attestors,

@@ -198,6 +198,12 @@ def test_exceptions_skip_the_policy_and_what_is_derived_from_it(run, more, resou
     assert rows == [("exception", "skip", "rule is skipped due to policy exception: e")]
 
 
+def test_an_exception_that_cannot_be_evaluated_counts_also_after_one_that_matches(run):
+    second = EXCEPTION + "  matchConditions: [{name: a, expression: object.nope == 1}]"
+    rows, _ = run(TRUE, exception=f"\n---\n{second}")
+    assert rows == [("evaluation", "error", "failed to evaluate policy: no such key: nope")]
+
+
 def test_conditions_come_before_exceptions(run):
     spec = f"  matchConditions: [{{name: a, expression: 'false'}}]\n{TRUE}"
     assert run(spec, exception="  reportResult: pass")[0] == []
@@ -262,6 +268,13 @@ BROKEN = {
         (
             "<nil>: Internal error: failed to compile matches: spec.MatchImageReferences[0].glob: "
             'Invalid value: "[a": unexpected end of input'
+        ),
+    ),
+    "a reference to nothing": (
+        "  matchImageReferences: [{glob: ''}]",
+        (
+            "<nil>: Internal error: failed to compile matches: spec.MatchImageReferences[0]: "
+            "Invalid value: {}: either glob or expression must be set"
         ),
     ),
     "attestors": (
