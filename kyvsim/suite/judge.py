@@ -4,7 +4,7 @@ INVARIANT: every row gives at least one outcome, and a pass was compared with a 
 exception is `result: skip`, which a rule that leaves the resource alone fulfils; it says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from kyvsim.kube.objects import ObjectKey, object_key
@@ -18,6 +18,7 @@ from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_s
 from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
 
 _SKIP = RuleStatus.SKIP.value
+_UNRUN = "Never ran"
 _SILENCE = MappingProxyType(
     {
         NO_MATCH: "the rule does not match this resource",
@@ -41,14 +42,22 @@ def judge_row(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> Iterator[R
         verdict = nothing_meant(row, inputs.policies, {**bench.unread, **bench.refused})
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
+    if row.operation and _only_delete(meant):
+        text = "what deletes is not asked of an operation"
+        yield outcome(row, row.rule, ", ".join(row.resources or ()), Verdict(False, _UNRUN, text))
+        return
     keys, unknown = resources_meant(row, inputs)
     found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
     found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
     yield from found
     if not found:
         text = f"it ran on none of {len(keys)} resources" if keys else "there are no resources"
-        yield outcome(row, row.rule, "", Verdict(False, "Never ran", text))
+        yield outcome(row, row.rule, "", Verdict(False, _UNRUN, text))
     yield from _files_without_object(row, keys, meant, bench)
+
+
+def _only_delete(meant: Iterable[Meant]) -> bool:
+    return all(rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules)
 
 
 def _on_resource(
@@ -74,7 +83,7 @@ def _on_resource(
         return outcomes
     texts = _unchecked(answers, meant)
     if texts:
-        unheard = Verdict(False, "Never ran", f"not checked: {'; '.join(texts)}")
+        unheard = Verdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
         return [outcome(row, row.rule, shown_key(key), unheard)]
     kind = _silence(answers, meant)
     if row.result == _SKIP:
@@ -82,7 +91,7 @@ def _on_resource(
         return [shown._replace(skip=kind)]
     if row.resources is None and not row.specs:
         return []
-    silent = Verdict(False, "Never ran", _SILENCE[kind])
+    silent = Verdict(False, _UNRUN, _SILENCE[kind])
     return [outcome(row, row.rule, shown_key(key), silent)]
 
 

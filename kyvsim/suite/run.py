@@ -152,6 +152,8 @@ def observe(
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
     turns = tuple(_turns(inputs.policies))
+    # What deletes is asked on a schedule, and no operation makes a difference to it.
+    admitting = tuple(one for one in turns if one.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
     about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
     triggers: dict[str, dict[ObjectKey, Answers]] = {operation: {} for operation in runs}
@@ -169,7 +171,8 @@ def observe(
                 begin(object_key(obj), operation)
             response = evaluate(inputs.policies, request, world)
             said.append(response)
-            answers = Answers(request, world, _by_policy(response, turns), _unchecked(response))
+            asked = turns if operation == _BY_DEFAULT else admitting
+            answers = Answers(request, world, _by_policy(response, asked), _unchecked(response))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:

@@ -193,6 +193,31 @@ def test_a_mutating_policy_that_selects_answers_what_it_leaves_alone(outcomes):
     assert outcomes(other, lenient=True, policy=plain)[0] == [("", "good", "Fail", "Not found")]
 
 
+DELETING = """
+apiVersion: policies.kyverno.io/v1
+kind: DeletingPolicy
+metadata: {name: p}
+spec:
+  schedule: "* * * * *"
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+"""
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_what_deletes_answers_rows_without_an_operation_only(outcomes, lenient):
+    rows, _ = outcomes(
+        "resources: [good], result: pass",
+        "resources: [good], result: pass, operation: CREATE",
+        "resources: [good], result: skip, operation: UPDATE",
+        lenient=lenient,
+        policy=DELETING,
+    )
+    unrun = ("", "good", "Fail", "Not found" if lenient else "Never ran")
+    assert rows == [("p", "good", "Pass", "Ok"), unrun, unrun]
+
+
 JSON_POLICY = """
 apiVersion: policies.kyverno.io/v1
 kind: ValidatingPolicy
