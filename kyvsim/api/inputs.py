@@ -39,9 +39,9 @@ from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import UNCHANGED, Budget
-from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
+from kyvsim.model.outside import ContextData
 from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo

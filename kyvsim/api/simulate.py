@@ -35,8 +35,8 @@ from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
-from kyvsim.model.reading import PolicyReaders
-from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
+from kyvsim.model.policy import PolicyReaders
+from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.native import NATIVE_GROUP, native_kinds
@@ -210,7 +210,7 @@ def _plain_scenario(
     exceptions, others = sorted_out(written, EXCEPTIONS)
     user = named_user(inputs.user, inputs.groups) if inputs.user else None
     steps = tuple(
-        Step(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
+        ScenarioStep(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)
         for one in resources
     )
     name = " ".join(os.path.basename(os.path.normpath(name_of(path))) for path in inputs.paths)

@@ -9,8 +9,7 @@ from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Policy
-from kyvsim.model.reading import PolicyReaders
+from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.facts import RULES_GROUP
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS

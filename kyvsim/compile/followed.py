@@ -7,7 +7,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.context import JSONContext
-from kyvsim.expr import Scope, Template
+from kyvsim.expr import RuleScope, Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
@@ -139,7 +139,7 @@ def _answered(step: Step, found: bool, _: Json) -> Step:
 def followed_template(template: Template, name: str, probe: Probe, *way: str) -> Template:
     """Return a template as one that is filled each time, and tells what stands at `way` then."""
 
-    def told(step: Step, found: Json, _: Scope) -> Step:
+    def told(step: Step, found: Json, _: RuleScope) -> Step:
         for field in way:
             found = found[field]
         return step._replace(found=Value(found))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from kyvsim.conditions.operators import Operator, operators
-from kyvsim.expr import Scope, SubstitutionError, System, Template, compile_template
+from kyvsim.expr import RuleScope, SubstitutionError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import FEW, Meter
@@ -37,8 +37,8 @@ _PAIRS: Final = 4
 MET: Final = ConditionsResult(True)
 UNMET: Final = ConditionsResult(False)
 
-Evaluate: TypeAlias = Callable[[Scope], ConditionsResult]
-Holds: TypeAlias = Callable[[Scope], bool]
+Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
+Holds: TypeAlias = Callable[[RuleScope], bool]
 
 
 class _Condition(NamedTuple):
@@ -85,7 +85,7 @@ def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_P
     some = _compile_list(data.get("any"), system, probe.at("any"))
     second = _any_of(some) if some else None
 
-    def evaluate(scope: Scope) -> ConditionsResult:
+    def evaluate(scope: RuleScope) -> ConditionsResult:
         if not first(scope).met:
             return UNMET
         return MET if second is None or second(scope).met else UNMET
@@ -109,7 +109,7 @@ def _compile_any_all(data: Mapping[str, Json], system: System, probe: Probe) -> 
 def _both(some: Sequence[_Condition], all_of: Evaluate) -> Evaluate:
     """Return the evaluation of `any` and `all` together; `all` is evaluated in every case."""
 
-    def evaluate(scope: Scope) -> ConditionsResult:
+    def evaluate(scope: RuleScope) -> ConditionsResult:
         refused: list[str] = []
         accepted = None
         for holds, message, _ in some:
@@ -132,7 +132,7 @@ def _any_of(conditions: Sequence[_Condition]) -> Evaluate:
     if len(useful) == 1 and not useful[0].message:
         return _single(useful[0])
 
-    def evaluate(scope: Scope) -> ConditionsResult:
+    def evaluate(scope: RuleScope) -> ConditionsResult:
         for holds, message, _ in useful:
             if holds(scope):
                 return ConditionsResult(True, message) if message else MET
@@ -149,7 +149,7 @@ def _all_of(conditions: Sequence[_Condition]) -> Evaluate:
     if len(useful) == 1 and not met.messages:
         return _single(useful[0])
 
-    def evaluate(scope: Scope) -> ConditionsResult:
+    def evaluate(scope: RuleScope) -> ConditionsResult:
         for holds, message, _ in useful:
             if not holds(scope):
                 return ConditionsResult(False, message) if message else UNMET
@@ -169,7 +169,7 @@ def _single(condition: _Condition) -> Evaluate:
 def _every(blocks: Sequence[Evaluate]) -> Evaluate:
     """Return the evaluation of a list of maps, all of which must hold."""
 
-    def evaluate(scope: Scope) -> ConditionsResult:
+    def evaluate(scope: RuleScope) -> ConditionsResult:
         texts = []
         for block in blocks:
             result = block(scope)
@@ -212,7 +212,7 @@ def _probed(condition: _Condition, probe: Probe) -> _Condition:
     if seen is None:
         return condition
 
-    def told(scope: Scope) -> bool:
+    def told(scope: RuleScope) -> bool:
         found = holds(scope)
         seen(outcomes.index(found))
         return found
@@ -265,14 +265,14 @@ def _compile_side(data: Json, system: System) -> Template:
     return compile_template(_compared(data), system)
 
 
-def _unknown_operator(_: Scope) -> bool:
+def _unknown_operator(_: RuleScope) -> bool:
     raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
 
 
 def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
     render = key.render
 
-    def holds(scope: Scope) -> bool:
+    def holds(scope: RuleScope) -> bool:
         try:
             found = render(scope)
         except SubstitutionError as error:
@@ -299,7 +299,7 @@ def _with_both(key: Template, value: Template, operator: Operator, meter: Meter)
     compare, pairs = operator.holds, operator.pairs
     render_key, render_value = key.render, value.render
 
-    def holds(scope: Scope) -> bool:
+    def holds(scope: RuleScope) -> bool:
         try:
             left = render_key(scope)
         except SubstitutionError as error:

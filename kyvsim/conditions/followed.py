@@ -5,7 +5,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from kyvsim.expr import Scope, System, Template, compile_template
+from kyvsim.expr import RuleScope, System, Template, compile_template
 from kyvsim.expr.closures import Run
 from kyvsim.expr.query import Hear
 from kyvsim.expr.semantics import Missing
@@ -24,11 +24,11 @@ _STARTS = ((("request", "object"), True), (("target",), True), (("element",), Fa
 
 
 def followed_block(
-    evaluate: Callable[[Scope], _Result], probe: Probe, is_met: Callable[[_Result], bool]
-) -> Callable[[Scope], _Result]:
+    evaluate: Callable[[RuleScope], _Result], probe: Probe, is_met: Callable[[_Result], bool]
+) -> Callable[[RuleScope], _Result]:
     """Return a block of conditions as one that tells whether it holds."""
 
-    def told(step: Step, found: _Result, _: Scope) -> Step:
+    def told(step: Step, found: _Result, _: RuleScope) -> Step:
         return step._replace(answer=is_met(found))
 
     return following(probe, evaluate, Step(StepKind.CONDITIONS, probe.name), told)
@@ -45,7 +45,7 @@ def followed_side(written: Json, side: str, system: System, probe: Probe) -> Tem
     template = compile_template(written, system, hear)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 
-    def told(step: Step, found: Json, _: Scope) -> Step:
+    def told(step: Step, found: Json, _: RuleScope) -> Step:
         return step._replace(found=Value(found))
 
     return template._replace(render=following(place, template.render, asked, told))
@@ -99,11 +99,11 @@ def _is_field(step: object) -> bool:
 
 
 def followed_condition(
-    holds: Callable[[Scope], bool],
+    holds: Callable[[RuleScope], bool],
     written: Mapping[str, Json],
     sides: tuple[Template, Template],
     probe: Probe,
-) -> Callable[[Scope], bool]:
+) -> Callable[[RuleScope], bool]:
     """Return a condition as one that tells its answer, and its sides that are fixed."""
     key, value = sides
     asked = Step(
@@ -113,7 +113,7 @@ def followed_condition(
         note=written.get("message") or "",
     )
 
-    def run(scope: Scope) -> bool:
+    def run(scope: RuleScope) -> bool:
         if key.constant:
             _tell_fixed(key, "key", probe)
         found = holds(scope)
@@ -121,7 +121,7 @@ def followed_condition(
             _tell_fixed(value, "value", probe)
         return found
 
-    def told(step: Step, found: bool, _: Scope) -> Step:
+    def told(step: Step, found: bool, _: RuleScope) -> Step:
         return step._replace(answer=found)
 
     return following(probe, run, asked, told)

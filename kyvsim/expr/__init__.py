@@ -3,7 +3,7 @@
 from kyvsim.expr.bound import bound_queries
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Query, compile_query
-from kyvsim.expr.scope import Scope
+from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.template import Template, compile_template
 from kyvsim.model.ports import System
 
@@ -12,7 +12,7 @@ __all__ = [
     "Query",
     "QueryError",
     "QuerySyntaxError",
-    "Scope",
+    "RuleScope",
     "SubstitutionError",
     "System",
     "Template",

@@ -10,7 +10,7 @@ from typing import Final
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.resolve import compile_variable
-from kyvsim.expr.scope import Scope
+from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, is_plain, plain_pieces, unescape
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -27,12 +27,12 @@ _LONGEST_TEXT: Final = 1 << 22
 class Filling(NamedTuple):
     """One filling of one leaf: where values come from, and how much was done."""
 
-    scope: Scope
+    scope: RuleScope
     system: System
     steps: Iterator[int]
 
 
-def start(scope: Scope, system: System) -> Filling:
+def start(scope: RuleScope, system: System) -> Filling:
     """Return a filling that has done nothing yet."""
     return Filling(scope, system, count())
 

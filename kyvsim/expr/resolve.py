@@ -11,12 +11,12 @@ from typing import TypeAlias
 from kyvsim.expr.current_path import current_path
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Hear, compile_query
-from kyvsim.expr.scope import Scope
+from kyvsim.expr.scope import RuleScope
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import System
 
-Ask: TypeAlias = Callable[[Scope, str], Json]
+Ask: TypeAlias = Callable[[RuleScope, str], Json]
 """Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
 
 
@@ -44,14 +44,14 @@ def compile_variable(
     target = _with_deletion(current_path(path, ("target",)), system)
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
-    def ask(scope: Scope, path: str) -> Json:
+    def ask(scope: RuleScope, path: str) -> Json:
         chosen = target if _has_target(scope) else trigger
         return chosen.ask(scope, path)
 
     return Resolver(ask, target.names | trigger.names | _TARGET)
 
 
-def _has_target(scope: Scope) -> bool:
+def _has_target(scope: RuleScope) -> bool:
     try:
         return "target" in scope.root(_TARGET)
     except QueryError:
@@ -74,7 +74,7 @@ def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resol
         return usual
     deletion = _resolver(expression.replace("request.object", "request.oldObject"), system)
 
-    def ask(scope: Scope, path: str) -> Json:
+    def ask(scope: RuleScope, path: str) -> Json:
         return deletion.ask(scope, path) if scope.deleting else usual.ask(scope, path)
 
     return Resolver(ask, usual.names | deletion.names)
@@ -89,7 +89,7 @@ def _resolver(expression: str, system: System, hear: Hear | None = None) -> Reso
         return _failing(expression, f"incorrect query {expression}: {error.message}")
     names, evaluate = query.names, query.evaluate
 
-    def ask(scope: Scope, path: str) -> Json:
+    def ask(scope: RuleScope, path: str) -> Json:
         try:
             data = scope.root(names)
         except QueryError as error:
@@ -104,7 +104,7 @@ def _resolver(expression: str, system: System, hear: Hear | None = None) -> Reso
 
 
 def _failing(expression: str, message: str) -> Resolver:
-    def ask(_: Scope, path: str) -> Json:
+    def ask(_: RuleScope, path: str) -> Json:
         raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
 
     return Resolver(ask, frozenset())

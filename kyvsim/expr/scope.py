@@ -5,7 +5,7 @@ from typing import Protocol
 from kyvsim.kube.objects import Json
 
 
-class Scope(Protocol):
+class RuleScope(Protocol):
     """The data of one rule evaluation; entries that cost something load when they are asked for."""
 
     deleting: bool

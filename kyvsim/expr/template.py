@@ -12,13 +12,13 @@ from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, sta
 from kyvsim.expr.query import Hear
 from kyvsim.expr.references import resolve_references
 from kyvsim.expr.resolve import Resolver, compile_variable
-from kyvsim.expr.scope import Scope
+from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import System
 
-Render: TypeAlias = Callable[[Scope], Json]
+Render: TypeAlias = Callable[[RuleScope], Json]
 
 
 class Template(NamedTuple):
@@ -64,7 +64,7 @@ def compile_template(data: Json, system: System, hear: HearVariable | None = Non
 
 
 def _raising(error: SubstitutionError) -> Render:
-    def render(_: Scope) -> Json:
+    def render(_: RuleScope) -> Json:
         raise SubstitutionError(error.message, not_found=error.not_found)
 
     return render
@@ -90,7 +90,7 @@ def _list(data: list[Json], path: str, system: System) -> _Part:
     if not renders:
         return _Part(values)
 
-    def render(scope: Scope) -> Json:
+    def render(scope: RuleScope) -> Json:
         filled = list(values)
         for place, fill in renders:
             filled[place] = fill(scope)
@@ -113,7 +113,7 @@ def _map(data: dict[str, Json], path: str, system: System) -> _Part:
         same = all(values.get(key, values) is item for key, item in data.items())
         return _Part(data if same else values)
 
-    def render(scope: Scope) -> Json:
+    def render(scope: RuleScope) -> Json:
         filled = dict(values)
         for key, fill in renders:
             filled[key] = fill(scope)
@@ -125,7 +125,7 @@ def _map(data: dict[str, Json], path: str, system: System) -> _Part:
 def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -> Render:
     """Render a map in which keys have variables: it is built anew."""
 
-    def render(scope: Scope) -> Json:
+    def render(scope: RuleScope) -> Json:
         filled = {}
         for old, key, part in zip(data, keys, parts, strict=True):
             name = checked_key(old, key.render(scope)) if key.render else key.value
@@ -158,7 +158,7 @@ def _whole(resolver: Resolver, path: str, system: System) -> Render:
     """Render a text that is one variable: the value itself, whatever its type."""
     ask = resolver.ask
 
-    def render(scope: Scope) -> Json:
+    def render(scope: RuleScope) -> Json:
         value = ask(scope, path)
         kind = value.__class__
         return (
@@ -179,7 +179,7 @@ def _joined(
     ]
     shallow, meter = variables[-1][0].shallow, system.meter
 
-    def render(scope: Scope) -> Json:
+    def render(scope: RuleScope) -> Json:
         text = first
         for variable, ask, piece in steps:
             text += show(variable, ask(scope, path), path, meter) + piece

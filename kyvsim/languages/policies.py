@@ -14,9 +14,8 @@ from kyvsim.compile.remark import uncompiled
 from kyvsim.languages import cel, classic, cleanup, native
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyReaders, Rule
 from kyvsim.model.ports import System
-from kyvsim.model.reading import PolicyReaders
 
 if TYPE_CHECKING:
     from kyvsim.model.exception import PolicyException

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyReader, Rule
 from kyvsim.model.ports import System
-from kyvsim.model.reading import PolicyReader
 
 if TYPE_CHECKING:
     from kyvsim.model.mention import Mention

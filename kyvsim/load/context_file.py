@@ -8,8 +8,8 @@ from kyvsim.load.documents import AS_WRITTEN, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.values import cli_schemas
-from kyvsim.model.context_data import ContextData
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.outside import ContextData
 
 
 def read_context_file(

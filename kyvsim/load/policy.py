@@ -11,8 +11,7 @@ from kyvsim.load.recognise import way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy
-from kyvsim.model.reading import PolicyReaders
+from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.model.wording import likely
 from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema

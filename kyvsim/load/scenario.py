@@ -27,7 +27,7 @@ from kyvsim.model.scenario import (
     Patch,
     Scenario,
     ScenarioSettings,
-    Step,
+    ScenarioStep,
     Verb,
 )
 from kyvsim.model.source import Document, Path
@@ -129,13 +129,13 @@ def _installation(reading: _Reading, name: str) -> Installation | None:
     return found
 
 
-def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> Step:
+def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
     verbs = [verb for verb in Verb if verb in data]
     if len(verbs) > 1 or (not verbs and "expect" not in data):
         problem = not_one_of(path, Verb)
         reading.problems.extend(diagnostics(reading.document, [problem]))
     verb = verbs[0] if verbs else None
-    step = Step(
+    step = ScenarioStep(
         verb,
         reading.document.locate(path),
         name=data.get("name", ""),

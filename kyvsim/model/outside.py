@@ -11,6 +11,14 @@ from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 
 
+class ContextData(NamedTuple):
+    """What a context file tells CEL expressions: objects of a cluster, and data of images."""
+
+    resources: tuple[Json, ...] = ()
+    images: Mapping[str, Json] = MappingProxyType({})
+    """By the references that they are told for."""
+
+
 class Outside(NamedTuple):
     """The objects that rules may read, and the answers given for what nobody can ask offline."""
 

@@ -1,9 +1,11 @@
 """Policies as loaded: checked for shape, expressions still text."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.source import Document, Path
 
@@ -76,3 +78,9 @@ class Policy(NamedTuple):
     def scored(self) -> bool:
         """Whether failures count as failures; warnings where the annotation says "false"."""
         return self.annotations.get("policies.kyverno.io/scored") != "false"
+
+
+PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnostic, ...]]]
+"""How data whose shape is right becomes a policy: what a language offers to those who load."""
+PolicyReaders: TypeAlias = Mapping[tuple[str, str], PolicyReader]
+"""By group and kind; policies are read in all versions that are served."""

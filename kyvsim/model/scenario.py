@@ -58,7 +58,7 @@ class Patch(NamedTuple):
     subresource: str = ""
 
 
-class Step(NamedTuple):
+class ScenarioStep(NamedTuple):
     """One step of a scenario."""
 
     verb: Verb | None
@@ -116,7 +116,7 @@ class Scenario(NamedTuple):
     """What is there before the policies."""
     policies: tuple[Document, ...] = ()
     exceptions: tuple[Document, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ScenarioStep, ...] = ()
     expected: tuple[Expected, ...] = ()
     """What is expected from the first step on."""
     fail_on: str = ""

@@ -1,17 +1,20 @@
-"""Kyverno's controllers besides admission; `CONTROLLERS` lists them.
+"""Kyverno's controllers besides admission: `CONTROLLERS` has all, `RESTARTS` what starts anew.
 
 Each is started with the installation: it listens to admission and to policies, watches the store,
 and schedules its own steps.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from kyvsim.sim.background.admission_triggers import start_admission_triggers
 from kyvsim.sim.background.background_controller import start_background_controller
 from kyvsim.sim.background.generating_policies import start_generating_policies
 from kyvsim.sim.background.mutating_policies import start_mutating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
+from kyvsim.sim.background.restart import restart_background_controller
 from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
+from kyvsim.sim.cleanup.restart import restart_cleanup_controller
 from kyvsim.sim.cleanup.ttl_controller import start_ttl
 from kyvsim.sim.generated_policies.controller import start_generated_policies
 from kyvsim.sim.kyverno.installed import Kyverno
@@ -34,3 +37,11 @@ CONTROLLERS: tuple[Callable[[Kyverno], None], ...] = (
     start_cleanup,
     start_ttl,
 )
+
+RESTARTS: Mapping[str, Callable[[Kyverno], None]] = MappingProxyType(
+    {
+        "background-controller": restart_background_controller,
+        "cleanup-controller": restart_cleanup_controller,
+    }
+)
+"""By what calls them so."""

@@ -8,15 +8,22 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected, ScenarioSettings, Step, Verb
+from kyvsim.model.scenario import (
+    OF_REQUESTS,
+    Demand,
+    Expected,
+    ScenarioSettings,
+    ScenarioStep,
+    Verb,
+)
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.sim.controllers import RESTARTS
 from kyvsim.sim.expectations import Expectations, Settled, told
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.latency import WEBHOOK
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.restarts import RESTARTS
 from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse
 from kyvsim.sim.server.client import ADMIN
 from kyvsim.sim.server.errors import invalid
@@ -42,15 +49,15 @@ class UserSteps:
         self._pace = settings.pace
         self._storage = WEBHOOK + dict(settings.latency).get("storage", 0.0)
         self.finished = False
-        self.unplayed: tuple[Step, ...] = ()
+        self.unplayed: tuple[ScenarioStep, ...] = ()
         """The steps that have not come to their end."""
 
-    def play(self, steps: Sequence[Step]) -> None:
+    def play(self, steps: Sequence[ScenarioStep]) -> None:
         """Schedule the first step; the others follow."""
         waiting, self.unplayed = iter(steps), tuple(steps)
         self._parts.scheduler.after(0, _ACTOR, lambda: self._begin(waiting))
 
-    def _begin(self, waiting: Iterator[Step]) -> None:
+    def _begin(self, waiting: Iterator[ScenarioStep]) -> None:
         step = next(waiting, None)
         if step is None:
             self.finished = True
@@ -71,12 +78,14 @@ class UserSteps:
                 self._expectations.miss(_of_answers(step), "its step sends no request")
             self._send_each(step, iter(builds), waiting)
 
-    def _open(self, step: Step) -> None:
+    def _open(self, step: ScenarioStep) -> None:
         """Watch for what a step expects of objects, now that its requests are answered."""
         self._expectations.open(one for one in step.expected if one.demand not in OF_REQUESTS)
         self.unplayed = self.unplayed[1:]
 
-    def _send_each(self, step: Step, builds: Iterator[_Build], waiting: Iterator[Step]) -> None:
+    def _send_each(
+        self, step: ScenarioStep, builds: Iterator[_Build], waiting: Iterator[ScenarioStep]
+    ) -> None:
         build = next(builds, None)
         if build is None:
             self._open(step)
@@ -119,7 +128,7 @@ class UserSteps:
         # A request that is sent again follows from what became of it before.
         self._parts.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
 
-    def _judge(self, step: Step, request: ApiRequest | None, response: ApiResponse) -> None:
+    def _judge(self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""
         now, said = self._parts.clock.elapsed, response.error.message if response.error else ""
         asked = _of_answers(step)
@@ -134,7 +143,7 @@ class UserSteps:
             self._expectations.answer(text, step.location, Settled(False, now, reason))
 
 
-def _of_answers(step: Step) -> list[Expected]:
+def _of_answers(step: ScenarioStep) -> list[Expected]:
     return [one for one in step.expected if one.demand in OF_REQUESTS]
 
 
@@ -148,7 +157,7 @@ def _hint(response: ApiResponse) -> str:
     return "; put its CustomResourceDefinition in first (--object)" if unknown else ""
 
 
-def requests_of(step: Step, parts: Parts) -> Iterator[_Build]:
+def requests_of(step: ScenarioStep, parts: Parts) -> Iterator[_Build]:
     """Yield what builds each request of a step, at the moment at which it is sent."""
     user = step.user or ADMIN
     if step.target is not None:
@@ -203,7 +212,7 @@ _BUILDERS = MappingProxyType(
 )
 
 
-def _patching(step: Step, user: UserInfo, parts: Parts) -> ApiRequest | ApiError:
+def _patching(step: ScenarioStep, user: UserInfo, parts: Parts) -> ApiRequest | ApiError:
     target, patch = step.target, step.patch
     assert target is not None  # noqa: S101 — a step that patches names what
     assert patch is not None  # noqa: S101 — and how
@@ -243,7 +252,7 @@ def _contains(text: str, wanted: str) -> bool:
     return " ".join(wanted.split()) in " ".join(text.split())
 
 
-def _described(step: Step, request: ApiRequest | None) -> str:
+def _described(step: ScenarioStep, request: ApiRequest | None) -> str:
     key = step.target or (request.key if request else None)
     if key is None:
         return str(step.verb)

@@ -14,7 +14,7 @@ from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_p
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.context_data import ContextData
+from kyvsim.model.outside import ContextData
 from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from kyvsim.chainsaw.kubectl.call import Call, named_objects
 from kyvsim.chainsaw.streams import STDOUT, Printed, Result
+from kyvsim.sim.controllers import RESTARTS
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.latency import RESTART
-from kyvsim.sim.restarts import RESTARTS
 
 _LABEL = "app.kubernetes.io/component"
 

@@ -17,7 +17,7 @@ from kyvsim.compile.outcome import (
     skipped,
 )
 from kyvsim.expr import QueryError, compile_template
-from kyvsim.expr.scope import Scope
+from kyvsim.expr.scope import RuleScope
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
@@ -34,7 +34,7 @@ _Built = TypeVar("_Built")
 
 def compile_checker(
     context: RuleContext, pattern: Json, build: Callable[[Json], _Built]
-) -> Callable[[Scope], _Built]:
+) -> Callable[[RuleScope], _Built]:
     """Return what gives the checker that `build` makes of a pattern whose variables are filled.
 
     A pattern without variables is built once. Raises `QueryError` at evaluation where a variable of

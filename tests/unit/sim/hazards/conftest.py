@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from kyvsim.api.simulation import readers
-from kyvsim.model.scenario import Scenario, ScenarioSettings, Step, Verb
+from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.scenario import play
 
@@ -34,18 +34,22 @@ def run(documents):
     """
 
     def deletion(one):
-        return Step(Verb.DELETE, Location("steps"), objects=documents([one]))
+        return ScenarioStep(Verb.DELETE, Location("steps"), objects=documents([one]))
 
     def simulate(policies, *steps, objects=(), without=(), gone=(), update=None, **settings):
         refused = settings.pop("refused", False)
         before, after = ([deletion(one) for one in some] for some in (without, gone))
         changes = (
-            [Step(Verb.UPDATE, Location("steps"), objects=documents([update]))] if update else []
+            [ScenarioStep(Verb.UPDATE, Location("steps"), objects=documents([update]))]
+            if update
+            else []
         )
         made = [
-            Step(Verb.WAIT, Location("steps"), seconds=one)
+            ScenarioStep(Verb.WAIT, Location("steps"), seconds=one)
             if isinstance(one, float)
-            else Step(Verb.CREATE, Location("steps"), objects=documents([one]), lenient=True)
+            else ScenarioStep(
+                Verb.CREATE, Location("steps"), objects=documents([one]), lenient=True
+            )
             for one in steps
         ]
         scenario = Scenario(
