@@ -22,7 +22,7 @@ class Overload(NamedTuple):
     cost: int = 1
     """The steps that a call costs beside those of its arguments, where that matters."""
     optimize: Callable[..., Any] | None = None
-    """Makes the closure where the second of two arguments is a constant; may raise CelError."""
+    """Makes the closure where the second argument is a constant; may raise CelError."""
 
 
 class Function(NamedTuple):

@@ -169,10 +169,11 @@ class _Lowering:
         parts = (node.target, *node.arguments) if node.target and member else node.arguments
         codes = [self.lower(one) for one in parts]
         optimize = found[1][0].optimize if len(found[1]) == 1 else None
-        if optimize is not None and codes[-1].constant and len(codes) == 2:
+        if optimize is not None and len(codes) > 1 and codes[1].constant:
+            pattern = codes[1].value
             try:
-                operand = weighed(found[0].name, codes[0].run, codes[-1].value)
-                return Code(optimize(operand, codes[-1].value))
+                operand = weighed(found[0].name, codes[0].run, pattern)
+                return Code(optimize(operand, pattern, *(one.run for one in codes[2:])))
             except RegexError:
                 if self.env.folds:
                     raise

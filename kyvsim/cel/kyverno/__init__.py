@@ -23,17 +23,18 @@ from kyvsim.cel.kyverno.x509 import CERTIFICATES
 from kyvsim.cel.kyverno.yaml import YAML
 
 EVERYWHERE: tuple[Library, ...] = (
+    GLOBAL_CONTEXT,
+    IMAGES,
+    IMAGE_DATA,
     HASHES,
     ROUNDING,
     JSON,
     YAML,
     TRANSFORM,
     GZIP,
-    IMAGES,
-    IMAGE_DATA,
     HTTP,
-    GLOBAL_CONTEXT,
 )
+"""In upstream's order: where several could be meant, the first says what type comes out."""
 
 __all__ = [
     "CERTIFICATES",

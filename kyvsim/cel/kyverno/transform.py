@@ -11,7 +11,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import go_type
-from kyvsim.cel.values import MadeList, UInt
+from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt
 
 _NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
     {
@@ -23,6 +23,8 @@ _NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
         bytes: "[]uint8",
         MadeList: "[]interface {}",
         type(None): "structpb.NullValue",
+        Duration: "time.Duration",
+        Timestamp: "time.Time",
     }
 )
 

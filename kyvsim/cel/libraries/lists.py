@@ -6,7 +6,6 @@ pkg/cel/library/lists.go.
 
 from collections.abc import Callable
 from functools import cmp_to_key
-from itertools import pairwise
 from typing import Any
 
 from kyvsim.cel.arithmetic import add
@@ -104,14 +103,18 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
         raise CelError("list elements must have the same type")
 
     def by_key(one: int, other: int) -> int:
-        return compare(keys[one], keys[other])
+        return _order(keys[one], keys[other])
 
     order = sorted(range(len(keys)), key=cmp_to_key(by_key))
     return MadeList([values[place] for place in order])
 
 
 def _is_sorted(values: list[Any]) -> bool:
-    return all(compare(one, other) <= 0 for one, other in pairwise(values))
+    for place, one in enumerate(values):
+        _check_order(one)
+        if place and _order(values[place - 1], one) > 0:
+            return False
+    return True
 
 
 def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
@@ -124,14 +127,17 @@ def _sum_from(zero: Any) -> Callable[[list[Any]], Any]:
     return total
 
 
+def _check_order(value: Any) -> None:
+    if value.__class__ not in COMPARABLE:
+        raise no_such_overload()
+
+
 def _order(left: Any, right: Any) -> int:
     """Return the order of two values; those of different types are taken as they come."""
-    if left.__class__ in COMPARABLE and right.__class__ in COMPARABLE:
-        try:
-            return compare(left, right)
-        except CelError:
-            return 0
-    raise no_such_overload()
+    try:
+        return compare(left, right)
+    except CelError:
+        return 0
 
 
 def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
@@ -139,7 +145,8 @@ def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
         if not values:
             raise CelError(f"{name} called on empty list")
         found = values[0]
-        for one in values[1:]:
+        for one in values:
+            _check_order(one)
             if _order(found, one) * sign < 0:
                 found = one
         return found

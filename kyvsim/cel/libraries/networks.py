@@ -20,7 +20,10 @@ _Address: TypeAlias = "IPv4Address | IPv6Address"
 _IP = opaque("net.IP")
 _CIDR = opaque("net.CIDR")
 _HEX_DIGITS = "0123456789abcdefABCDEF"
-_HEX = frozenset(_HEX_DIGITS)
+_LAST_FIELD = 3
+_GROUPS = 8
+_LONG_GROUP = "each group must have 4 or less digits"
+_NO_GROUP = "each colon-separated field must have at least one digit"
 _BITS = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
@@ -91,44 +94,83 @@ def _address(text: str) -> _Address:
 
 def _go_problem(text: str) -> str:
     """Return what Go says of a text that is no address."""
-    shown = quote(text)
-    if "." not in text and ":" not in text:
-        return f"ParseAddr({shown}): unable to parse IP"
-    if ":" in text:
-        return f"ParseAddr({shown}): {_go_problem_of_v6(text)}"
-    return f"ParseAddr({shown}): {_go_problem_of_v4(text)}"
+    first = next((one for one in text if one in ".:%"), "")
+    if first == ".":
+        problem = _go_problem_of_v4(text)
+    elif first == ":":
+        problem = _go_problem_of_v6(text)
+    else:
+        problem = "missing IPv6 address" if first else "unable to parse IP"
+    return f"ParseAddr({quote(text)}): {problem}"
 
 
 def _go_problem_of_v4(text: str) -> str:
-    for char in text:
-        if char not in "0123456789.":
-            return f"unexpected character (at {quote(text[text.index(char) :])})"
-    fields = text.split(".")
-    for place, field in enumerate(fields):
-        if not field:
-            rest = quote(("." if place else "") + ".".join(fields[place:]))
-            return f"IPv4 field must have at least one digit (at {rest})"
-        if len(field) > 1 and field[0] == "0":
+    """Return the first thing wrong with the fields of an address of version 4."""
+    fields, field = 0, ""
+    for place, char in enumerate(text):
+        if char == ".":
+            if not field or place == len(text) - 1:
+                return f"IPv4 field must have at least one digit (at {quote(text[place:])})"
+            if fields == _LAST_FIELD:
+                return "IPv4 address too long"
+            fields, field = fields + 1, ""
+        elif char not in "0123456789":
+            return f"unexpected character (at {quote(text[place:])})"
+        elif field == "0":
             return "IPv4 field has octet with leading zero"
-        if int(field) > 255:
-            return "IPv4 field has value >255"
-    return "IPv4 address too short" if len(fields) < 4 else "IPv4 address too long"
+        else:
+            field += char
+            if int(field) > 255:
+                return "IPv4 field has value >255"
+    return "IPv4 address too short" if fields < _LAST_FIELD else ""
 
 
 def _go_problem_of_v6(text: str) -> str:
-    for field in text.split(":"):
-        digits = len(field) - len(field.lstrip(_HEX_DIGITS))
-        if digits > 4:
-            return f"each group must have 4 or less digits (at {quote(text[text.index(field) :])})"
-        if field and not digits:
-            rest = quote(text[text.index(field) :])
-            return f"each colon-separated field must have at least one digit (at {rest})"
-        for char in field:
-            if char not in _HEX:
-                return f"unexpected character, want colon (at {quote(text[text.index(char) :])})"
-    if text.count("::") > 1:
-        return f"multiple :: in address (at {quote(text[text.rindex('::') :])})"
-    return "address string too short" if text.count(":") < 7 else "trailing garbage after address"
+    """Return the first thing wrong with the groups of an address of version 6."""
+    rest, marked, zone = text.partition("%")
+    if marked and not zone:
+        return "zone must be a non-empty string"
+    shortened = rest.startswith("::")
+    rest = rest.removeprefix("::")
+    groups = 0
+    while rest and groups < _GROUPS:
+        digits = len(rest) - len(rest.lstrip(_HEX_DIGITS))
+        if not 0 < digits <= 4:
+            problem = _LONG_GROUP if digits else _NO_GROUP
+            return f"{problem} (at {quote(rest)})"
+        if rest[digits:].startswith("."):
+            return _problem_of_embedded(rest, groups, shortened=shortened)
+        groups += 1
+        rest = rest[digits:]
+        if rest and rest[0] != ":":
+            return f"unexpected character, want colon (at {quote(rest)})"
+        if rest == ":":
+            return 'colon must be followed by more characters (at ":")'
+        rest = rest[1:]
+        if rest.startswith(":"):
+            if shortened:
+                return f"multiple :: in address (at {quote(rest)})"
+            shortened, rest = True, rest[1:]
+    return _problem_of_length(rest, groups)
+
+
+def _problem_of_length(rest: str, groups: int) -> str:
+    if rest:
+        return f"trailing garbage after address (at {quote(rest)})"
+    if groups < _GROUPS:
+        return "address string too short"
+    return "the :: must expand to at least one field of zeros"
+
+
+def _problem_of_embedded(rest: str, groups: int, *, shortened: bool) -> str:
+    """Return what is wrong with an address of version 4 at the end of one of version 6."""
+    if not shortened and groups != _GROUPS - 2:
+        problem = "embedded IPv4 address must replace the final 2 fields of the address"
+    elif groups > _GROUPS - 2:
+        problem = "too many hex fields to fit an embedded IPv4 at the end of the address"
+    else:
+        return _go_problem_of_v4(rest) or "address string too short"
+    return f"{problem} (at {quote(rest)})"
 
 
 def _ip(text: str) -> Ip:

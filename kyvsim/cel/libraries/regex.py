@@ -47,9 +47,15 @@ def _find_constant(text: Run, pattern: Any) -> Run:
     return lambda frame: _first(compiled, _text(text(frame)))
 
 
-def _find_all_constant(text: Run, pattern: Any) -> Run:
+def _find_all_constant(text: Run, pattern: Any, count: Run = lambda _: -1) -> Run:
     compiled = compile_regex(pattern)
-    return lambda frame: _all(compiled, _text(text(frame)))
+    return lambda frame: _all(compiled, _text(text(frame)), _number(count(frame)))
+
+
+def _number(value: Any) -> int:
+    if value.__class__ is int:
+        return int(value)
+    raise no_such_overload()
 
 
 def _text(value: Any) -> str:
@@ -65,7 +71,9 @@ REGEX = Library(
         function(
             "findAll",
             way("string.(string) -> list<string>", _find_all)._replace(optimize=_find_all_constant),
-            way("string.(string, int) -> list<string>", _find_all),
+            way("string.(string, int) -> list<string>", _find_all)._replace(
+                optimize=_find_all_constant
+            ),
         ),
     ),
 )

@@ -47,6 +47,8 @@ TABLES = {
             ),
         ),
         ("[1, 2].isSorted() && !['b', 'a'].isSorted()", True),
+        ("[0.0 / 0.0, 1.0].isSorted()", True),
+        ("[dyn(1), dyn('a')].isSorted()", True),
         ("[1.5, 2.5].sum()", 4.0),
         ("[1, 3, 2].max() - [1, 3, 2].min()", 2),
         ("[object].filter(x, false).min()", "error: min called on empty list"),
