@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from kyvsim.languages.classic.advice.autogen_off import autogen_off
-from kyvsim.languages.classic.advice.constant_conditions import constant_conditions
+from kyvsim.languages.classic.advice.constant_conditions import (
+    constant_conditions,
+    exclusive_conditions,
+)
 from kyvsim.languages.classic.advice.deprecated_fields import deprecated_fields
 from kyvsim.languages.classic.advice.deprecated_operators import deprecated_operators
 from kyvsim.languages.classic.advice.function_calls import impossible_calls
@@ -28,6 +31,7 @@ ADVICE: tuple[Advice, ...] = (
     impossible_calls,
     never_matches,
     constant_conditions,
+    exclusive_conditions,
     misspelt_annotations,
     autogen_off,
 )

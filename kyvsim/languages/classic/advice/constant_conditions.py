@@ -1,7 +1,12 @@
 """Conditions that always come out the same, whatever a rule is about.
 
 Said is what is certain: of conditions without a variable, of lists without an element, of values
-that nothing compares with, and of operations that no request has.
+that nothing compares with, of operations that no request has, and of lengths, which are whole and
+never below zero.
+
+A key that has to equal a plain word is that word, so that other conditions on it that have to hold
+as well come out one way. Words that Kyverno compares otherwise (patterns, durations, quantities)
+say nothing.
 """
 
 import re
@@ -9,15 +14,27 @@ from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
+from kyvsim.conditions.durations import duration_of
 from kyvsim.conditions.operators import Operator
+from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.advice.remark import conditions_of
+from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.languages.classic.advice.remark import conditions_of, is_open
+from kyvsim.languages.classic.checks.variable_text import expression_of, variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _ORDERS = ("Greater", "Less", "Duration")
+_LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
+_LENGTHS = (0, 1 << 31)
+"""The least length and one that none reaches: what orders both alike orders all alike."""
+_LISTS = frozenset({"all", "preconditions", "conditions"})
+"""Fields with conditions of which all have to hold."""
+_EQUAL = frozenset({"Equal", "Equals"})
 _NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
 
 
@@ -37,9 +54,9 @@ def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
 
 def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool, str]]:
     """Yield how a condition always comes out, and why; nothing where that is open."""
-    if _is_open(value):
+    if is_open(value):
         return
-    if not _is_open(key):
+    if not is_open(key):
         yield operator.holds(key, value), "there is no variable in it"
     elif operator.name == "AnyIn" and value == []:
         yield False, "nothing is in an empty list"
@@ -51,20 +68,25 @@ def _constant(operator: Operator, key: Json, value: Json) -> Iterator[tuple[bool
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
             yield found.pop(), f"operations are {', '.join(f'`{one}`' for one in _OPERATIONS)}"
+    elif key.__class__ is str and operator.name.startswith(_ORDERS) and _is_length(key):
+        found = {operator.holds(one, value) for one in _LENGTHS}
+        if len(found) == 1:
+            yield found.pop(), "a length is at least 0"
 
 
-def _is_open(data: Json) -> bool:
-    """Return whether there are variables or references in data."""
-    pending = [data]
-    while pending:
-        one = pending.pop()
-        if one.__class__ is dict:
-            pending += [*one, *one.values()]
-        elif one.__class__ is list:
-            pending += one
-        elif one.__class__ is str and ("{{" in one or "$(" in one):
-            return True
-    return False
+def _is_length(key: str) -> bool:
+    """Return whether a key is a call of `length` and nothing else."""
+    called = _LENGTH.fullmatch(key.strip())
+    if not called:
+        return False
+    from kyvsim.expr.errors import QuerySyntaxError  # noqa: PLC0415 — where there is such a call
+    from kyvsim.expr.parse import parse  # noqa: PLC0415 — likewise
+
+    try:
+        tree = parse(called[1])
+    except QuerySyntaxError:
+        return False
+    return tree["type"] == "function_expression" and bool(tree["value"] == "length")
 
 
 def _is_number(value: Json) -> bool:
@@ -72,3 +94,52 @@ def _is_number(value: Json) -> bool:
     if value.__class__ is str:
         return _NUMBERS.search(value) is not None
     return value.__class__ in {int, float}
+
+
+def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
+    """KV223: conditions that never hold together."""
+    for rule in policy.rules:
+        lists: dict[Path, list[tuple[Path, Json]]] = {}
+        for path, condition in conditions_of(rule.data, rule.path):
+            if path[-2] in _LISTS and "key" in condition:
+                lists.setdefault(path[:-1], []).append((path, condition))
+        for entries in lists.values():
+            for path, text in _exclusive(entries):
+                yield warn(policy.document, "KV223", text, path)
+
+
+def _exclusive(entries: list[tuple[Path, Json]]) -> Iterator[tuple[Path, str]]:
+    """Yield the first condition on each key that another one of a list excludes."""
+    words: dict[str, str] = {}
+    for _, condition in entries:
+        expression = _expression(condition["key"])
+        if expression and condition["operator"] in _EQUAL and _is_word(condition.get("value")):
+            words.setdefault(expression, condition["value"])
+    for path, condition in entries:
+        expression, value = _expression(condition["key"]), condition.get("value")
+        word = words.get(expression)
+        operator = operators.get(condition["operator"])
+        if word is None or operator is None or is_open(value) or operator.holds(word, value):
+            continue
+        text = (
+            f"the conditions never hold together: beside this one `{{{{ {expression} }}}}` has to "
+            f"be `{word}`"
+        )
+        yield path, text
+        del words[expression]
+
+
+def _expression(key: Json) -> str:
+    """Return the expression that a key is as a whole, "" where two of it may differ."""
+    found = variables().fullmatch(key.strip()) if key.__class__ is str else None
+    expression = expression_of(found[2]) if found else ""
+    # Functions may give another answer each time: `random`, `time_now_utc`.
+    return "" if "(" in expression else expression
+
+
+def _is_word(value: Json) -> bool:
+    """Return whether only one text equals a value, and nothing that is no text does."""
+    if value.__class__ is not str or not value or is_open(value) or has_wildcard(value):
+        return False
+    readings = (duration_of, parse_quantity, parse_float)
+    return all(read(value) is None for read in readings)

@@ -71,3 +71,17 @@ def conditions_of(data: Json, path: Path) -> Iterator[tuple[Path, Json]]:
         for name in data:
             if name in _TO_CONDITIONS:
                 yield from conditions_of(data[name], (*path, name))
+
+
+def is_open(data: Json) -> bool:
+    """Return whether there are variables or references in data."""
+    pending = [data]
+    while pending:
+        one = pending.pop()
+        if one.__class__ is dict:
+            pending += [*one, *one.values()]
+        elif one.__class__ is list:
+            pending += one
+        elif one.__class__ is str and ("{{" in one or "$(" in one):
+            return True
+    return False

@@ -15,6 +15,14 @@ CONSTANT = [
     (OPERATION, "AnyIn", ["MAKE"], "never"),
     ("{{ request.operation || 'NONE' }}", "Equals", "SOME", "never"),
 ]
+LENGTH = "{{ length(request.object.spec.x) }}"
+CONSTANT += [
+    (LENGTH, "LessThan", 0, "never"),
+    (LENGTH, "LessThan", "0", "never"),
+    (LENGTH, "LessThanOrEquals", -1, "never"),
+    ("{{length(request.object.spec.x[?a == 'b'])}}", "GreaterThanOrEquals", 0, "always"),
+    (LENGTH, "GreaterThan", -1, "always"),
+]
 OPEN = [
     (FIELD, "Equals", "a"),
     ("a", "Equals", FIELD),
@@ -26,6 +34,17 @@ OPEN = [
     (OPERATION, "Equals", "C*"),
     ("{{ request.operation || 'NONE' }}", "NotEquals", "NONE"),
     ("$(./x)", "Equals", "a"),
+    (LENGTH, "GreaterThan", 0),
+    (LENGTH, "LessThanOrEquals", "0"),
+    (LENGTH, "GreaterThanOrEquals", 1),
+    (LENGTH, "LessThan", "1h"),
+    (LENGTH, "GreaterThan", "1h"),
+    (LENGTH, "DurationGreaterThan", "24h"),
+    (LENGTH, "Equals", 3),
+    ("{{ length(a) || b }}", "GreaterThanOrEquals", 0),
+    ("{{ length(a) }}{{ length(b) }}", "LessThan", 0),
+    ("{{ length(a) - length(b) }}", "LessThan", 0),
+    ("a-{{ length(a) }}", "LessThan", 0),
 ]
 
 
