@@ -29,6 +29,7 @@ from kyvsim.cli.options import (
     colour_option,
     extent_of,
     extent_options,
+    fail_on_option,
     fleet_options,
     is_spread,
     jobs_option,
@@ -39,7 +40,6 @@ from kyvsim.cli.options import (
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
-from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
@@ -117,14 +117,7 @@ POLICY is a file, a folder or - for standard input.
     help="Write the failures as a baseline; with --baseline what is left of that.",
 )
 @strict_option
-@declared.shared(
-    declared.option(
-        "--fail-on",
-        type=declared.Choice(SEVERITIES, case_sensitive=False),
-        help="Count failures only of policies of this severity or a higher one, and of those "
-        "without severity; others are shown.",
-    )
-)
+@fail_on_option
 @extent_options
 @jobs_option
 @fleet_options

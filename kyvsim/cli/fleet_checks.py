@@ -50,7 +50,6 @@ _REFUSED: Final = MappingProxyType(
         "old_resource": "--old-resource",
         "changed": "--changed",
         "baseline": "--baseline",
-        "fail_on": "--fail-on",
         "quiet": "--quiet",
         "statistics": "--statistics",
         "write_baseline": "--write-baseline",

@@ -48,6 +48,19 @@ def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return declared.shared(declared.option("--strict", is_flag=True, help=text))(function)
 
 
+def fail_on_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --fail-on, for commands whose exit status is that of a run."""
+    from kyvsim.model.policy import SEVERITIES  # noqa: PLC0415 — where policies are looked at
+
+    option = declared.option(
+        "--fail-on",
+        type=declared.Choice(SEVERITIES, case_sensitive=False),
+        help="Count failures only of policies of this severity or a higher one, and of those "
+        "without severity; others are shown.",
+    )
+    return declared.shared(option)(function)
+
+
 def colour_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --remove-color, for commands that show a view for people."""
     text = "Print without colours."

@@ -6,7 +6,13 @@ from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
-from kyvsim.cli.options import colour_option, list_option, strict_option, warn_status_option
+from kyvsim.cli.options import (
+    colour_option,
+    fail_on_option,
+    list_option,
+    strict_option,
+    warn_status_option,
+)
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
@@ -43,6 +49,7 @@ _REST = MappingProxyType(
     "in a line or two (objects). Default: changes.",
 )
 @strict_option
+@fail_on_option
 @warn_status_option
 @colour_option
 @_folders
@@ -65,6 +72,7 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
     help="How they are printed.",
 )
 @strict_option
+@fail_on_option
 @warn_status_option
 @colour_option
 @_folders

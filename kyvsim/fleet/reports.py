@@ -132,6 +132,9 @@ def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> Course:
             course.count(
                 ("", "", one.title or behind(one.policy, one.rule), ()), one.result, one.number
             )
+            if one.result == "fail":
+                failed = course.severities.get(one.severity, 0)
+                course.severities[one.severity] = failed + one.number
     return course
 
 

@@ -22,6 +22,8 @@ class Count(NamedTuple):
     number: int
     title: str = ""
     """What views call the rule, where its name behind that of its policy does not say it."""
+    severity: str = ""
+    """That of the policy; "" where it says none."""
 
 
 class ToldRow(NamedTuple):

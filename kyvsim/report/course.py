@@ -44,6 +44,7 @@ class Course:
         "known",
         "known_failures",
         "met",
+        "severities",
         "unchecked",
         "unmatched",
         "unstable",
@@ -66,6 +67,8 @@ class Course:
         """How many results of these statuses the baseline has."""
         self.known_failures: dict[tuple[str, str], int] = {}
         """How many failures of a policy, by kind and key, the baseline has."""
+        self.severities: dict[str, int] = {}
+        """How many failures are of policies of each severity, where those are not at hand."""
         self.met: Met | None = None
         """What of the baseline was met; None where the run has none."""
 

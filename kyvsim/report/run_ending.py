@@ -74,7 +74,8 @@ def _below(run: Run) -> int:
     failed = sum(
         counts.failed for rule, counts in run.course.by_rule().items() if rule[:2] in policies
     )
-    return failed - sum(known.get(one, 0) for one in policies)
+    told = sum(run.course.severities.get(one, 0) for one in lesser)
+    return told + failed - sum(known.get(one, 0) for one in policies)
 
 
 def _idempotence(run: Run) -> Fact:

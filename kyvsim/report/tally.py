@@ -12,6 +12,7 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
+from kyvsim.report.subject import severity_of
 from kyvsim.report.summary import only_warns
 from kyvsim.report.view_rows import behind, rule_title
 
@@ -23,7 +24,7 @@ class Tally:
 
     def __init__(self, *, audit_warn: bool) -> None:
         self._audit_warn = audit_warn
-        self._numbers: dict[tuple[str, str, str, str], int] = {}
+        self._numbers: dict[tuple[str, str, str, str, str], int] = {}
         self._titles: dict[tuple[str, str], str] = {}
         """What rules are called where policy and name do not say it."""
         # Many objects share the passes of policies: they are counted together. What is kept here
@@ -62,7 +63,7 @@ class Tally:
         if name not in self._titles:
             title = rule_title(*rule)
             self._titles[name] = "" if title == behind(*name) else title
-        key = (namespace, *name, status.value)
+        key = (namespace, *name, status.value, severity_of(rule[0]))
         self._numbers[key] = self._numbers.get(key, 0) + number
 
     def counts(self) -> tuple[Count, ...]:
@@ -73,6 +74,6 @@ class Tally:
                     self._add(namespace, (policy, result.rule), result.status, number)
         self._passes.clear()
         return tuple(
-            Count(*key, number, self._titles[key[1:3]])
+            Count(*key[:4], number, self._titles[key[1:3]], key[4])
             for key, number in sorted(self._numbers.items())
         )

@@ -22,7 +22,7 @@ HEAD = Head(
     lines=9,
     resources=2,
     counts=(
-        Count("shop", "guard", "tag", "fail", 2),
+        Count("shop", "guard", "tag", "fail", 2, severity="high"),
         Count("", "a", "b", "pass", 1, "a / b (autogen)"),
     ),
     objects=({"apiVersion": "v1", "kind": "Pod"},),

@@ -35,6 +35,23 @@ def test_formats_are_those_of_one_process(given, kyvsim, options):
     assert kyvsim(*command, *HERE) == alone
 
 
+@pytest.mark.parametrize(("least", "status"), [("critical", 0), ("high", 0), ("low", 1)])
+@pytest.mark.parametrize("shape", [(), ("--output-format", "json")], ids=["text", "json"])
+def test_failures_below_a_severity_do_not_count(given, kyvsim, tmp_path, least, status, shape):
+    mild = POLICY.replace(
+        "metadata: {name: ", "metadata: {annotations: {policies.kyverno.io/severity: low}, name: "
+    )
+    assert mild != POLICY
+    command = (*given(mild, a=stream(*pods(9, 60))), "--fail-on", least, *shape)
+    alone = kyvsim(*command)
+    assert alone[0] == status
+    assert kyvsim(*command, *HERE) == alone
+    kyvsim(*command, *HERE, "--partials", tmp_path / "p")
+    assert kyvsim("report", "merge", "--fail-on", least, *shape, tmp_path / "p") == alone
+    assert kyvsim("report", "summary", "--fail-on", least, tmp_path / "p")[0] == status
+    assert kyvsim("report", "summary", tmp_path / "p")[0] == 1
+
+
 @pytest.mark.parametrize("name", ODD_STREAMS)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
