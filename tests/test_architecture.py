@@ -62,6 +62,7 @@ PLAIN_BASES |= {"tuple", "type"}  # results that are all passes; what declares n
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
 PLAIN_BASES |= {"File", "Item"}  # of pytest
 PLAIN_BASES |= {"SourceFileLoader"}  # of the import system
+PLAIN_BASES |= {"Mapping"}  # what notices that it is asked
 WORDS_NOT_USED = re.compile(
     r"(^|_)(utils?|helpers?|managers?|handlers?|processors?|impl|base)(_|$)"
 )

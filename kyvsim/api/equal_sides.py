@@ -107,7 +107,7 @@ def why(policies: tuple[Policy, ...], ground: Ground) -> Why:
     side = Side(compiled, ground.surroundings)
 
     def decided(case: Case) -> tuple[str, Location | None]:
-        response = side.respond(ground.surroundings.request(case), case.namespace_labels)
+        response = side.respond(ground.surroundings.request(case), case)
         whole = explanation_of(response, recorder.taken(), compiled)
         rule = _decisive(whole)
         if rule is None:

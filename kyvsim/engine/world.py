@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.engine.cluster_before import ClusterBefore
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.mocks import NO_MOCKS
+from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
@@ -20,6 +20,8 @@ class World(NamedTuple):
 
     cluster: ClusterView
     values: Values | None = None
+    mocks: Mocks | None = None
+    """Answers in place of those that `values` have."""
     answers_calls: bool = True
     """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
     sources: Callable[[str], ClusterView] | None = None
@@ -46,7 +48,7 @@ class World(NamedTuple):
         """What context entries and rules can ask."""
         return Outside(
             self.cluster,
-            self.values.mocks if self.values else NO_MOCKS,
+            self.mocks or (self.values.mocks if self.values else NO_MOCKS),
             self.answers_calls,
             context=self.context,
             images=self.images,

@@ -24,6 +24,8 @@ class Case(NamedTuple):
     user: UserInfo = STRANGER
     namespace_labels: Mapping[str, str] = _NOTHING
     """Labels of the Namespace that the object lies in."""
+    there: tuple[Json, ...] = ()
+    """Other objects of the cluster, and what registries tell of images: made for look-ups."""
     given: bool = False
     """Whether somebody gave the object, rather than having it made."""
     odd: bool = False
@@ -32,5 +34,12 @@ class Case(NamedTuple):
     @property
     def identity(self) -> str:
         """What tells the case from others."""
-        told = (self.object, self.operation, self.old, self.user, dict(self.namespace_labels))
+        told = (
+            self.object,
+            self.operation,
+            self.old,
+            self.user,
+            dict(self.namespace_labels),
+            self.there,
+        )
         return json.dumps(told, sort_keys=True, default=str)

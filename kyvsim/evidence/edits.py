@@ -44,6 +44,11 @@ def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edi
     return plain, odd
 
 
+def edit_to(root: Type | None, way: Way, value: Json) -> Edit:
+    """Return the change that sets a value at a way."""
+    return _edit(way, _set(value), root)
+
+
 def _edit(place: Way, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
@@ -56,7 +61,9 @@ def _set_values(root: Type | None, way: Way, values: Sequence[Json]) -> Iterator
 def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json, ...]:
     """Return the values for a place that policies write for it, or those that are usual there."""
     found = (*samples(values), *usual(way))
-    return found if values else (*found, *_typical(type_at(root, way) if root else None, way))
+    at = type_at(root, way) if root else None
+    is_served = bool(values) and any(suits(at, one) for one in found)
+    return found if is_served else (*found, *_typical(at, way))
 
 
 def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:

@@ -56,7 +56,10 @@ def examples(
 def _is_plain(case: Case) -> bool:
     """Return whether a manifest says all that there is to a case."""
     return (
-        case.operation is Operation.CREATE and case.user == STRANGER and not case.namespace_labels
+        case.operation is Operation.CREATE
+        and case.user == STRANGER
+        and not case.namespace_labels
+        and not case.there
     )
 
 

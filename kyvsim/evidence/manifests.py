@@ -22,6 +22,7 @@ def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
         if (
             plain
             and not case.namespace_labels
+            and not case.there
             and all((key[0], key[1], key[3]))
             and key not in found
         ):

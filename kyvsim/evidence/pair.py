@@ -1,6 +1,7 @@
 """Both sides, asked together, and why a difference between them may not count."""
 
 from kyvsim.evidence.acceptance import is_accepted
+from kyvsim.evidence.answers import is_image
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.difference import difference
 from kyvsim.evidence.seeds import unwrapped, with_template_metadata
@@ -62,15 +63,17 @@ class Pair:
 
     def ask(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
-        request, labels = self._surroundings.request(case), case.namespace_labels
-        return Verdicts(self.old.effect(request, labels), self.new.effect(request, labels))
+        request = self._surroundings.request(case)
+        return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
     def finding(self, case: Case, verdicts: Verdicts) -> Finding | None:
         """Return what is to be said of a case; None where both do the same."""
         found = verdicts.difference
         if found is None:
             return None
-        accepted = is_accepted(case.object, self.find)
+        accepted = is_accepted(case.object, self.find) and all(
+            is_accepted(one, self.find) for one in case.there if not is_image(one)
+        )
         refusals = tuple(
             frozenset(one.status for one in effect.said) - {"pass", "skip"} for effect in verdicts
         )
@@ -101,9 +104,10 @@ class Pair:
             return False
         whole = self._completed(case.object)
         old = None if case.old is None else self._completed(case.old)
-        if whole == case.object and old == case.old:
+        there = tuple(one if is_image(one) else self._completed(one) for one in case.there)
+        if whole == case.object and old == case.old and there == case.there:
             return False
-        return self.ask(case._replace(object=whole, old=old)).difference is None
+        return self.ask(case._replace(object=whole, old=old, there=there)).difference is None
 
     def _completed(self, obj: Json) -> Json:
         """Return an object as an API server hands it on, with its defaults."""

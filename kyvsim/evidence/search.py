@@ -13,6 +13,7 @@ from enum import IntEnum
 from heapq import heappop, heappush
 
 from kyvsim.evidence.acceptance import is_accepted
+from kyvsim.evidence.answers import Answers
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.edits import Edit, edits
 from kyvsim.evidence.pair import Finding, Pair, Verdicts
@@ -20,7 +21,7 @@ from kyvsim.evidence.seeds import CONTROLLERS, POD, smallest, wrapped
 from kyvsim.evidence.side import Effect
 from kyvsim.evidence.space import Space
 from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, type_of
-from kyvsim.kube.discovery import KindTable
+from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
@@ -62,6 +63,8 @@ class Tried(NamedTuple):
     """How often either side did anything."""
     let_pass: tuple[bool, bool]
     """Whether either side let an object be created that an API server would take."""
+    answered: tuple[bool, bool]
+    """Whether all that either side looks up was ever there."""
     disagreements: tuple[Disagreement, ...]
     """One of each sort."""
     finished: bool
@@ -103,6 +106,7 @@ class Search:
         self._space = space
         self._budget = budget
         self._ends = budget.clock() + budget.seconds
+        self._answers = Answers(space.read, NO_KINDS, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
@@ -122,9 +126,11 @@ class Search:
         self._denied = 0
         self._acted = [0, 0]
         self._let_pass = [False, False]
+        self._answered = [False, False]
 
     def run(self, given: Sequence[Json], kinds: KindTable) -> Tried:
         """Return what comes of trying the given objects and those that can be made."""
+        self._answers = Answers(self._space.read, kinds, self._pair.find)
         with suppress(_SpentError):
             with suppress(_EnoughError):
                 self._go(given, kinds)
@@ -136,6 +142,7 @@ class Search:
             denied=self._denied,
             acted=(self._acted[0], self._acted[1]),
             let_pass=(self._let_pass[0], self._let_pass[1]),
+            answered=(self._answered[0], self._answered[1]),
             disagreements=tuple(self._found.values()),
             finished=self._ended or (self._finished and len(self._known) >= _MANY),
             ended=self._ended,
@@ -156,14 +163,16 @@ class Search:
             if turn is _Turn.MATTERING:
                 chosen = [one for one in chosen if id(one) in self._mattering]
             self._change(case, chosen)
+            self._change_answers(case, turn)
         # What suits no type comes last, and on the first objects only: clusters do not see it.
         self._finished = True
         for case in first:
             self._change(case._replace(odd=True), self._edits(case.object)[1])
 
     def _growing(self) -> Iterator[tuple[Case, _Turn]]:
-        """Yield the creations that are kept, those too that are kept meanwhile.
+        """Yield the creations that are kept, and other requests that open something.
 
+        Those too that are kept meanwhile.
         Of those whose turn it is the first is the one that reached most: it met what others lack.
         """
         while self._waiting:
@@ -178,6 +187,13 @@ class Search:
             if changed is case.object or changed.__class__ is not dict:
                 continue
             if self._try(case._replace(object=changed, given=False)):
+                self._mattering.add(id(edit))
+
+    def _change_answers(self, case: Case, turn: _Turn) -> None:
+        """Try a case with other answers to what is looked up in it."""
+        for edit, changed in self._answers.changed(case):
+            is_due = turn is not _Turn.MATTERING or edit is None or id(edit) in self._mattering
+            if is_due and self._try(changed) and edit is not None:
                 self._mattering.add(id(edit))
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
@@ -202,7 +218,8 @@ class Search:
         These are of every kind where the Pod is the first that both sides answer in their way.
         """
         key = object_key(case.object)
-        if (split_api_version(key.api_version)[0], key.kind) != POD:
+        is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
+        if not is_pod or case.operation is not Operation.CREATE:
             return
         every = case in self._leading
         for kind in self._space.kinds:
@@ -212,7 +229,8 @@ class Search:
 
     def _requests(self, case: Case) -> Iterator[Case]:
         """Yield other requests for the object of a case, unless it is one for all controllers."""
-        if object_key(case.object).kind in self._space.derived:
+        is_derived = object_key(case.object).kind in self._space.derived
+        if is_derived or case.operation is not Operation.CREATE:
             return
         for user in self._space.users:
             yield case._replace(user=user, given=False)
@@ -240,25 +258,33 @@ class Search:
         self._signatures.add(signature)
         gain = self._pair.reached - reached
         if is_new or gain:
-            opens = is_new or self._pair.opened > opened
-            self._keep(case, verdicts, gain, opens=opens)
+            opens = self._pair.opened > opened
+            self._keep(case, verdicts, gain, opens=opens, is_new=is_new)
             self._leading += (case,) if is_new else ()
-            return True
-        return False
+        if is_new or gain or case.there:
+            asked = dict.fromkeys(key for effect in verdicts for key in effect.open)
+            for answered in self._answers.answered(case, asked):
+                self._try(answered)
+        return bool(is_new or gain)
 
-    def _keep(self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool) -> None:
-        if case.operation is Operation.CREATE:
-            leads = opens and (case.given or is_accepted(case.object, self._pair.find))
-            turn = _Turn.OPENING if leads else _Turn.MATTERING
+    def _keep(
+        self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool, is_new: bool
+    ) -> None:
+        is_creation = case.operation is Operation.CREATE
+        if is_creation or opens:
+            comes_first = opens or (is_new and is_creation)
+            is_sound = case.given or is_accepted(case.object, self._pair.find)
+            turn = _Turn.OPENING if comes_first and is_sound else _Turn.MATTERING
             heappush(self._waiting, _Rank(turn, -gain, len(self._kept)))
         self._kept.append(case)
-        if case.operation is Operation.CREATE and not any(one.denied for one in verdicts):
+        if is_creation and not any(one.denied for one in verdicts):
             self._harmless.setdefault(object_key(case.object).kind, case.object)
 
     def _count(self, case: Case, verdicts: Verdicts) -> None:
         self._denied += verdicts.old.denied
         for number, effect in enumerate(verdicts):
             self._acted[number] += effect.acts
+            self._answered[number] |= effect.answered
             is_first = case.operation is Operation.CREATE and not self._let_pass[number]
             if is_first and not effect.denied:
                 self._let_pass[number] = is_accepted(case.object, self._pair.find)

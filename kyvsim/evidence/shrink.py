@@ -14,6 +14,14 @@ from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
 
 _IDENTITY = frozenset({("apiVersion",), ("kind",), ("metadata",), ("metadata", "name")})
+_NAMES_THERE = _IDENTITY | {
+    ("metadata", "namespace"),
+    *(
+        (name,)
+        for name in ("image", "manifest", "config", "digest", "registry", "repository", "data")
+    ),
+}
+"""What is looked up has a name that has to stay, and data of images have parts."""
 _SIMPLE: tuple[Json, ...] = ("a", 1, True)
 
 
@@ -49,6 +57,7 @@ def _smaller(case: Case) -> Iterator[Case]:
         yield case._replace(user=STRANGER)
     if case.namespace_labels:
         yield case._replace(namespace_labels={})
+    yield from _with_smaller_answers(case)
     pod = unwrapped(case.object)
     if pod is not None:
         yield case._replace(object=pod)
@@ -64,19 +73,29 @@ def _smaller(case: Case) -> Iterator[Case]:
             yield case._replace(old=smaller)
 
 
-def _smaller_objects(obj: Json) -> Iterator[Json]:
-    return chain(_parts_left_out(obj), _parts_simplified(obj))
+def _with_smaller_answers(case: Case) -> Iterator[Case]:
+    """Yield cases with less to look up."""
+    for place, one in enumerate(case.there):
+        before, after = case.there[:place], case.there[place + 1 :]
+        yield case._replace(there=(*before, *after))
+        for smaller in _smaller_objects(one, _NAMES_THERE):
+            yield case._replace(there=(*before, smaller, *after))
 
 
-def _parts_left_out(obj: Json) -> Iterator[Json]:
-    found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in _IDENTITY]
+def _smaller_objects(obj: Json, kept: frozenset[Path] = _IDENTITY) -> Iterator[Json]:
+    named = kept - {("metadata", "name")} if kept is _IDENTITY else kept
+    return chain(_parts_left_out(obj, kept), _parts_simplified(obj, named))
+
+
+def _parts_left_out(obj: Json, kept: frozenset[Path]) -> Iterator[Json]:
+    found = [(path, size) for path, size, _ in _nodes(obj, ()) if path and path not in kept]
     for path, _ in sorted(found, key=lambda one: -one[1]):
         yield without(obj, path)
 
 
-def _parts_simplified(obj: Json) -> Iterator[Json]:
+def _parts_simplified(obj: Json, kept: frozenset[Path]) -> Iterator[Json]:
     for path, _, value in _nodes(obj, ()):
-        if path[:1] in {("apiVersion",), ("kind",)} or value.__class__ in {dict, list}:
+        if path in kept or value.__class__ in {dict, list}:
             continue
         for simple in _simpler(value):
             yield replaced(obj, path, simple)

@@ -1,15 +1,17 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.compile import PolicySet
-from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.engine import World, evaluate
+from kyvsim.evidence.answers import is_image, recorded
 from kyvsim.evidence.case import Case
+from kyvsim.evidence.lookups import Asked, AskedCluster, AskedImages
 from kyvsim.evidence.seeds import NAMESPACE
 from kyvsim.kube.discovery import crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Point
 from kyvsim.model.evidence import Said
@@ -40,6 +42,10 @@ class Effect(NamedTuple):
     """What is to come: when and how the object goes, how what was made is kept."""
     unanswered: bool = False
     """Whether something was looked up in vain."""
+    answered: bool = False
+    """Whether all that was looked up was there, if anything is ever looked up."""
+    open: tuple[ObjectKey, ...] = ()
+    """What could be made to be there for it."""
 
     @property
     def acts(self) -> bool:
@@ -97,48 +103,6 @@ def _answer(step: Step) -> object:
     return data.__class__, bool(data)
 
 
-class AskedCluster:
-    """A `ClusterView` over given objects that counts what is asked for in vain."""
-
-    def __init__(self, objects: Sequence[Json], definitions: Sequence[Json]) -> None:
-        self._objects = GivenObjects(objects, definitions)
-        self.misses = 0
-
-    has_ints = False
-
-    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
-        """Return the object, or None."""
-        found = self._objects.get(api_version, kind, namespace, name)
-        self.misses += found is None
-        return found
-
-    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
-        """Return the objects of a kind in a namespace ("" for all)."""
-        found = self._objects.list(api_version, kind, namespace)
-        self.misses += not found
-        return found
-
-    def kind_of(self, api_version: str, name: str) -> str:
-        """Return the kind that paths call `name`, "" where there can be none."""
-        return self._objects.kind_of(api_version, name)
-
-    def guesses(self, api_version: str, name: str) -> bool:
-        """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
-        return self._objects.guesses(api_version, name)
-
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Return whether objects of a kind live in namespaces."""
-        return self._objects.is_namespaced(api_version, kind)
-
-    def kinds(self) -> Iterable[tuple[str, str]]:
-        """Return apiVersion and kind of everything that there is."""
-        return self._objects.kinds()
-
-    def namespace_labels(self, namespace: str) -> dict[str, Json]:
-        """Return the labels of a Namespace: every request asks for these."""
-        return self._objects.namespace_labels(namespace)
-
-
 class Surroundings:
     """What there is besides the object of a case: the same for both sides."""
 
@@ -154,15 +118,15 @@ class Surroundings:
 
         `stores` says whether policies look at it once the object of a case is there.
         """
+        self.asked = Asked()
         self._stores = stores
-        self._missed = 0
         self._world = world
         self._given = given
         self._definitions = definitions
         self._kinds = crd_kinds((*definitions, *given))
-        self._there = {object_key(one).name for one in given if one.get("kind") == "Namespace"}
         self._worlds: dict[tuple[str, tuple[tuple[str, str], ...]], World] = {}
-        self._views: list[AskedCluster] = []
+        self._last: tuple[Case, World] | None = None
+        """The world of the last case with answers that were made for it."""
 
     def request(self, case: Case) -> AdmissionRequest:
         """Return a case as a request: objects as they are read from manifests.
@@ -188,37 +152,44 @@ class Surroundings:
             return with_floats(obj)
         return with_floats({**obj, "metadata": {**meta, "namespace": NAMESPACE}})
 
-    def of(self, request: AdmissionRequest, labels: Mapping[str, str]) -> World:
+    def of(self, request: AdmissionRequest, case: Case) -> World:
         """Return the world of a request: its Namespace is there, as one always is."""
-        return self._found(request, labels)._replace(arriving=request.subject, spares_triggers=True)
+        return self._found(request, case)._replace(arriving=request.subject, spares_triggers=True)
 
-    def _found(self, request: AdmissionRequest, labels: Mapping[str, str]) -> World:
+    def _found(self, request: AdmissionRequest, case: Case) -> World:
         if self._stores:
-            self._missed, self._views = self.misses, []
-            return self._with_namespace(request.namespace, labels, request.object)
-        key = (request.namespace, tuple(labels.items()))
+            return self._around(request.namespace, case, request.object)
+        if case.there:
+            if self._last is None or self._last[0] is not case:
+                self._last = case, self._around(request.namespace, case)
+            return self._last[1]
+        key = (request.namespace, tuple(case.namespace_labels.items()))
         if key not in self._worlds:
-            self._worlds[key] = self._with_namespace(request.namespace, labels)
+            self._worlds[key] = self._around(request.namespace, case)
         return self._worlds[key]
 
-    def _with_namespace(
-        self, name: str, labels: Mapping[str, str], stored: Json | None = None
-    ) -> World:
-        objects = list(self._given)
+    def _around(self, name: str, case: Case, stored: Json | None = None) -> World:
+        objects = [*(with_floats(one) for one in case.there if not is_image(one)), *self._given]
         if stored is not None:
             there = object_key(stored)
             objects = [stored, *(one for one in objects if object_key(one) != there)]
-        if name and (labels or name not in self._there):
+        labels, stand_in = case.namespace_labels, None
+        if name and (labels or not _has_namespace(objects, name)):
             meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}
-            objects.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
-        view = AskedCluster(objects, self._definitions)
-        self._views.append(view)
-        return self._world._replace(cluster=view)
+            stand_in = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+            objects.insert(0, stand_in)
+        made = [with_floats(one) for one in case.there if is_image(one)]
+        return self._world._replace(
+            cluster=AskedCluster(objects, self._definitions, self.asked, stand_in),
+            images=AskedImages(self._world.images, made, self.asked, dict),
+            mocks=self._world.outside.mocks._replace(
+                images=AskedImages(self._world.outside.mocks.images, made, self.asked, recorded)
+            ),
+        )
 
-    @property
-    def misses(self) -> int:
-        """How often something was looked up that is not there."""
-        return self._missed + sum(view.misses for view in self._views)
+
+def _has_namespace(objects: Iterable[Json], name: str) -> bool:
+    return any(one.get("kind") == "Namespace" and object_key(one).name == name for one in objects)
 
 
 class Side:
@@ -257,19 +228,23 @@ class Side:
         """Return what listeners count, as it stands now."""
         return self._tally.points()
 
-    def respond(self, request: AdmissionRequest, labels: Mapping[str, str]) -> EngineResponse:
-        """Return all that the policies say to a request into a Namespace with some labels."""
-        return evaluate(self.policies, request, self._surroundings.of(request, labels))
+    def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
+        """Return all that the policies say to the request of a case."""
+        return evaluate(self.policies, request, self._surroundings.of(request, case))
 
-    def effect(self, request: AdmissionRequest, labels: Mapping[str, str]) -> Effect:
-        """Return what the policies do with a request into a Namespace with some labels."""
-        before = self._vain
-        found = effect_of(self.respond(request, labels))
-        return found._replace(unanswered=self._asks and self._vain > before)
-
-    @property
-    def _vain(self) -> int:
-        return self._marks.failed_entries + self._surroundings.misses
+    def effect(self, request: AdmissionRequest, case: Case) -> Effect:
+        """Return what the policies do with the request of a case."""
+        asked, failed = self._surroundings.asked, self._marks.failed_entries
+        asked.forget()
+        found = effect_of(self.respond(request, case))
+        if not self._asks:
+            return found._replace(answered=True)
+        vain = bool(asked.missed) or self._marks.failed_entries > failed
+        return found._replace(
+            unanswered=vain,
+            answered=asked.found > 0 and not vain,
+            open=(*asked.missed, *asked.stand_ins),
+        )
 
 
 def effect_of(response: EngineResponse) -> Effect:

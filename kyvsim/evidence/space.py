@@ -5,8 +5,8 @@ from datetime import datetime
 
 from kyvsim.evidence.case import STRANGER
 from kyvsim.evidence.moments import moments
-from kyvsim.evidence.seeds import CONTROLLERS, POD, KindName, kinds_meant
-from kyvsim.evidence.values import samples
+from kyvsim.evidence.seeds import CONTROLLERS, NAMESPACE, POD, KindName, kinds_meant
+from kyvsim.evidence.values import is_key, samples
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -24,6 +24,8 @@ class Space(NamedTuple):
     """Those of them that no policy names: controllers for which rules are derived."""
     places: Mapping[Way, tuple[Json, ...]]
     """Ways in the object, with the values that are written for them."""
+    read: Mapping[Way, tuple[Json, ...]]
+    """Ways in what is looked up, after the name of its source, with the values written for them."""
     user: UserInfo
     """Who sends requests, where it does not matter."""
     users: tuple[UserInfo, ...]
@@ -47,6 +49,7 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
         places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
+        read=_read(told),
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
@@ -87,19 +90,31 @@ def _places(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
     return found
 
 
+def _read(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
+    found: dict[Way, tuple[Json, ...]] = {}
+    for one in mentions:
+        if one.about is About.WORLD:
+            found[one.way] = (*found.get(one.way, ()), *one.values)
+    return found
+
+
 def _users(mentions: Iterable[Mention]) -> Iterator[UserInfo]:
     for one in mentions:
         if one.about is not About.REQUEST or not one.way:
             continue
         field = str(one.way[1]) if one.way[0] == "userInfo" and len(one.way) > 1 else one.way[0]
-        for value in samples(one.values):
+        # Whose account it is may only be held against the object.
+        written = one.values or (("a",) if field == "serviceAccountName" else ())
+        for value in samples(written):
             if value.__class__ is str and value:
                 yield from _user(str(field), value)
 
 
 def _user(field: str, value: str) -> Iterator[UserInfo]:
-    if field in {"username", "serviceAccountName"}:
+    if field == "username":
         yield STRANGER._replace(username=value)
+    elif field == "serviceAccountName" and is_key(value):
+        yield STRANGER._replace(username=f"system:serviceaccount:{NAMESPACE}:{value}")
     elif field == "groups":
         yield STRANGER._replace(groups=(*STRANGER.groups, value))
     elif field == "roles":

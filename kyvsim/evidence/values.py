@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import Json
+from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
@@ -88,10 +89,19 @@ def _near_text(text: str) -> list[Json]:
         near: list[Json] = [operand, *_steps(operand)]
         # Fields of numbers are held against texts, too.
         near += [int(one) for one in near if one.isdecimal()]
+        near += _in_bytes(operand) if number[2] else ()
         return near[::-1] if operator in {">", "<", "!", "!="} else near
     if _EXPRESSION.search(operand):
         return [*map(_matching, operand.split("|")), OTHER, operand]
     return [OTHER, operand] if operator else [operand, f"{operand}x"]
+
+
+def _in_bytes(amount: str) -> Iterator[int]:
+    """Yield a size as a number, and the next one: of images nobody writes them otherwise."""
+    found = parse_quantity(amount)
+    if found is not None and found.scale >= 0:
+        yield found.mantissa * 10**found.scale
+        yield found.mantissa * 10**found.scale + 1
 
 
 def _matching(expression: str) -> str:

@@ -129,6 +129,7 @@ def _counterexample(one: Disagreement, bench: Bench) -> Counterexample:
         old_object=case.old,
         user=_user(case.user),
         namespace_labels=dict(case.namespace_labels) or None,
+        there=case.there,
         old=_account(verdicts.old, case, bench.why_old),
         new=_account(verdicts.new, case, bench.why_new),
         given=one.case.given,
@@ -184,7 +185,8 @@ def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
             yield f"nothing that an API server would take was let pass ({name})"
     if not any(tried.acted):
         yield "neither did anything in any case"
-    if any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements):
+    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
+    if in_vain and not all(tried.answered):
         asked = ", ".join(space.asked)
         yield f"policies look up what nothing given answers ({asked})"
 

@@ -15,6 +15,7 @@ _ROOTS: Mapping[str, About] = MappingProxyType(
         "target": About.OBJECT,
         "request": About.REQUEST,
         "namespaceObject": About.NAMESPACE,
+        "world": About.WORLD,
     }
 )
 
@@ -48,6 +49,11 @@ class Reading(NamedTuple):
 
 
 NOTHING = Reading()
+
+
+def looked_up(source: str) -> Reading:
+    """Return what comes from outside of a request: `source` says how it is asked for."""
+    return Reading((("world", source),))
 
 
 def either(readings: Iterable[Reading]) -> Reading:

@@ -19,7 +19,7 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
-from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
+from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, looked_up
 from kyvsim.model.mention import About, Hole
 
 _INDEX = frozenset({"_[_]", "_[?_]"})
@@ -28,6 +28,8 @@ _LEFT_OUT = frozenset({"messageExpression", "valueExpression"})
 """Fields whose expressions decide nothing."""
 _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
 """Variables that ask for more than a request."""
+_ASKED = frozenset({"resource", "http", "globalContext", "image"})
+"""Those that are asked by calls."""
 _JSON = (str, int, float, bool, type(None))
 
 
@@ -97,6 +99,8 @@ class _Walk:
 
     def _call(self, node: Call) -> Reading:
         name, parts = node.function, node.arguments
+        if isinstance(node.target, Ident) and node.target.name in _ASKED:
+            return self._looked_up(node.target.name, node)
         if name in _INDEX:
             return self._index(parts[0], parts[1])
         if name == "_?_:_":
@@ -104,15 +108,24 @@ class _Walk:
             return either(map(self.read, parts[1:]))
         if name == "@in":
             return self._membership(parts[0], parts[1])
-        if name in {OR_VALUE, "_+_"}:
+        if name == OR_VALUE:
             return either(map(self.read, parts))
+        if name in {"_+_", "replace"}:
+            # What texts are put together of, or rewritten with, is nothing to compare with.
+            return self._every(node)._replace(values=())
         every = [self.read(one) for one in children(node)]
+        if name == "startsWith":
+            every = [one._replace(values=_without_brackets(one.values)) for one in every]
         whole = either(every)
         self._notes.read(whole)
         if name in _COMPARING and len(every) == 2:
             self._notes.compare(*every)
         # A logical operator gives true or false; whatever else is called may hand something on.
         return NOTHING if name in {"_&&_", "_||_", "!_"} else whole
+
+    def _looked_up(self, source: str, node: Node) -> Reading:
+        self._every(node)
+        return looked_up(source)
 
     def _index(self, operand: Node, key: Node) -> Reading:
         found = self.read(operand)
@@ -168,3 +181,8 @@ class _Walk:
             ListLiteral: _list,
         }
     )
+
+
+def _without_brackets(values: tuple[Json, ...]) -> tuple[Json, ...]:
+    """Return values without the beginnings of lists and maps in JSON: these are no texts."""
+    return tuple(one for one in values if one not in {"[", "{"})

@@ -97,7 +97,8 @@ class Value(NamedTuple):
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        return Value(f"{before}[{key}]", values_of(self.types), optional=optional, has=has)
+        found = Value(f"{before}[{key}]", values_of(self.types), optional=optional, has=has)
+        return found._replace(is_looked_up=self.is_looked_up)
 
     def _field(self, key: str, before: str) -> "Value":
         types = field_of(self.types, key)

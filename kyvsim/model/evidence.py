@@ -93,6 +93,8 @@ class Counterexample(NamedTuple):
     user: Json
     """Who sends the request; None for somebody of whom no policy speaks."""
     namespace_labels: Json
+    there: tuple[Json, ...]
+    """What else there is for the policies to look up: objects, and data of images."""
     old: Account
     new: Account
     given: bool

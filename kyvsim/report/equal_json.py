@@ -47,6 +47,7 @@ def example_json(one: Counterexample) -> Json:
         "oldObject": one.old_object,
         "userInfo": one.user,
         "namespaceLabels": one.namespace_labels,
+        "lookedUp": list(one.there),
         "given": one.given,
         "reason": None if one.limit is None else one.limit.value,
         "old": _account(one.old),

@@ -67,6 +67,8 @@ def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
     ):
         if value:
             yield name, compact_lines(value)
+    for obj in one.there:
+        yield "looked up", compact_lines(obj)
 
 
 def telling(account: Account) -> tuple[Said, ...]:

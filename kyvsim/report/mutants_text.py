@@ -75,6 +75,9 @@ def advice_lines(hole: Hole) -> Iterator[str]:
         if value:
             yield f"{name}:"
             yield from (f"  {line}" for line in compact_lines(value))
+    for one in hole.example.there:
+        yield "looked up:"
+        yield from (f"  {line}" for line in compact_lines(one))
 
 
 def _request(example: Counterexample) -> str:

@@ -11,6 +11,8 @@ from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
 from kyvsim.model.mention import Hole
 
 _WORD = "x"
+_ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
+"""What rules know of who sends a request, where that is a ServiceAccount."""
 _BOOLEAN = frozenset({"comparator", "not_expression"})
 
 
@@ -21,24 +23,41 @@ class Queries:
         self.notes = notes
         self.named: dict[str, Reading] = {}
         """What names stand for that a rule gives."""
+        self._words: dict[str, Reading] = {}
+        """What words stand for that are read in place of variables."""
 
     def text(self, text: str) -> Reading:
         """Read the variables `{{ }}` of a text; a text around them is no value of its own."""
         found: list[Reading] = []
-        while variables := find_variables(text):
-            found += (self.query(one.expression) for one in variables)
-            # What stands around a variable inside another one is read with a word in its place.
-            for one in variables:
-                text = text.replace(one.text, _WORD)
+        text = self._with_words(text, found)
         return either(found) if found else Reading(values=(text,))
+
+    def _with_words(self, text: str, found: list[Reading]) -> str:
+        """Return a text with a word in place of each variable, of which `found` gets the reading.
+
+        What stands around a variable inside another one is read with that.
+        """
+        while variables := find_variables(text):
+            for one in variables:
+                reading = self.query(one.expression)
+                found.append(reading)
+                word = _WORD if one is variables[0] else f"{_WORD}{len(found)}"
+                self._words[word] = reading
+                # Between backticks there is JSON.
+                text = text.replace(f"`{one.text}`", f'`"{word}"`').replace(one.text, word)
+        return text
 
     def query(self, expression: str) -> Reading:
         """Read a query; NOTHING for one that cannot be parsed, as others inside it make it."""
+        return self.query_of(expression, Reading(((),)))
+
+    def query_of(self, expression: str, here: Reading) -> Reading:
+        """Read a query of something that is not all that the rule knows."""
         try:
-            tree = parse(expression)
+            tree = parse(self._with_words(expression, []))
         except QuerySyntaxError:
             return NOTHING
-        return self._read(tree, Reading(((),)))
+        return self._read(tree, here)
 
     def _read(self, tree: Tree, here: Reading) -> Reading:
         reader = self._READERS.get(tree["type"])
@@ -56,6 +75,8 @@ class Queries:
         name = str(tree["value"])
         if here.ways == ((),) and name in self.named:
             return self.named[name]
+        if here.ways == ((),) and name in _ACCOUNT:
+            return Reading((("request", name),))
         return here.below(name)
 
     def _current(self, _: Tree, here: Reading) -> Reading:
@@ -63,6 +84,8 @@ class Queries:
 
     def _literal(self, tree: Tree, _: Reading) -> Reading:
         value = tree["value"]
+        if value.__class__ is str and value in self._words:
+            return self._words[value]
         if value.__class__ is list:
             return Reading(values=tuple(value))
         return Reading(values=(value,))
@@ -76,7 +99,13 @@ class Queries:
         return here.elements
 
     def _flatten(self, tree: Tree, here: Reading) -> Reading:
-        return self._chain(tree, here)
+        found = self._chain(tree, here)
+        if not found.spread:
+            return found
+        # What is found in each of several elements may be a list itself, or not.
+        both = [found.below(Hole.ELEMENT), found]
+        is_chosen = tree["children"][0]["type"] == "filter_projection"
+        return either(both[::-1] if is_chosen else both)._replace(spread=True)
 
     def _projection(self, tree: Tree, here: Reading) -> Reading:
         left, right = tree["children"]

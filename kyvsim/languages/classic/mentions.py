@@ -5,12 +5,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import ClassVar
+from urllib.parse import unquote
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
-from kyvsim.languages.mentioned import IMAGE_WAYS, NOTHING, Notebook, Reading, either
+from kyvsim.languages.mentioned import (
+    IMAGE_WAYS,
+    NOTHING,
+    Notebook,
+    Reading,
+    either,
+    looked_up,
+)
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
@@ -22,6 +30,8 @@ from kyvsim.pattern.anchors import parse_anchor
 _FILTERS = frozenset({"match", "exclude", "name"})
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
+_SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
+"""The labels that a call asks for."""
 _ASKING = ("configMap", "apiCall", "imageRegistry", "globalReference")
 
 
@@ -125,15 +135,24 @@ class _Body:
     def _entry(self, entry: Mapping[str, Json]) -> Reading:
         asked = next((field for field in _ASKING if entry.get(field)), "")
         if asked:
-            self._notes.note(About.WORLD, (asked,))
-            self._value(entry[asked])
-            return NOTHING
+            return self._asked(asked, entry[asked])
         variable = entry.get("variable") or {}
         if "value" in variable:
             # What a query makes of a value leads nowhere in the object.
             found = self._side(variable["value"])
             return NOTHING if variable.get("jmesPath") else found
         return self._notes.read(self._queries.query(variable.get("jmesPath") or ""))
+
+    def _asked(self, source: str, spec: Mapping[str, Json]) -> Reading:
+        self._notes.note(About.WORLD, (source,))
+        self._value(spec)
+        found = looked_up(source)
+        path = unquote(str(spec.get("urlPath") or ""))
+        for key, value in _SELECTED.findall(path.partition("?labelSelector=")[2]):
+            labels = found.below("items").elements.below("metadata").below("labels")
+            self._notes.hold(labels.below(key), (value,))
+        query = str(spec.get("jmesPath") or "")
+        return self._notes.read(self._queries.query_of(query, found) if query else found)
 
     def _loops(self, loops: Json) -> None:
         if loops.__class__ is not list:

@@ -8,7 +8,7 @@ from typing import Final
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.conditions.equality import equals, not_equals
-from kyvsim.migrate.conditions.membership import all_in, all_not_in, any_in, any_not_in
+from kyvsim.migrate.conditions.membership import all_in, all_not_in, any_in, any_not_in, not_in
 from kyvsim.migrate.conditions.ordering import compared
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, chosen, every, some
 from kyvsim.migrate.known_types import is_list, is_text, list_of
@@ -30,7 +30,7 @@ OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
         "In": all_in,
         "AnyIn": any_in,
         "AllIn": all_in,
-        "NotIn": any_not_in,
+        "NotIn": not_in,
         "AnyNotIn": any_not_in,
         "AllNotIn": all_not_in,
         "GreaterThan": partial(compared, ">"),

@@ -25,8 +25,9 @@ def equals_read(key: Value, value: Value) -> Test:
     """Return the test that a key equals what is read; data of the cluster may hold wildcards."""
     if not value.is_looked_up:
         return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
-    sign = f"{value.tight()}.replace('.', '\\\\.').replace('*', '.*').replace('?', '.')"
-    return Plain(f"{key.tight()}.matches('^' + {sign} + '$')")
+    # Between \Q and \E nothing has a meaning but the two wildcards.
+    sign = rf"{value.tight()}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
+    return Plain(rf"{key.tight()}.matches('^\\Q' + {sign} + '\\E$')")
 
 
 def not_equals(key: Value, value: Value) -> Test:

@@ -12,7 +12,9 @@ from kyvsim.migrate.conditions.equality import equals_read
 from kyvsim.migrate.desk import name_for_element
 from kyvsim.migrate.expressions import (
     RELATION,
+    Choice,
     Each,
+    Plain,
     Relation,
     Test,
     every,
@@ -51,6 +53,16 @@ def all_in(key: Value, value: Value) -> Test:
 def any_not_in(key: Value, value: Value) -> Test:
     """Return the test that a key, or an element of it, is not among the value's elements."""
     return _one("exists", key, value, wanted=False)
+
+
+def not_in(key: Value, value: Value) -> Test:
+    """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
+    if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
+        return any_not_in(key, value)
+    # The key stands where it is always looked at: one that is missing ends in an error.
+    held, one = value.tight(), key.tight(RELATION + 1)
+    listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
+    return opposite(Relation(one, "in", listed))
 
 
 def all_not_in(key: Value, value: Value) -> Test:
@@ -157,10 +169,17 @@ def _as_text(one: Value) -> str:
     return one.tight(RELATION + 1) if is_text(one.types) else one.tight()
 
 
+def _in_text(one: Value, value: Value) -> Test:
+    """Return the test of being what a text of the cluster says, which may be a list in JSON."""
+    held = value.tight()
+    listed = Relation(one.tight(RELATION + 1), "in", f"json.unmarshal({held})")
+    return Choice(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
+
+
 def _among_read(one: Value, value: Value) -> Test:
     text = one.tight(RELATION + 1)
     if is_text(value.types):
-        return equals_read(one, value)
+        return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Relation(text, "in", listed)
     if value.noun in _ROLE_FIELDS:

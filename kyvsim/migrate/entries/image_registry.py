@@ -4,6 +4,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
+from kyvsim.migrate.expressions import SUM
+from kyvsim.migrate.known_types import TEXT
 from kyvsim.migrate.queries.read import query_within
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.queries.texts import text_value
@@ -19,6 +21,17 @@ def image_registry(entry: Json, scope: Scope) -> Value:
     reference = text_value(entry["reference"], scope)
     text = f"image.GetMetadata({reference.text})"
     config = Value(f"{text}.config", optional=f"{text}.?config", noun="config")
-    value = Value(text, fields=MappingProxyType({"configData": config}))
+    # What is called so in CEL has the tag, too.
+    resolved = " + ".join(
+        (f"{text}.registry", "'/'", f"{text}.repository", "'@'", f"{text}.digest")
+    )
+    fields = {
+        "configData": config,
+        "manifestList": Value(
+            f"{text}.imageIndex", optional=f"{text}.?imageIndex", noun="manifestList"
+        ),
+        "resolvedImage": Value(resolved, TEXT, SUM),
+    }
+    value = Value(text, fields=MappingProxyType(fields))
     query = entry.get("jmesPath")
     return query_within(query, scope, value) if query else value

@@ -170,8 +170,8 @@ def _to_array(given: list[Value], _: Scope) -> Value:
 
 def _label_match(given: list[Value], _: Scope) -> Value:
     wanted, labels = given
-    found = f"{labels.optional or labels.tight()}[?key].orValue('')"
-    body = Relation(found, "==", f"{wanted.tight()}[key]")
+    found = f"{labels.optional or labels.tight()}[?key]"
+    body = Relation(found, "==", f"optional.of({wanted.tight()}[key])")
     return as_value(Each(wanted.or_else({}), "key", body))
 
 

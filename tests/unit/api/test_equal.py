@@ -209,13 +209,98 @@ def test_objects_that_no_server_hands_on_are_told_apart():
 
 
 def test_what_nobody_answers_is_not_covered():
-    context = [{"name": "image", "imageRegistry": {"reference": "nginx"}}]
-    condition = {"key": "{{ image.registry }}", "operator": "Equals", "value": "docker.io"}
+    context = [{"name": "score", "apiCall": {"service": {"url": "https://scores.example.com"}}}]
+    condition = {"key": "{{ score.level }}", "operator": "Equals", "value": "high"}
     deny = {"conditions": {"any": [condition]}}
     rule = {**RULE, "context": context, "validate": {"message": "no", "deny": deny}}
     found = evidence(rules(rule), in_cel(HOSTS))
     assert found.answer is Answer.NOT_COVERED
-    assert any("imageRegistry" in one for one in found.reasons)
+    assert any("apiCall" in one for one in found.reasons)
+
+
+def looking_up(context, condition):
+    deny = {"conditions": {"any": [condition]}}
+    return rules({**RULE, "context": [context], "validate": {"message": "no", "deny": deny}})
+
+
+ROOT = {"key": "{{ image.configData.config.User || '' }}", "operator": "Equals", "value": "root"}
+REGISTRY = {
+    "name": "image",
+    "imageRegistry": {"reference": "{{ request.object.spec.containers[0].image }}"},
+}
+USER = "image.GetMetadata(object.spec.containers[0].image).config.?config.?User.orValue('')"
+
+
+def test_what_a_registry_would_say_is_made_of_what_policies_read():
+    old = looking_up(REGISTRY, ROOT)
+    assert evidence(old, in_cel(f"{USER} != 'root'")).answer is Answer.EQUAL
+    wrong = evidence(old, in_cel(f"{USER} != 'Root'"))
+    assert wrong.answer is Answer.COUNTEREXAMPLE
+    shown = wrong.counterexamples[0]
+    assert shown.there[0]["config"] == {"config": {"User": "root"}}
+    assert shown.there[0]["image"] == shown.object["spec"]["containers"][0]["image"]
+
+
+PODS = {
+    "name": "count",
+    "apiCall": {
+        "urlPath": "/api/v1/namespaces/{{ request.namespace }}/pods",
+        "jmesPath": "items[?spec.nodeName == 'edge'] | length(@)",
+    },
+}
+COUNT = (
+    "dyn(resource.List('v1', 'pods', request.namespace)).items"
+    ".filter(pod, pod.?spec.?nodeName.orValue('') == 'edge').size()"
+)
+
+
+def test_as_many_objects_are_listed_as_policies_count_to():
+    old = looking_up(PODS, {"key": "{{ count }}", "operator": "GreaterThan", "value": 3})
+    assert evidence(old, in_cel(f"{COUNT} <= 3")).answer is Answer.EQUAL
+    wrong = evidence(old, in_cel(f"{COUNT} < 3"))
+    assert wrong.answer is Answer.COUNTEREXAMPLE
+    assert len(wrong.counterexamples[0].there) == 3
+
+
+def test_what_is_listed_may_be_as_the_object_itself():
+    hosts = {
+        "name": "hosts",
+        "apiCall": {
+            "urlPath": "/apis/networking.k8s.io/v1/ingresses",
+            "jmesPath": "items[].spec.rules[].host",
+        },
+    }
+    key = "{{ request.object.metadata.labels.host }}"
+    old = looking_up(hosts, {"key": key, "operator": "AnyIn", "value": "{{ hosts }}"})
+    found = evidence(old, in_cel("has(object.metadata.labels) && has(object.metadata.labels.host)"))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    lost = found.counterexamples[0]
+    (ingress,) = lost.there
+    assert ingress["spec"]["rules"][0]["host"] == lost.object["metadata"]["labels"]["host"]
+
+
+def test_texts_of_config_maps_may_be_lists():
+    allowed = {"name": "map", "configMap": {"name": "teams", "namespace": "default"}}
+    key = "{{ request.object.metadata.labels.team || '' }}"
+    value = "{{ map.data.allowed }}"
+    old = looking_up(allowed, {"key": key, "operator": "AnyNotIn", "value": value})
+    text = "dyn(resource.Get('v1', 'configmaps', 'default', 'teams')).data.allowed"
+    found = evidence(old, in_cel(f"object.metadata.?labels.?team.orValue('') == {text}"))
+    assert found.answer is Answer.COUNTEREXAMPLE
+    texts = [one.there[0]["data"]["allowed"] for one in found.counterexamples]
+    assert any(text.startswith('["') for text in texts)
+
+
+def test_rules_for_updates_alone_are_seen_at_work():
+    old = {
+        **RULE,
+        "preconditions": {
+            "all": [{"key": "{{ request.operation }}", "operator": "Equals", "value": "UPDATE"}]
+        },
+    }
+    update = "request.operation != 'UPDATE' || "
+    assert evidence(rules(old), in_cel(f"{update}({HOSTS})")).answer is Answer.EQUAL
+    assert evidence(rules(old), in_cel(HOSTS)).answer is Answer.COUNTEREXAMPLE
 
 
 def config_map(**data):

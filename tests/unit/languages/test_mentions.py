@@ -137,7 +137,28 @@ def test_filters_tell_names_namespaces_and_labels():
 def test_what_is_looked_up_is_told():
     context = [{"name": "map", "configMap": {"name": "a", "namespace": "b"}}]
     found = mentioned(rules(deny("{{ map.data.x }}", "y", context=context)), About.WORLD)
-    assert found == {"configMap": []}
+    assert found == {"configMap.data.x": ["y"]}
+
+
+def test_what_a_call_asks_for_and_finds_is_told():
+    call = {
+        "urlPath": "/api/v1/pods?labelSelector=tier%3Dweb",
+        "jmesPath": "items[?metadata.name == '{{ request.object.metadata.name }}'].spec.tags[].x",
+    }
+    context = [{"name": "found", "apiCall": call}]
+    policy = rules(deny("{{ found }}", "y", context=context))
+    found = mentioned(policy, About.WORLD)
+    assert found["apiCall.items[].metadata.labels.tier"] == ["web"]
+    assert "apiCall.items[].metadata.name" in found
+    assert found["apiCall.items[].spec.tags[].x"] == ["y"]
+    # What stands for the name is no name.
+    assert found["apiCall.items[].metadata.name"] == []
+    assert mentioned(policy)["metadata.name"] == []
+
+
+def test_accounts_are_told():
+    policy = rules(deny("{{ serviceAccountName }}", "robot"))
+    assert mentioned(policy, About.REQUEST)["serviceAccountName"] == ["robot"]
 
 
 def in_cel(expression, **spec):
@@ -183,6 +204,21 @@ def test_expressions_lead_to_fields(expression, way, value):
     found = mentioned(in_cel(expression))
     assert way in found
     assert value is None or value in found[way]
+
+
+@pytest.mark.parametrize(
+    ("expression", "way"),
+    [
+        ("dyn(resource.Get('v1', 'configmaps', 'a', 'b')).data.x == 'y'", "resource.data.x"),
+        (
+            "dyn(resource.List('v1', 'pods', '')).items.exists(p, p.spec.node == 'y')",
+            "resource.items[].spec.node",
+        ),
+        ("image.GetMetadata(object.spec.i).config.?config.User == 'y'", "image.config.config.User"),
+    ],
+)
+def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, way):
+    assert mentioned(in_cel(expression), About.WORLD)[way] == ["y"]
 
 
 def test_variables_are_followed():
