@@ -1,7 +1,6 @@
 """One rule → closures."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
@@ -36,10 +35,13 @@ def _at_once(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _
 
 
 def _when_first_asked(make: Callable[[], _Closure[_Given, _Found]]) -> _Closure[_Given, _Found]:
-    made = cache(make)
+    made: _Closure[_Given, _Found] | None = None
 
     def closure(given: _Given) -> _Found:
-        return made()(given)
+        nonlocal made
+        if made is None:
+            made = make()
+        return made(given)
 
     return closure
 

@@ -104,3 +104,29 @@ def test_code_that_was_compiled_elsewhere_names_the_file_it_is_of(package):
 @pytest.mark.parametrize("name", ["kyvsim.nothing", "kyvsim.cli.nothing", "kyvsim.data.nothing"])
 def test_what_is_not_there_is_not_found(package, name):
     assert said(package, name) == "ModuleNotFoundError"
+
+
+def test_a_package_may_say_itself_what_else_it_has(package):
+    (package / "lazy").mkdir()
+    (package / "lazy/__init__.py").write_text("def __getattr__(name):\n    return name.lower()\n")
+    assert said(package, "kyvsim.lazy") == "said"
+
+
+def test_only_packages_of_ours_say_so():
+    # a module that is no package is of a class that does not ask `__getattr__`
+    sources = [*ROOT.glob("*.py"), *ROOT.glob("[!t]*/**/[!_]*.py")]
+    assert len(sources) > 100
+    assert not [one for one in sources if "\ndef __getattr__(" in one.read_text()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("from kyvsim.word import other", "cannot import name 'other' from 'kyvsim.word'"),
+        ("import kyvsim.word as word; word.other", "has no attribute 'other'"),
+    ],
+)
+def test_what_a_module_lacks_is_an_error(package, words, expected):
+    (package / "word.py").write_text("SAID = 1\n")
+    (package / "asks.py").write_text(f"try:\n    {words}\nexcept Exception as e:\n    SAID = e\n")
+    assert expected in said(package, "kyvsim.asks")

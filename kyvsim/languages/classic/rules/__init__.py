@@ -44,7 +44,9 @@ def _type_at(field: tuple[str, ...]) -> RuleType:
 
 def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
     """Yield the types whose field a rule has; the first one takes it."""
-    return (_type_at(field) for field in _HOMES if body_at(field, rule) is not None)
+    return (
+        _type_at(field) for field in _HOMES if field[0] in rule and body_at(field, rule) is not None
+    )
 
 
 def rule_types() -> Iterator[RuleType]:
