@@ -7,7 +7,6 @@ makes no verdict of its own.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
@@ -45,14 +44,28 @@ class TurnPlan(NamedTuple):
     """The rules that can match such objects."""
     chances: tuple[tuple[_Chance, ...], ...]
     """Those of each rule; none where nothing shows how the turn ends."""
+    bits: int
+    """All bits of theirs."""
+    likely: PolicyPasses | None
+    """The results where none of these is missing."""
 
     def passes(self, missing: int) -> PolicyPasses | None:
         """Return the results if all are shown, where so many bits are not."""
-        ends = [_end(chances, missing) for chances in self.chances]
-        shown = tuple(one for one in ends if one is not None)
-        if not shown or len(shown) < len(ends):
+        if not missing & self.bits:
+            return self.likely
+        return _passes(self.open.turn, self.chances, missing)
+
+
+def _passes(
+    turn: Turn, chances: Sequence[tuple[_Chance, ...]], missing: int
+) -> PolicyPasses | None:
+    shown: list[RuleResult] = []
+    for of_rule in chances:
+        result = _end(of_rule, missing)
+        if result is None:
             return None
-        return self.open.turn.policy.policy, shown
+        shown.append(result)
+    return (turn.policy.policy, tuple(shown)) if shown else None
 
 
 def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
@@ -85,16 +98,17 @@ class Plan:
 def _prospects(plans: Iterable[TurnPlan], missing: int) -> tuple[Prospect, ...]:
     """Return the prospects of turns where so many bits are not shown."""
     found: list[Prospect] = []
-    for is_shown, some in groupby(((one.passes(missing), one) for one in plans), _is_shown):
-        if is_shown:
-            found.append(tuple(passes for passes, _ in some if passes))
-        else:
-            found += [plan.open for _, plan in some]
-    return tuple(found)
-
-
-def _is_shown(one: tuple[PolicyPasses | None, TurnPlan]) -> bool:
-    return one[0] is not None
+    shown: list[PolicyPasses] = []
+    for plan in plans:
+        passes = plan.passes(missing)
+        if passes is not None:
+            shown.append(passes)
+            continue
+        if shown:
+            found.append(tuple(shown))
+            shown = []
+        found.append(plan.open)
+    return (*found, tuple(shown)) if shown else tuple(found)
 
 
 def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[Proof]) -> TurnPlan:
@@ -106,13 +120,22 @@ def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[P
     every = [one.proofs for one in found if one is not None and one.proofs]
     is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
-        return TurnPlan(OpenTurn(turn, settled), ())
+        return _turn_plan(OpenTurn(turn, settled), ())
     chances: list[tuple[_Chance, ...]] = []
     for rule, of_rule in zip(rules, every, strict=True):
         first = len(proofs)
         chances.append(tuple(_chance(rule, one, first + n) for n, one in enumerate(of_rule)))
         proofs += of_rule
-    return TurnPlan(OpenTurn(turn, settled, _recall(every) if settled else None), tuple(chances))
+    recall = _recall(every) if settled else None
+    return _turn_plan(OpenTurn(turn, settled, recall), tuple(chances))
+
+
+def _turn_plan(opened: OpenTurn, chances: tuple[tuple[_Chance, ...], ...]) -> TurnPlan:
+    bits = 0
+    for of_rule in chances:
+        for one in of_rule:
+            bits |= one.bit
+    return TurnPlan(opened, chances, bits, _passes(opened.turn, chances, 0))
 
 
 def _recall(proofs: Iterable[tuple[Proof, ...]]) -> "Recall | None":

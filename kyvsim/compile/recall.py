@@ -14,18 +14,22 @@ _KEPT: Final = 256
 class Recall:
     """The results of one turn. It gives up where objects hardly ever look the same."""
 
-    __slots__ = ("_given", "_known", "_look")
+    __slots__ = ("_asked", "_given", "_known", "_look")
 
     def __init__(self, look: Look) -> None:
         self._look: Look | None = look
         self._known: dict[Hashable, tuple[RuleResult, ...]] = {}
         self._given = 0
+        self._asked: tuple[Json, Hashable] = (None, None)
 
     def results(self, obj: Json) -> tuple[RuleResult, ...] | None:
         """Return the results for an object; None where none of its look is known."""
         key = self._key(obj)
         found = None if key is None else self._known.get(key)
-        self._given += found is not None
+        if found is None:
+            self._asked = obj, key
+        else:
+            self._given += 1
         return found
 
     def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> None:
@@ -35,7 +39,9 @@ class Recall:
                 self._look = None
             self._known.clear()
             self._given = 0
-        key = self._key(obj)
+        asked, key = self._asked
+        if asked is not obj:
+            key = self._key(obj)
         if key is not None:
             self._known[key] = results
 

@@ -10,6 +10,7 @@ from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
+    MEANINGS,
     ScalarError,
     plain_float_value,
     plain_key,
@@ -85,6 +86,8 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
         if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
             follows, level, key, _, inner = head(start)
             if follows == PARTS:
+                if word[0] > "9" and word not in MEANINGS:  # most are text, and no two are alike
+                    return NOTHING, level, key, word, inner
                 try:
                     return NOTHING, level, key, value_of(word), inner
                 except ScalarError as error:

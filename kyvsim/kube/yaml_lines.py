@@ -87,7 +87,10 @@ def _readers(column: int, *, floats: bool) -> _Readers:
 
     @lru_cache(maxsize=_KEPT)
     def single(text: str) -> Line:
-        return _kept(text, read(text))
+        line = read(text)
+        if len(text) > _LONGEST_KEPT:
+            raise _NotKept(line)
+        return line
 
     @lru_cache(maxsize=_KEPT)
     def folded(text: str) -> Line:
@@ -98,15 +101,11 @@ def _readers(column: int, *, floats: bool) -> _Readers:
         )
         if line[0] == BLOCK:
             raise Unusual  # lines that are indented less may belong to it
-        return _kept(text, line)
+        if len(text) > _LONGEST_KEPT:
+            raise _NotKept(line)
+        return line
 
     return _Readers(single, folded, deep)
-
-
-def _kept(text: str, line: Line) -> Line:
-    if len(text) > _LONGEST_KEPT:
-        raise _NotKept(line)
-    return line
 
 
 def _say(text: str, line_of: _LineReader) -> Line:

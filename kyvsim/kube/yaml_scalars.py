@@ -32,7 +32,7 @@ _TIMESTAMP_TAG = _TAG_PREFIX + "timestamp"
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
-_WORDS = MappingProxyType(
+MEANINGS = MappingProxyType(
     dict.fromkeys(_TRUE, True)
     | dict.fromkeys(_FALSE, False)
     | dict.fromkeys(("", "~", "null", "Null", "NULL"), None)
@@ -40,6 +40,7 @@ _WORDS = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
+"""The words that stand for something else than text."""
 _KEPT = 1 << 13
 """Scalars whose values are remembered: more do not make dumps quicker to read, only larger."""
 _NUMBER_STARTS = frozenset("+-0123456789")
@@ -84,7 +85,7 @@ def _number(text: str) -> Json:
         value = float(plain)
         return text if math.isinf(value) else value
     # upstream: go-yaml has a branch of its own for binary numbers, which lets a sign follow 0b.
-    odd = _SIGN_AFTER_PREFIX.match(plain)
+    odd = _SIGN_AFTER_PREFIX.match(plain) if plain.startswith("0b") else None
     if odd:
         whole = int(odd[1], 2)
         return whole if INT64_MIN <= whole <= INT64_MAX else text
@@ -93,8 +94,8 @@ def _number(text: str) -> Json:
 
 def resolve(text: str) -> Json:
     """Return the Go value of a plain scalar: None, bool, int up to uint64, float or the text."""
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in MEANINGS:
+        return MEANINGS[text]
     start = text[0]
     if start in _NUMBER_STARTS:
         return _number(text)

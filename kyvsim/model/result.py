@@ -174,4 +174,4 @@ class EngineResponse(NamedTuple):
     @property
     def evaluated(self) -> list[PolicyResponse]:
         """The same without those of which nothing is known but that they pass."""
-        return [one for one in self.answers if isinstance(one, PolicyResponse)]
+        return [one for one in self.answers if one.__class__ is PolicyResponse]

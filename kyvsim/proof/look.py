@@ -14,6 +14,7 @@ Look: TypeAlias = Callable[[Json], Hashable]
 nor a list of scalars, or is a text with variables: these may ask for anything."""
 
 _ABSENT: Final = object()
+_WITHOUT: Final = (_ABSENT,)
 _AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
 """Types of scalars that are equal to none of another type."""
 
@@ -21,7 +22,12 @@ _AS_THEY_ARE: Final = frozenset({str, bool, type(None)})
 def compile_look(shapes: Sequence[Shape]) -> Look:
     """Return what makes the key of all that some shapes look at."""
     looks = tuple(map(_compile, shapes))
-    return looks[0] if len(looks) == 1 else lambda value: tuple([look(value) for look in looks])
+    if len(looks) == 1:
+        return looks[0]
+    if len(looks) == 2:
+        first, second = looks
+        return lambda value: (first(value), second(value))
+    return lambda value: tuple([look(value) for look in looks])
 
 
 def _compile(shape: Shape) -> Look:
@@ -38,6 +44,8 @@ def _fields(shape: Fields) -> Look:
     looks = tuple(
         (key, _is_there if wanted is None else _compile(wanted)) for key, wanted, _ in shape.entries
     )
+    if len(looks) == 1:  # as most are: what a list costs more is half of the look
+        return _field(*looks[0])
 
     def look(value: Json) -> Hashable:
         if value.__class__ is not dict:
@@ -47,11 +55,20 @@ def _fields(shape: Fields) -> Look:
     return look
 
 
+def _field(key: str, inside: Look) -> Look:
+    def look(value: Json) -> Hashable:
+        if value.__class__ is not dict:
+            return _scalar(value)
+        return (inside(value[key]),) if key in value else _WITHOUT
+
+    return look
+
+
 def _elements(element: Look) -> Look:
     def look(value: Json) -> Hashable:
         if value.__class__ is not list:
             return _scalar(value)
-        return tuple([element(item) for item in value])
+        return tuple(map(element, value))
 
     return look
 

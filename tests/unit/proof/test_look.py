@@ -14,6 +14,7 @@ def fits(_):
 
 A = Fields((Entry("a", Value(fits), absent=False), Entry("b", None, absent=True)))
 LIST = Fields((Entry("list", Each(A), absent=True),))
+DEEP = Fields((Entry("a", Fields((Entry("b", Value(fits), absent=True),)), absent=True),))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,10 @@ def test_what_no_shape_asks_for_makes_no_difference(shape, objects):
         (LIST, [{"list": some} for some in ([], [{}], [{}, {}], [{"a": 1}], [1], None, "", 1)]),
         (Keys(fits), [{}, {"x": 1}, {"x": 1, "y": 1}, None, "x"]),
         (Both((A, Keys(fits))), [{"a": 1}, {"a": 1, "c": 1}, {"a": 2}]),
+        (
+            DEEP,
+            [{"a": {"b": "x"}}, {"a": "x"}, {"a": ["x"]}, {"a": {}}, {}, {"a": {"b": None}}, []],
+        ),
     ],
 )
 def test_what_a_shape_asks_for_makes_one(shape, objects):
