@@ -28,7 +28,7 @@ _CHECKS: MappingProxyType[str, Callable[..., object]] = MappingProxyType(
 
 def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue]:
     """Return the issues of an expression whose types are right."""
-    nodes = list(_walk(root, exempt=False))
+    nodes = _nodes(root)
     issues: list[Issue] = []
     if env.checks_literals:
         issues += [issue for node, _ in nodes for issue in _check_call(node)]
@@ -41,12 +41,16 @@ def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue
     return issues
 
 
-def _walk(node: Node, *, exempt: bool) -> Iterator[tuple[Node, bool]]:
-    """Yield every node with whether it is part of a `format` call, where types may mix."""
-    yield node, exempt
-    inside = exempt or (isinstance(node, Call) and node.function == "format")
-    for child in children(node):
-        yield from _walk(child, exempt=inside)
+def _nodes(root: Node) -> list[tuple[Node, bool]]:
+    """Return every node with whether it is part of a `format` call, where types may mix."""
+    found: list[tuple[Node, bool]] = []
+    pending = [(root, False)]
+    while pending:
+        node, exempt = pending.pop()
+        found.append((node, exempt))
+        inside = exempt or (isinstance(node, Call) and node.function == "format")
+        pending += [(child, inside) for child in reversed(children(node))]
+    return found
 
 
 def _check_call(node: Node) -> Iterator[Issue]:

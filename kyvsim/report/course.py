@@ -91,17 +91,18 @@ class Course:
 
     def _count(self, answer: PolicyResponse, labels: Mapping[str, Json]) -> None:
         self.unchecked += len(answer.silent)
+        policy = answer.policy
         for result in answer.results:
             status = result.status
             if status is RuleStatus.FAIL and only_warns(
                 answer, labels, audit_warn=self._audit_warn
             ):
                 status = RuleStatus.WARN
-            self.count(_key(answer.policy, result), status._value_)
+            self.count(_key(policy, result), status._value_)
             if result.baseline is BaselineState.UNCHANGED:
                 self.known[status._value_] += 1
                 if status is RuleStatus.FAIL:
-                    self._count_known((answer.policy.kind, answer.policy.key), 1)
+                    self._count_known((policy.kind, policy.key), 1)
             if result.unchecked:
                 self.unchecked += 1
 
@@ -113,10 +114,20 @@ class Course:
         return 1
 
     def _count_passes(self) -> None:
+        # Many groups have the same passes of a policy in them: these are put together first.
+        numbers: dict[int, int] = {}
+        each: dict[int, PolicyPasses] = {}
         for passes in self._kept:
-            for policy, results in passes:
-                for result in results:
-                    self.count(_key(policy, result), "pass", self._passes[id(passes)])
+            number = self._passes[id(passes)]
+            for one in passes:
+                key = id(one)
+                if key in numbers:
+                    numbers[key] += number
+                else:
+                    numbers[key], each[key] = number, one
+        for key, (policy, results) in each.items():
+            for result in results:
+                self.count(_key(policy, result), "pass", numbers[key])
         self._passes.clear()
         self._kept.clear()
 

@@ -200,11 +200,24 @@ def heading(title: str, place: str, sheet: Sheet) -> str:
     return f"{sheet.paint('title', left)}{sheet.paint('dim', right)}\n"
 
 
+_APART: Final = "\x1e"
+"""Stands between a block and its items; JSON has none."""
+
+
 def to_line(block: Block) -> str:
     """Return a block as a line of text, which another process reads."""
     import json  # noqa: PLC0415 — for parts only
 
-    return f"{json.dumps(block)}\n"
+    title, place, items, edited, created = block
+    head = json.dumps((title, place, edited, created))
+    return f"{_APART.join((head, *map(_item_text, items)))}\n"
+
+
+@lru_cache(maxsize=1024)
+def _item_text(item: Item) -> str:
+    import json  # noqa: PLC0415 — as above
+
+    return json.dumps(item)
 
 
 def from_lines(pieces: Iterable[str]) -> Iterator[Block]:
@@ -218,6 +231,14 @@ def from_lines(pieces: Iterable[str]) -> Iterator[Block]:
 def _from_line(line: str) -> Block:
     import json  # noqa: PLC0415 — as above
 
-    title, place, items, edited, created = json.loads(line)
-    read = [Item(Kind(*kind), Said(*said), is_whole) for kind, said, is_whole in items]
-    return Block(title, place, read, edited, created)
+    head, *items = line.split(_APART)
+    title, place, edited, created = json.loads(head)
+    return Block(title, place, [*map(_read_item, items)], edited, created)
+
+
+@lru_cache(maxsize=1024)
+def _read_item(text: str) -> Item:
+    import json  # noqa: PLC0415 — as above
+
+    kind, said, is_whole = json.loads(text)
+    return Item(Kind(*kind), Said(*said), is_whole)

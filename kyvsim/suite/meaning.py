@@ -66,8 +66,12 @@ def resources_meant(
         return every, []
     found: list[ObjectKey] = []
     unknown: list[tuple[str, Verdict]] = []
+    called = _by_name(every) if row.resources else {}
+    payloads = [key for key in every if not key.kind]
     for name in row.resources or ():
-        keys = [key for key in every if _bears(key, name)]
+        keys = called.get(name, [])
+        if payloads:  # told by their paths, too
+            keys = [key for key in every if key in keys or leads_to_payload(name, key)]
         found += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
             names = [
@@ -83,8 +87,13 @@ def resources_meant(
     return tuple(dict.fromkeys(found)), unknown
 
 
-def _bears(key: ObjectKey, name: str) -> bool:
-    return name in {key.name, f"{key.namespace}/{key.name}"} or leads_to_payload(name, key)
+def _by_name(keys: Iterable[ObjectKey]) -> dict[str, list[ObjectKey]]:
+    """Return what bears each name, with its namespace and without."""
+    found: dict[str, list[ObjectKey]] = {}
+    for key in keys:
+        for name in {key.name, f"{key.namespace}/{key.name}"}:
+            found.setdefault(name, []).append(key)
+    return found
 
 
 def _absent(text: str) -> Verdict:
