@@ -1,7 +1,6 @@
 """Where in an object, and in its manifest, the steps of an explanation looked."""
 
-from collections.abc import Iterator
-
+from kyvsim.api.explain_parts import Numbers, Parts, number_of
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, Step, StepKind, Value
 from kyvsim.model.source import Document, Path
@@ -15,7 +14,8 @@ def with_places(found: ObjectExplanation) -> ObjectExplanation:
         response.object,
         response.trigger,
     ]
-    placed = _Placing(response.document, tuple(one for one in objects if one is not None))
+    states = {id(one): one for one in objects if one is not None}
+    placed = _Placing(response.document, tuple(states.values()))
     return found._replace(
         rules=tuple(
             rule._replace(
@@ -33,6 +33,8 @@ class _Placing:
     def __init__(self, document: Document | None, objects: tuple[Json, ...]) -> None:
         self._document = document
         self._objects = objects
+        self._numbers: Numbers = {}
+        self._parts: list[Parts] = []
 
     def step(self, step: Step, base: Path | None) -> Step:
         """Return a step, whose surroundings are about what is at `base`, with its place."""
@@ -66,14 +68,17 @@ class _Placing:
         """Return where a part of the object stands, if that can be said."""
         if value.__class__ is not dict and value.__class__ is not list:
             return None
-        for obj in self._objects:
-            path = next((path for path, one in _parts(obj, ()) if one is value), None)
+        if not self._parts:
+            self._parts = [Parts(obj, self._numbers) for obj in self._objects]
+        for parts in self._parts:
+            path = parts.path_of(value)
             if path is not None:
                 return path
-        for obj in self._objects:
-            equal = [path for path, one in _parts(obj, ()) if one == value]
-            if len(equal) == 1:
-                return equal[0]
+        number = number_of(value, self._numbers)
+        for parts in self._parts:
+            path = parts.only_path_of(number)
+            if path is not None:
+                return path
         return None
 
 
@@ -84,13 +89,3 @@ def _is_there(value: Json, path: Path) -> bool:
             return False
         value = value[step]
     return True
-
-
-def _parts(value: Json, path: Path) -> Iterator[tuple[Path, Json]]:
-    yield path, value
-    if value.__class__ is dict:
-        for key, inner in value.items():
-            yield from _parts(inner, (*path, key))
-    elif value.__class__ is list:
-        for index, inner in enumerate(value):
-            yield from _parts(inner, (*path, index))

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import TypeVar
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import READERS
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
@@ -24,6 +25,8 @@ SIMULATED_READERS: PolicyReaders = MappingProxyType(
 )
 """What reads the policies that a simulated cluster heeds."""
 
+_Found = TypeVar("_Found")
+
 
 def _nowhere(_: Json) -> Document | None:
     return None
@@ -43,9 +46,22 @@ def readers(written: Callable[[Json], Document | None] = _nowhere) -> Readers:
 
     return Readers(
         lambda obj: _policy(document, obj),
-        lambda obj: _exception(document(obj)),
-        lambda obj: _cel_exception(document(obj)),
+        _once(lambda obj: _exception(document(obj))),
+        _once(lambda obj: _cel_exception(document(obj))),
     )
+
+
+def _once(read: Callable[[Json], _Found]) -> Callable[[Json], _Found]:
+    """Return what reads each object once: any change of exceptions asks for all of them."""
+    known: dict[ObjectKey, tuple[Json, _Found]] = {}
+
+    def remembered(obj: Json) -> _Found:
+        key = object_key(obj)
+        if key not in known or known[key][0] is not obj:
+            known[key] = obj, read(obj)
+        return known[key][1]
+
+    return remembered
 
 
 def _policy(

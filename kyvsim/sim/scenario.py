@@ -18,7 +18,7 @@ from kyvsim.sim.cluster import Cluster, open_cluster
 from kyvsim.sim.crowd import Crowd
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
-from kyvsim.sim.hazards.facts import Facts
+from kyvsim.sim.hazards.facts import Facts, first_stored, last_policies
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
@@ -91,6 +91,8 @@ def play(
         events=events,
         documents=policies,
         admissions=tuple(admissions),
+        policies=last_policies(parts),
+        stored=first_stored(events),
         cut=cut,
     )
     return Simulation(

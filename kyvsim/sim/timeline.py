@@ -1,6 +1,7 @@
 """The record of what happened."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kyvsim.kube.objects import Json, ObjectKey
@@ -15,6 +16,7 @@ class Timeline:
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self.events: list[TimelineEvent] = []
+        self._numbers: dict[ObjectKey, list[int]] = {}
         self.cause: int | None = None
         """What the step that runs now follows from, if that is known."""
 
@@ -39,7 +41,18 @@ class Timeline:
             cause=self.cause,
         )
         self.events.append(event)
+        self._numbers.setdefault(key, []).append(event.number)
         return event
+
+    def about(self, key: ObjectKey) -> Sequence[int]:
+        """Return the numbers of the events about an object, in order."""
+        return self._numbers.get(key, ())
+
+    def first_about(self, key: ObjectKey, start: int = 0) -> int | None:
+        """Return the number of the first event about an object, from a number on."""
+        numbers = self.about(key)
+        at = bisect_left(numbers, start)
+        return numbers[at] if at < len(numbers) else None
 
     @contextmanager
     def following(self, cause: int | None) -> Iterator[None]:

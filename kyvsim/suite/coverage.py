@@ -1,6 +1,6 @@
 """What one manifest reaches in its policies, and what several reach together."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -10,8 +10,8 @@ from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, Poin
 from kyvsim.model.probe import PolicyPlace, Seen
 from kyvsim.model.source import Path
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.suite.meaning import resources_meant
-from kyvsim.suite.run import Begin, SuiteInputs, object_keys
+from kyvsim.suite.meaning import Known, known_of, resources_meant
+from kyvsim.suite.run import Begin, SuiteInputs
 from kyvsim.suite.select import candidates
 from kyvsim.suite.verdict import names_rule
 
@@ -61,17 +61,31 @@ class Recorder:
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
         self._tally = Tally()
-        self._rows_about: dict[_RuleName, tuple[int, ...]] = {}
+        self._rows_of: dict[str, list[int]] = {}
+        for number, row in enumerate(rows):
+            self._rows_of.setdefault(row.policy, []).append(number)
+        self._heard: dict[_RuleName, bool] = {}
+        self._rules_of: dict[int, list[_RuleName]] = {}
+        """By the number of a row, the rules that it is about."""
         self._counted: set[_RuleName] = set()
 
     def listen(self, place: PolicyPlace, kind: PointKind, outcomes: tuple[str, ...]) -> Seen | None:
         """Take notice of a point; return what counts its outcomes, None if no row is about it."""
         times = self._tally.times(place, kind, outcomes)
         rule = (place.policy, place.rule)
-        if rule not in self._rows_about:
-            about = (n for n, row in enumerate(self._rows) if _is_about(row, *rule))
-            self._rows_about[rule] = tuple(about)
-        return partial(self._count, rule, times) if self._rows_about[rule] else None
+        if rule not in self._heard:
+            about = [*self._numbers_about(*rule)]
+            for number in about:
+                self._rules_of.setdefault(number, []).append(rule)
+            self._heard[rule] = bool(about)
+        return partial(self._count, rule, times) if self._heard[rule] else None
+
+    def _numbers_about(self, policy: str, rule: str) -> Iterator[int]:
+        # Rules without a name stand for whole policies.
+        for name in {policy, policy.rpartition("/")[2]}:
+            for number in self._rows_of.get(name, ()):
+                if not rule or names_rule(self._rows[number], rule):
+                    yield number
 
     def _count(self, rule: _RuleName, times: list[int], outcome: int) -> None:
         if rule in self._counted:
@@ -82,16 +96,16 @@ class Recorder:
 
         `lenient` says how rows name resources.
         """
-        meant = [_resources_of(row, inputs, lenient=lenient) for row in self._rows]
+        known = known_of(inputs)
+        targets = frozenset(map(object_key, inputs.targets))
+        meant: dict[tuple[ObjectKey, str], list[int]] = {}
+        for number, row in enumerate(self._rows):
+            for resource in _resources_of(row, known, targets, lenient=lenient):
+                meant.setdefault((resource, row.operation), []).append(number)
 
         def begin(resource: ObjectKey, operation: str) -> None:
-            rows = {
-                number
-                for number, row in enumerate(self._rows)
-                if row.operation == operation and resource in meant[number]
-            }
-            about = self._rows_about.items()
-            self._counted = {rule for rule, numbers in about if not rows.isdisjoint(numbers)}
+            numbers = meant.get((resource, operation), ())
+            self._counted = {rule for one in numbers for rule in self._rules_of.get(one, ())}
 
         return begin
 
@@ -100,18 +114,12 @@ class Recorder:
         return self._tally.points()
 
 
-def _resources_of(row: ExpectedRow, inputs: SuiteInputs, *, lenient: bool) -> Collection[ObjectKey]:
+def _resources_of(
+    row: ExpectedRow, known: Known, targets: frozenset[ObjectKey], *, lenient: bool
+) -> Collection[ObjectKey]:
     """Return the resources that a row's rule runs on; a target is patched by a run on any other."""
-    every = object_keys(inputs)
-    keys = candidates(row, every) if lenient else resources_meant(row, inputs)[0]
-    targets = frozenset(map(object_key, inputs.targets))
-    return frozenset(keys if targets.isdisjoint(keys) else every)
-
-
-def _is_about(row: ExpectedRow, policy: str, rule: str) -> bool:
-    # Rules without a name stand for whole policies.
-    named = not rule or names_rule(row, rule)
-    return row.policy in {policy, policy.rpartition("/")[2]} and named
+    keys = candidates(row, known.resources) if lenient else resources_meant(row, known)[0]
+    return frozenset(keys if targets.isdisjoint(keys) else known.resources)
 
 
 def _point(

@@ -11,8 +11,14 @@ from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
-from kyvsim.suite.meaning import Meant, nothing_meant, policies_meant, resources_meant
-from kyvsim.suite.run import Answers, SuiteInputs
+from kyvsim.suite.meaning import (
+    Known,
+    Meant,
+    nothing_meant,
+    policies_meant,
+    resources_meant,
+)
+from kyvsim.suite.run import Answers
 from kyvsim.suite.select import Bench, generated_name, outcome, shown_key
 from kyvsim.suite.silence import EXCLUDED, NO_MATCH, NOTHING_TO_CHECK, kind_of_skip, why_silent
 from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
@@ -35,18 +41,18 @@ class _Answer(NamedTuple):
     result: RuleResult
 
 
-def judge_row(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> Iterator[RowOutcome]:
+def judge_row(row: ExpectedRow, known: Known, bench: Bench) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
-    meant = policies_meant(row, inputs.policies)
+    meant = policies_meant(row, known)
     if not meant:
-        verdict = nothing_meant(row, inputs.policies, {**bench.unread, **bench.refused})
+        verdict = nothing_meant(row, known, {**bench.unread, **bench.refused})
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
     if row.operation and _only_delete(meant):
         text = "what deletes is not asked of an operation"
         yield outcome(row, row.rule, ", ".join(row.resources or ()), Verdict(False, _UNRUN, text))
         return
-    keys, unknown = resources_meant(row, inputs)
+    keys, unknown = resources_meant(row, known)
     found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
     found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
     yield from found

@@ -1,6 +1,7 @@
 """Which policies, rules and resources a row means, and what to say where they do not exist."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
@@ -18,15 +19,38 @@ class Meant(NamedTuple):
     rules: tuple[CompiledRule, ...]
 
 
-def policies_meant(row: ExpectedRow, policies: PolicySet) -> tuple[Meant, ...]:
+class Known(NamedTuple):
+    """What the rows of a manifest can mean, by its names: each row asks for a few."""
+
+    policies: PolicySet
+    called: Mapping[str, Sequence[CompiledPolicy]]
+    """The policies by their names, and by their keys where these are others."""
+    resources: tuple[ObjectKey, ...]
+    named: Mapping[str, Sequence[int]]
+    """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
+    payloads: tuple[int, ...]
+    """The places of what stands for payloads, which paths lead to as well."""
+
+
+def known_of(inputs: SuiteInputs) -> Known:
+    """Return what rows can mean of what a manifest names."""
+    called: dict[str, list[CompiledPolicy]] = {}
+    for one in inputs.policies.policies:
+        for name in {one.policy.name, one.policy.key}:
+            called.setdefault(name, []).append(one)
+    keys = object_keys(inputs)
+    named: dict[str, list[int]] = {}
+    for place, key in enumerate(keys):
+        for name in {key.name, f"{key.namespace}/{key.name}"}:
+            named.setdefault(name, []).append(place)
+    payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
+    return Known(inputs.policies, called, keys, named, payloads)
+
+
+def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
     """Return the policies that have the row's name and its rule."""
-    named = (one for one in policies.policies if _is_called(one, row.policy))
-    found = (Meant(one, tuple(_rules(one, row))) for one in named)
+    found = (Meant(one, tuple(_rules(one, row))) for one in known.called.get(row.policy, ()))
     return tuple(one for one in found if one.rules)
-
-
-def _is_called(compiled: CompiledPolicy, name: str) -> bool:
-    return name in {compiled.policy.name, compiled.policy.key}
 
 
 def _rules(compiled: CompiledPolicy, row: ExpectedRow) -> Iterable[CompiledRule]:
@@ -36,9 +60,9 @@ def _rules(compiled: CompiledPolicy, row: ExpectedRow) -> Iterable[CompiledRule]
     return (rule for rule in known.values() if means_rule(row, compiled.policy, rule.rule.name))
 
 
-def nothing_meant(row: ExpectedRow, policies: PolicySet, refused: Mapping[str, str]) -> Verdict:
+def nothing_meant(row: ExpectedRow, known: Known, refused: Mapping[str, str]) -> Verdict:
     """Return why no policy has the row's name and rule."""
-    named = [one for one in policies.policies if _is_called(one, row.policy)]
+    named = known.called.get(row.policy)
     if named:
         rules = [rule.rule.name for one in named for rule in one.rules]
         text = f"policy `{row.policy}` has no rule `{row.rule}`{likely(row.rule, rules)}"
@@ -47,31 +71,26 @@ def nothing_meant(row: ExpectedRow, policies: PolicySet, refused: Mapping[str, s
     invalid = refused.get(name)
     if invalid is not None:
         return Verdict(False, "Invalid policy", invalid)
-    hint = likely(row.policy, (one.policy.key for one in policies.policies))
-    hint = hint or likely(name, (one.policy.key for one in policies.policies))
-    known = listed(one.policy.key for one in policies.policies)
-    hint = hint or (f": there are {known}" if known else "")
+    keys = [one.policy.key for one in known.policies.policies]
+    hint = likely(row.policy, keys) or likely(name, keys)
+    hint = hint or (f": there are {listed(keys)}" if keys else "")
     return Verdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
 
 
 def resources_meant(
-    row: ExpectedRow, inputs: SuiteInputs
+    row: ExpectedRow, known: Known
 ) -> tuple[tuple[ObjectKey, ...], list[tuple[str, Verdict]]]:
     """Return the resources that a row names, all where it names none, and what nobody is called.
 
     Of several resources with one name those of the row's kind are meant, if there are any.
     """
-    every = object_keys(inputs)
+    every = known.resources
     if row.resources is None and not row.specs:
         return every, []
     found: list[ObjectKey] = []
     unknown: list[tuple[str, Verdict]] = []
-    called = _by_name(every) if row.resources else {}
-    payloads = [key for key in every if not key.kind]
     for name in row.resources or ():
-        keys = called.get(name, [])
-        if payloads:  # told by their paths, too
-            keys = [key for key in every if key in keys or leads_to_payload(name, key)]
+        keys = _bearers(name, known)
         found += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
             names = [
@@ -87,13 +106,11 @@ def resources_meant(
     return tuple(dict.fromkeys(found)), unknown
 
 
-def _by_name(keys: Iterable[ObjectKey]) -> dict[str, list[ObjectKey]]:
-    """Return what bears each name, with its namespace and without."""
-    found: dict[str, list[ObjectKey]] = {}
-    for key in keys:
-        for name in {key.name, f"{key.namespace}/{key.name}"}:
-            found.setdefault(name, []).append(key)
-    return found
+def _bearers(name: str, known: Known) -> list[ObjectKey]:
+    """Return the resources that a name is for, in their order."""
+    led = (place for place in known.payloads if leads_to_payload(name, known.resources[place]))
+    places = sorted({*chain(known.named.get(name, ()), led)})
+    return [known.resources[place] for place in places]
 
 
 def _absent(text: str) -> Verdict:

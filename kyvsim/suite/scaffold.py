@@ -13,6 +13,7 @@ from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.compare import Files
 from kyvsim.suite.golden import unmarked
 from kyvsim.suite.judge import judge_row
+from kyvsim.suite.meaning import Known, known_of
 from kyvsim.suite.run import Observed, SuiteInputs
 from kyvsim.suite.select import Bench
 from kyvsim.suite.verdict import status_of
@@ -48,10 +49,11 @@ def scaffold(
     """Return rows for what policies said; `reread` gives files as a test reads them."""
     every = tuple(_results(observed))
     bench = Bench(observed, reread(_files(every)), {}, {})
+    known = known_of(inputs)
     kept: list[_Now] = []
     remarks: list[str] = []
     for one in every:
-        if one.key.name and _passes(one.row, inputs, bench):
+        if one.key.name and _passes(one.row, known, bench):
             kept.append(one)
             remarks += _doubts(one)
         else:
@@ -74,8 +76,8 @@ def _doubts(one: _Now) -> Iterator[str]:
         yield f"{_title(one)}: the row has no expected object: {reason}"
 
 
-def _passes(row: ExpectedRow, inputs: SuiteInputs, bench: Bench) -> bool:
-    return all(one.result == "Pass" for one in judge_row(row, inputs, bench))
+def _passes(row: ExpectedRow, known: Known, bench: Bench) -> bool:
+    return all(one.result == "Pass" for one in judge_row(row, known, bench))
 
 
 def _results(observed: Observed) -> Iterator[_Now]:

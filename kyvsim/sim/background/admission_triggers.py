@@ -68,8 +68,7 @@ def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
     key = review.request.key
     obj = review.object
     wanted = key if key.name or obj is None else object_key(obj)
-    events = kyverno.parts.timeline.events
-    return next((one.number for one in events[start:] if one.object == wanted), None)
+    return kyverno.parts.timeline.first_about(wanted, start)
 
 
 def _is_own(request: AdmissionRequest) -> bool:

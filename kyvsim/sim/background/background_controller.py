@@ -96,11 +96,11 @@ def _drop_mutations(policy: str, kyverno: Kyverno) -> None:
 def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
     spec = obj["spec"]
     timeline = kyverno.parts.timeline
-    made = (one.number for one in timeline.events if one.object == object_key(obj))
     number = int(_status(obj).get("retryCount") or 0) + 1
     message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
-    with timeline.following(next(made, None)):
-        event = timeline.record("background", "attempt", object_key(obj), message=message)
+    key = object_key(obj)
+    with timeline.following(timeline.first_about(key)):
+        event = timeline.record("background", "attempt", key, message=message)
     return timeline.amend(event, policies=rules_of(spec))
 
 

@@ -17,7 +17,7 @@ _REFUSED = (
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield policies whose switch people read in two ways, and what each reading makes of it."""
     gates = facts.parts.settings.model is Model.BACKGROUND_GATES_GENERATE
-    for policy in facts.policies():
+    for policy in facts.policies:
         rules = [one for one in policy.rules if one.generates or one.mutates_existing]
         if policy.background or not rules:
             continue

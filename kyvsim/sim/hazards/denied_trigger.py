@@ -18,7 +18,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     """Yield triggers that were denied, with the match that would keep the generate rule out."""
     rules = {
         "/".join(filter(None, (policy.key, rule.name))): (policy, rule)
-        for policy in facts.policies()
+        for policy in facts.policies
         for rule in policy.rules
     }
     for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING, Reason.TRIGGER_STAYS):

@@ -18,16 +18,18 @@ _TRIGGER = "generate.kyverno.io/trigger-uid"
 
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield objects that a rule would generate for, had they come later."""
+    ready, created = _ready(facts), [*_created(facts)]
     served = {labels(obj).get(_TRIGGER) for obj in facts.objects_by_uid().values()}
     for policy in facts.kyverno.cache.every():
         rules = [one for one in policy.rules if _looks_ahead_only(one)]
         if not rules:
             continue
-        ready = _ready_at(facts, policy)
+        own = policy.policy
+        is_ready = ready.get((own.kind, own.namespace, own.name), 0)
         early = [
             (obj, event)
-            for obj, event in _created(facts)
-            if event.number < ready
+            for obj, event in created
+            if event.number < is_ready
             and event.actor != "cluster"
             and text_field(metadata(obj), "uid") not in served
         ]
@@ -46,15 +48,14 @@ def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
             yield obj, events[key]
 
 
-def _ready_at(facts: Facts, policy: CompiledPolicy) -> int:
-    """Return the number of the event with which a policy first became ready."""
-    name, namespace = policy.policy.name, policy.policy.namespace
+def _ready(facts: Facts) -> dict[tuple[str, str, str], int]:
+    """Return the events with which policies first became ready, by kind, namespace and name."""
+    found: dict[tuple[str, str, str], int] = {}
     for event in facts.events:
         key = event.object
-        same = (key.kind, key.namespace, key.name) == (policy.policy.kind, namespace, name)
-        if same and event.action == "update status":
-            return event.number
-    return 0
+        if event.action == "update status":
+            found.setdefault((key.kind, key.namespace, key.name), event.number)
+    return found
 
 
 def _looks_ahead_only(rule: CompiledRule) -> bool:

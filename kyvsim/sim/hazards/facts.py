@@ -1,6 +1,6 @@
 """What hazards are looked for in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.light.named_tuple import NamedTuple
@@ -24,6 +24,10 @@ class Facts(NamedTuple):
     """The files of policies, by key."""
     admissions: tuple[Admission, ...]
     """What the webhooks evaluated, in order."""
+    policies: tuple[Policy, ...]
+    """The policies that act, or did, each as it was last."""
+    stored: Mapping[str, TimelineEvent]
+    """The events with which objects were first there, by uid."""
     cut: Cut | None = None
     """Why it was stopped before its end, None where it was not."""
 
@@ -31,17 +35,6 @@ class Facts(NamedTuple):
     def endless(self) -> bool:
         """Whether it was stopped because events would not cease."""
         return self.cut is not None
-
-    def policies(self) -> Iterator[Policy]:
-        """Yield the policies that act, or did, each as it was last."""
-        found: dict[str, Policy] = {}
-        for change in self.parts.store.changes:
-            key = change.key
-            if key[:2] in POLICY_KINDS or is_cel_policy(key):
-                policy, _ = self.parts.readers.policy(change.subject)
-                if policy is not None:
-                    found[policy.key] = policy
-        yield from found.values()
 
     def place(self, policy: Policy, rule: Rule | None = None) -> Location | None:
         """Return where a policy or a rule of it stands in its file, None where that is unknown."""
@@ -53,7 +46,7 @@ class Facts(NamedTuple):
     def place_of(self, name: str) -> Location | None:
         """Return where a `policy/rule` stands, or a `policy`; of a derived rule its policy."""
         derived: Policy | None = None
-        for policy in self.policies():
+        for policy in self.policies:
             if name == policy.key:
                 return self.place(policy)
             for rule in policy.rules:
@@ -73,14 +66,6 @@ class Facts(NamedTuple):
             for obstacle in event.obstacles:
                 if obstacle.reason in reasons:
                     yield event, obstacle
-
-    def stored(self, uid: str) -> TimelineEvent | None:
-        """Return the event with which an object was first there, None where it never was."""
-        for event in self.events:
-            done = event.outcome == "done" and event.after is not None
-            if uid and done and metadata(event.after).get("uid") == uid:
-                return event
-        return None
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
@@ -105,3 +90,25 @@ class Facts(NamedTuple):
 def rules_of(event: TimelineEvent, obstacle: Obstacle) -> tuple[str, ...]:
     """Return the rule that an obstacle was in the way of, or all that an event is about."""
     return (obstacle.wanted_by,) if obstacle.wanted_by else event.policies
+
+
+def last_policies(parts: Parts) -> tuple[Policy, ...]:
+    """Return the policies that act, or did, each as it was last."""
+    found: dict[str, Policy] = {}
+    for change in parts.store.changes:
+        key = change.key
+        if key[:2] in POLICY_KINDS or is_cel_policy(key):
+            policy, _ = parts.readers.policy(change.subject)
+            if policy is not None:
+                found[policy.key] = policy
+    return tuple(found.values())
+
+
+def first_stored(events: Iterable[TimelineEvent]) -> Mapping[str, TimelineEvent]:
+    """Return the events with which objects were first there, by uid."""
+    found: dict[str, TimelineEvent] = {}
+    for event in events:
+        uid = text_field(metadata(event.after), "uid") if event.after is not None else ""
+        if uid and event.outcome == "done":
+            found.setdefault(uid, event)
+    return found

@@ -43,5 +43,5 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 
 def _hint(rules: tuple[str, ...], facts: Facts) -> str:
-    named = (one for one in facts.policies() if one.key in rules and not one.facts.has_rules)
+    named = (one for one in facts.policies if one.key in rules and not one.facts.has_rules)
     return _IN_CEL if any(named) else _WITH_RULES

@@ -41,7 +41,7 @@ def _without_trigger(facts: Facts, event: TimelineEvent, obstacle: Obstacle) -> 
         return ""
     if request is not None and request.outcome == "failed":
         return f"the request for which the UpdateRequest was written failed: {_NOTHING_LOST}"
-    stored = facts.stored(obstacle.uid)
+    stored = facts.stored.get(obstacle.uid)
     if stored is not None and stored.number > event.number:
         return ""
     return f"the trigger was gone when the UpdateRequest was worked on: {_NOTHING_LOST}"

@@ -20,7 +20,7 @@ _NONE_NAMED = (
 
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield policies that find nothing to change, whatever there is."""
-    for policy in facts.policies():
+    for policy in facts.policies:
         why = _why_idle(policy, facts) if mutates(policy.kind) else ""
         if why:
             yield Hazard(

@@ -25,6 +25,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
 
 def _hazard(facts: Facts, kind: tuple[str, str], keys: list[ObjectKey], verbs: list[str]) -> Hazard:
     listed = ", ".join(verbs)
+    numbers = (number for key in keys for number in facts.parts.timeline.about(key)[:1])
     return Hazard(
         "KH024",
         HazardLevel.ERROR,
@@ -32,5 +33,5 @@ def _hazard(facts: Facts, kind: tuple[str, str], keys: list[ObjectKey], verbs: l
         f"{listed} {kind[1]} of {kind[0]}, and says so only in its log; a ClusterRole with the "
         'label `rbac.kyverno.io/aggregate-to-cleanup-controller: "true"` gives it the right',
         objects=tuple(keys),
-        events=tuple(one.number for one in facts.events if one.object in keys)[:1],
+        events=tuple(sorted(numbers))[:1],
     )

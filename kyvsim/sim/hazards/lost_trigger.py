@@ -15,7 +15,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
     """Yield triggers that were let in, and stored only when the attempts were used up."""
     known = facts.objects_by_uid()
     for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING):
-        stored = facts.stored(obstacle.uid)
+        stored = facts.stored.get(obstacle.uid)
         if stored is None or stored.number < event.number:
             continue
         rules = rules_of(event, obstacle)

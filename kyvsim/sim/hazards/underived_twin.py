@@ -11,7 +11,7 @@ from kyvsim.sim.hazards.facts import Facts
 
 def find(facts: Facts) -> Iterator[Hazard]:
     """Yield policies that are left to the API server, with rules that autogen derives of them."""
-    for policy in facts.policies():
+    for policy in facts.policies:
         kinds = _derived_kinds(policy)
         if kinds and facts.kyverno.cache.is_left_to_the_server(policy):
             yield Hazard(

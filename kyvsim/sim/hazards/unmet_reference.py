@@ -30,14 +30,14 @@ def _hazard(facts: Facts, pod: Json, reference: Reference, rules: tuple[str, ...
     by = f"; the reference comes from {', '.join(f'`{one}`' for one in rules)}" if rules else ""
     message = f"the Pod waits for {kind} {namespace}/{name} ({places}), which nobody creates{by}"
     key = object_key(pod)
-    shown = [one.number for one in facts.events if one.object == key]
+    shown = facts.parts.timeline.about(key)
     return Hazard(
         "KH001",
         HazardLevel.ERROR if rules else HazardLevel.WARNING,
         message,
         objects=(key,),
         policies=rules,
-        events=tuple(shown[:1] + shown[-1:] if len(shown) > 1 else shown),
+        events=(shown[0], shown[-1]) if len(shown) > 1 else tuple(shown),
         location=facts.place_of(rules[0]) if rules else None,
     )
 

@@ -36,16 +36,33 @@ class _Group(NamedTuple):
     closed: bool
 
 
+class Entries:
+    """What policies are to be asked about, worked out once for each: all count at each change."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._defined = store.defined
+        self._known: dict[tuple[str, bool], tuple[Policy, frozenset[Entry]]] = {}
+
+    def of(self, policy: Policy, *, mutating: bool) -> frozenset[Entry]:
+        """Return the entries of a policy for one of the two configurations."""
+        if self._defined is not self._store.defined:
+            self._defined = self._store.defined
+            self._known.clear()
+        known = self._known.get((policy.key, mutating))
+        if known is None or known[0] is not policy:
+            known = policy, frozenset(_entries(policy, self._store, mutating=mutating))
+            self._known[policy.key, mutating] = known
+        return known[1]
+
+
 def classic_webhooks(
-    policies: Iterable[Policy], store: Store, selectors: Selectors, *, mutating: bool
+    policies: Iterable[Policy], entries: Entries, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
     """Yield the webhooks of one configuration, those of nothing left out."""
     for group in _groups([one for one in policies if _takes_part(one, mutating=mutating)]):
-        found = {
-            entry
-            for policy in group.policies
-            for entry in _entries(policy, store, mutating=mutating)
-        }
+        each = (entries.of(policy, mutating=mutating) for policy in group.policies)
+        found = set().union(*each)
         if found:
             yield _webhook(group, found, selectors, mutating=mutating)
 

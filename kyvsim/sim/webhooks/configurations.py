@@ -19,7 +19,7 @@ from kyvsim.sim.server import Change, Store
 from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.metadata import with_metadata
 from kyvsim.sim.webhooks.cel import cel_webhooks
-from kyvsim.sim.webhooks.classic import classic_webhooks
+from kyvsim.sim.webhooks.classic import Entries, classic_webhooks
 from kyvsim.sim.webhooks.settings import installed_selectors
 
 _ACTOR = "admission-controller"
@@ -40,12 +40,13 @@ def write_webhooks(kyverno: Kyverno) -> None:
     API server asks Kyverno about is worked out for each request.
     """
     parts = kyverno.parts
+    entries = Entries(parts.store)
 
     def write() -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            found = _configuration(policies, parts.store, mutating=mutating)
+            found = _configuration(policies, parts.store, entries, mutating=mutating)
             before = parts.store.get(_API, kind, "", name)
             stamp = {
                 "uid": parts.identities.uid(_API, kind, "", name),
@@ -67,7 +68,9 @@ def write_webhooks(kyverno: Kyverno) -> None:
     write()
 
 
-def _configuration(policies: list[Policy], store: Store, *, mutating: bool) -> Json:
+def _configuration(
+    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+) -> Json:
     kind, name = _NAMES[mutating]
     settings = settings_of(store)
     notes = json.loads(settings.get("webhookAnnotations") or "{}")
@@ -76,16 +79,19 @@ def _configuration(policies: list[Policy], store: Store, *, mutating: bool) -> J
     if notes:
         meta["annotations"] = notes
     webhooks = sorted(
-        _webhooks(policies, store, mutating=mutating), key=lambda one: text_field(one, "name")
+        _webhooks(policies, store, entries, mutating=mutating),
+        key=lambda one: text_field(one, "name"),
     )
     found = {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
     return with_defaults(found)
 
 
-def _webhooks(policies: list[Policy], store: Store, *, mutating: bool) -> Iterator[Json]:
+def _webhooks(
+    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+) -> Iterator[Json]:
     selectors = installed_selectors(store)
     older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]
-    yield from classic_webhooks(older, store, selectors, mutating=mutating)
+    yield from classic_webhooks(older, entries, selectors, mutating=mutating)
     pinning = [one for one in policies if one.facts.pins_images]
     for every, hooks in ((policies, WEBHOOKS), (pinning, PINNING_WEBHOOKS)):
         for kind, hook in hooks.items():

@@ -1,0 +1,53 @@
+"""Where the maps and lists of an object stand, to be asked for by what they are or what they equal.
+
+A loop asks so for each of its elements: an object is gone through once for all of them.
+"""
+
+from kyvsim.kube.objects import Json
+from kyvsim.model.source import Path
+
+Numbers = dict[object, int]
+"""A number for each distinct value that was seen, by its content: equal values have one."""
+
+
+class Parts:
+    """The paths of an object's maps and lists."""
+
+    def __init__(self, obj: Json, numbers: Numbers) -> None:
+        """Take an object, and the numbers that its values share with those of others."""
+        self._first: dict[int, Path] = {}
+        self._equal: dict[int, list[Path]] = {}
+        self._numbers = numbers
+        self._add(obj, ())
+
+    def path_of(self, value: Json) -> Path | None:
+        """Return the first place at which this very map or list stands."""
+        return self._first.get(id(value))
+
+    def only_path_of(self, number: int) -> Path | None:
+        """Return where a value with a number stands, if that is one place only."""
+        equal = self._equal.get(number, ())
+        return equal[0] if len(equal) == 1 else None
+
+    def _add(self, value: Json, path: Path) -> int:
+        if value.__class__ is not dict and value.__class__ is not list:
+            return number_of(value, self._numbers)
+        self._first.setdefault(id(value), path)
+        content: object
+        if value.__class__ is dict:
+            content = frozenset((key, self._add(one, (*path, key))) for key, one in value.items())
+        else:
+            content = tuple(self._add(one, (*path, index)) for index, one in enumerate(value))
+        number = self._numbers.setdefault(content, len(self._numbers))
+        self._equal.setdefault(number, []).append(path)
+        return number
+
+
+def number_of(value: Json, numbers: Numbers) -> int:
+    """Return the number of a value, a new one if none that equals it was seen."""
+    content: object = value
+    if value.__class__ is dict:
+        content = frozenset((key, number_of(one, numbers)) for key, one in value.items())
+    elif value.__class__ is list:
+        content = tuple(number_of(one, numbers) for one in value)
+    return numbers.setdefault(content, len(numbers))

@@ -1,0 +1,188 @@
+"""Inputs that can be made as large as one likes, and the commands that are run on them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+Json = Any
+Files = Mapping[str, list[Json]]
+
+
+class Growing(NamedTuple):
+    """A way in which inputs grow."""
+
+    name: str
+    make: Callable[[int], Files]
+    commands: tuple[tuple[str, ...], ...]
+    size: int = 4
+
+
+_APPLY = ("apply", "policy.yaml", "-r", "resource.yaml")
+_EXPLAIN = ("explain", "policy.yaml", "-r", "resource.yaml")
+_SIMULATE = ("simulate", "policy.yaml", "-r", "resource.yaml")
+_CREATE = ("test", "--create", "policy.yaml", "-r", "resource.yaml", "-o", "new")
+_TESTS = (("test", "kyverno-test.yaml"), ("test", "kyverno-test.yaml", "--coverage"))
+_EVERY = (_APPLY, (*_APPLY, "--output-format", "json"), _EXPLAIN, _SIMULATE)
+
+
+def _policy(name: str, *rules: Json) -> Json:
+    spec = {"validationFailureAction": "Enforce", "rules": [*rules]}
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def _rule(name: str, **body: Json) -> Json:
+    return {"name": name, "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, **body}
+
+
+def _labelled(name: str = "labelled") -> Json:
+    pattern = {"metadata": {"labels": {"team": "?*"}}}
+    return _rule(name, validate={"message": "m", "pattern": pattern})
+
+
+def _marked(name: str = "marked") -> Json:
+    return _rule(name, mutate={"patchStrategicMerge": {"metadata": {"labels": {"+(a)": "b"}}}})
+
+
+def _generating(name: str = "generating") -> Json:
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default"}
+    named = {**made, "name": f"{name}-{{{{ request.object.metadata.name }}}}"}
+    return _rule(name, generate={**named, "data": {"data": {"a": "b"}}})
+
+
+def _native(name: str) -> Json:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE"]}]},
+            "validations": [{"expression": "has(object.metadata.labels)", "message": "m"}],
+        },
+    }
+
+
+def _pod(number: int = 0, containers: int = 1, **spec: Json) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"web-{number}", "namespace": "default"},
+        "spec": {
+            "containers": [{"name": f"c{n}", "image": f"i{n}:1"} for n in range(containers)],
+            **spec,
+        },
+    }
+
+
+def _exception(number: int) -> Json:
+    resources = {"kinds": ["Pod"], "names": [f"web-{number}"]}
+    return {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": f"e{number}", "namespace": "default"},
+        "spec": {
+            "exceptions": [{"policyName": "p", "ruleNames": ["labelled"]}],
+            "match": {"any": [{"resources": resources}]},
+        },
+    }
+
+
+def _test(rows: Iterable[tuple[str, str]]) -> Json:
+    return {
+        "apiVersion": "cli.kyverno.io/v1alpha1",
+        "kind": "Test",
+        "metadata": {"name": "t"},
+        "policies": ["policy.yaml"],
+        "resources": ["resource.yaml"],
+        "results": [
+            {
+                "policy": policy,
+                "rule": "labelled",
+                "kind": "Pod",
+                "resources": [f"default/{resource}"],
+                "result": "fail",
+            }
+            for policy, resource in rows
+        ],
+    }
+
+
+def _nested(depth: int) -> Json:
+    value: Json = "x"
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def _resources(count: int) -> Files:
+    policies = [_policy("p", _labelled(), _marked(), _generating()), _native("n")]
+    return {"policy.yaml": policies, "resource.yaml": [_pod(n) for n in range(count)]}
+
+
+def _policies(count: int) -> Files:
+    made = [_policy(f"p{n}", _labelled(), _marked(), _generating(f"g{n}")) for n in range(count)]
+    return {"policy.yaml": made, "resource.yaml": [_pod()]}
+
+
+def _native_policies(count: int) -> Files:
+    return {"policy.yaml": [_native(f"p{n}") for n in range(count)], "resource.yaml": [_pod()]}
+
+
+def _rules(count: int) -> Files:
+    rules = [rule for n in range(count) for rule in (_labelled(f"v{n}"), _marked(f"m{n}"))]
+    return {"policy.yaml": [_policy("p", *rules)], "resource.yaml": [_pod()]}
+
+
+def _exceptions(count: int) -> Files:
+    files = {"policy.yaml": [_policy("p", _labelled())], "resource.yaml": [_pod()]}
+    return {**files, "exception.yaml": [_exception(n) for n in range(count)]}
+
+
+def _loops(count: int) -> Files:
+    conditions = {"any": [{"key": "{{ element.image }}", "operator": "Equals", "value": "x"}]}
+    listed = {"list": "request.object.spec.containers"}
+    loops = [
+        {**listed, "deny": {"conditions": conditions}},
+        {**listed, "pattern": {"image": "*:*"}},
+    ]
+    rule = _rule("r", validate={"message": "m", "foreach": loops})
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(0, count)]}
+
+
+def _depth(count: int) -> Files:
+    policies = [_policy("p", _labelled(), _marked()), _native("n")]
+    return {"policy.yaml": policies, "resource.yaml": [_pod(0, 1, x=_nested(count))]}
+
+
+def _rows_on_resources(count: int) -> Files:
+    return {
+        "policy.yaml": [_policy("p", _labelled())],
+        "resource.yaml": [_pod(n) for n in range(count)],
+        "kyverno-test.yaml": [_test(("p", f"web-{n}") for n in range(count))],
+    }
+
+
+def _rows_on_policies(count: int) -> Files:
+    return {
+        "policy.yaml": [_policy(f"p{n}", _labelled()) for n in range(count)],
+        "resource.yaml": [_pod()],
+        "kyverno-test.yaml": [_test((f"p{n}", "web-0") for n in range(count))],
+    }
+
+
+_WITH_EXCEPTIONS = ("-e", "exception.yaml")
+GROWING = (
+    Growing("resources", _resources, (*_EVERY, _CREATE), 8),
+    Growing("policies", _policies, (*_EVERY, ("lint", "policy.yaml"), ("migrate", "policy.yaml"))),
+    Growing("policies in CEL", _native_policies, (*_EVERY, ("lint", "policy.yaml"))),
+    Growing("rules", _rules, (*_EVERY, ("lint", "policy.yaml"), ("migrate", "policy.yaml"))),
+    Growing("exceptions", _exceptions, tuple((*one, *_WITH_EXCEPTIONS) for one in _EVERY), 16),
+    Growing("elements of a loop", _loops, (_APPLY, _EXPLAIN), 32),
+    Growing("nesting", _depth, _EVERY, 20),
+    Growing("rows on resources", _rows_on_resources, _TESTS, 16),
+    Growing("rows on policies", _rows_on_policies, _TESTS, 8),
+)
