@@ -6,6 +6,10 @@ A word that is the name of a file here stands for a document that is made by cha
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from expressions import CEL_KINDS
+
+from kyvsim import __version__
+
 Json = Any
 
 _APPLY = ("apply", "policy.yaml", "-r", "resource.yaml")
@@ -51,15 +55,37 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         *("--object", "old-resource.yaml", "--max-events", "300", "-o", "json"),
     ),
     "simulate a scenario": ("simulate", "scenario.yaml", "--max-events", "300"),
+    "lint to fix": ("lint", "policy.yaml", "--fix"),
+    "lint to sarif": ("lint", "policy.yaml", "-o", "sarif", "-o", "gitlab=a.json", "--strict"),
+    "examples": ("examples", "policy.yaml", "-r", "resource.yaml", "--seconds", "1", "-o", "made"),
+    "config": ("config", "--all"),
+    "apply as configured": (*_APPLY, "--output-format", "github"),
+    "apply in parts": (*_APPLY, "--partials", "parts"),
+    "report": ("report", "merge", "parts"),
     "jp": ("jp", "query", "-i", "resource.yaml", "-q", "query"),
     "jp parse": ("jp", "parse", "-f", "query"),
+    "jp batch": ("jp", "query", "--batch", "batch"),
     "cel": ("cel", "eval", "--batch", "batch"),
+    **{f"cel of {kind}": ("cel", "eval", "--batch", "batch", "--kind", kind) for kind in CEL_KINDS},
+    "editor": ("lsp", "policy.yaml", "exception.yaml"),
+    "playground": ("playground", "policy.yaml", "resource.yaml", "values.yaml", "exception.yaml"),
     "test": ("test", "kyverno-test.yaml"),
     "test with all": ("test", "all/kyverno-test.yaml", "--coverage"),
     "test to create": ("test", "--create", "policy.yaml", "-r", "resource.yaml", "-o", "new"),
     "chainsaw": ("chainsaw", "chainsaw-test.yaml"),
 }
-NEEDS = {
+SHARES: Mapping[str, int] = {
+    **dict.fromkeys(("jp", "jp parse", "jp batch", "cel"), 100),
+    **{f"cel of {kind}": 15 for kind in CEL_KINDS},
+    **dict.fromkeys(("report", "config", "editor", "lint", "explain", "test"), 8),
+    **dict.fromkeys(("migrate", "migrate to check", "equal to write", "examples"), 1),
+    **dict.fromkeys(("simulate to json", "simulate a scenario", "chainsaw"), 2),
+}
+"""How often a command is asked, of what it costs: 4 where nothing is said."""
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "config": (".kyvsim.yaml",),
+    "github": (".kyvsim.yaml",),
+    "parts": ("parts/run.json", "parts/a.jsonl", "parts/end.json"),
     "kyverno-test.yaml": ("policy.yaml", "resource.yaml"),
     "all/kyverno-test.yaml": (
         *("policy.yaml", "resource.yaml", "values.yaml", "userinfo.yaml", "exception.yaml"),
@@ -68,7 +94,7 @@ NEEDS = {
     "scenario.yaml": ("policy.yaml", "resource.yaml"),
     "chainsaw-test.yaml": ("policy.yaml", "resource.yaml"),
 }
-"""The files that a document names."""
+"""The files that a document, or another word of a command, leads to."""
 
 
 class Cast(NamedTuple):
@@ -97,6 +123,62 @@ def companions(cast: Cast) -> dict[str, list[Json]]:
         "kyverno-test.yaml": [_test(cast, "")],
         "all/kyverno-test.yaml": [_test(cast, "../") | _inputs("../")],
         "chainsaw-test.yaml": [_chainsaw(first)],
+        ".kyvsim.yaml": [_configuration()],
+        **{f"parts/{name}": written for name, written in _parts().items()},
+    }
+
+
+def _configuration() -> Json:
+    return {
+        "strict": True,
+        "apply": {"detailed-results": True, "exception": ["exception.yaml"], "set": "a=b"},
+        "test": {"jobs": 2},
+        "lint": {"exclude": ["*.txt", "[", "!a"], "output-format": "json"},
+    }
+
+
+def _parts() -> dict[str, list[Json]]:
+    """Return a folder of partial reports: a run, what one file of it showed, its end."""
+    head = {
+        "file": "a.yaml",
+        "first": 0,
+        "last": 9,
+        "stamp": "s",
+        "assignment": "a" * 64,
+        "cluster": "a.yaml",
+        "lines": 10,
+        "resources": 1,
+        "unmatched": 0,
+        "unchecked": 0,
+        "counts": [["default", "p", "r", "pass", 1, ""]],
+        "objects": [{"apiVersion": "v1", "kind": "Pod"}],
+        "remarks": [],
+        "problems": [],
+        "asked": False,
+        "ended": True,
+        "refused": False,
+        "failed": False,
+    }
+    empty = "6a19db0eb4d88e8cb068a154f69c8a94038b5cca6d6736e24fdba677e01b7778"
+    run = {
+        "run": "r",
+        "assignment": "a" * 64,
+        "everything": False,
+        "audit_warn": False,
+        "piece_size": 8388608,
+        "rules": 6,
+        "exceptions": 0,
+        "before": [],
+        "after": [],
+        "left_out": [],
+        "files": {"a.yaml": [9, "s"]},
+        "version": __version__,
+    }
+    told = [{"kyvsim": __version__, "format": 2, "head": head}, {"rows": 0, "sha256": empty}]
+    return {
+        "run.json": [run],
+        "a.jsonl": told,
+        "end.json": [{"run": "r", "remarks": [], "last": []}],
     }
 
 

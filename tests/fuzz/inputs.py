@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from commands import COMMANDS, NEEDS, Cast, companions
+from commands import COMMANDS, NEEDS, SHARES, Cast, companions
+from expressions import cel, jmespath
 
 Json = Any
 
@@ -40,6 +41,8 @@ TOKENS = (
     *("has(object.a)", "object.?a.b", ".map(x, x)", ".replace('', 'a')", "dyn(1) + 'a'", "1/0"),
     *("semver('x')", "url('%')", "ip('::1')", "cidr('x')", "optional.none()", "lists.range(99)"),
 )
+_NAMES = tuple(sorted(COMMANDS))
+_WEIGHTS = tuple(SHARES.get(name, 4) for name in _NAMES)
 GOLDEN = tuple(f"tests/golden/{name}" for name in ("apply", "simulate", "cel", "equal"))
 CEL_GROUPS = ("policies.kyverno.io", "admissionregistration.k8s.io")
 
@@ -136,40 +139,56 @@ class Source:
             one for one in plain if one["kind"] not in kinds | own and "apiVersion" in one
         ]
 
-    def make(self, seed: int) -> FuzzInput:
-        """Return the input of a seed."""
+    def make(self, seed: int, what: str = "") -> FuzzInput:
+        """Return the input of a seed, for a command if one is named."""
         chance = random.Random(seed)
-        what = chance.choice(sorted(COMMANDS))
-        policies = copy.deepcopy(chance.choices(self.policies, k=chance.randint(1, 3)))
-        resources = copy.deepcopy(chance.choices(self.resources, k=chance.randint(1, 3)))
-        names = [one["metadata"]["name"] for one in policies]
-        known = companions(Cast(policies, resources, names))
-        documents = {
-            "old.yaml": copy.deepcopy(policies),
-            "old-resource.yaml": copy.deepcopy(resources),
-            **copy.deepcopy(known),
-        }
+        what = what or chance.choices(_NAMES, _WEIGHTS)[0]
         words = COMMANDS[what]
-        read = [word for word in words if word in documents]
-        read += [name for word in read for name in NEEDS.get(word, ())]
+        policies = chance.choices(self.policies, k=chance.randint(1, 3))
+        resources = chance.choices(self.resources, k=chance.randint(1, 3))
+        names = [one["metadata"]["name"] for one in policies]
+        known = {
+            "old.yaml": policies,
+            "old-resource.yaml": resources,
+            **companions(Cast(policies, resources, names)),
+        }
+        read = [word for word in words if word in known]
+        read += [name for word in words for name in NEEDS.get(word, ())]
+        # Each has its own: what is changed in one is not changed in another.
+        documents = {name: copy.deepcopy(known[name]) for name in read}
         # Policies are most of what can be changed, and of what is to be changed.
-        rooms = [documents[name] for name in (*read, "policy.yaml")]
-        for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
+        rooms = [documents[name] for name in (*read, "policy.yaml") if name in documents]
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 6)) if rooms else 0):
             change(chance.choice(chance.choice(rooms)), chance, self)
-        files = {name: written(documents[name], chance) for name in dict.fromkeys(read)}
-        expression = " ".join(chance.choices(TOKENS, k=chance.randint(1, 6)))
+        files = {name: written(documents[name], name, chance) for name in documents}
         if "query" in words:
-            files["query"] = expression
+            files["query"] = _tokens(chance) if chance.random() < 0.3 else jmespath(chance)
         if "batch" in words:
-            files["batch"] = "\n".join(json.dumps({"expr": one}) for one in (expression, "1"))
+            files["batch"] = "\n".join(_lines(chance, words))
         return FuzzInput(f"{seed} {what}", files, words)
 
 
-def written(documents: list[Json], chance: random.Random) -> str:
+def _tokens(chance: random.Random) -> str:
+    return " ".join(chance.choices(TOKENS, k=chance.randint(1, 6)))
+
+
+def _lines(chance: random.Random, words: tuple[str, ...]) -> Iterator[str]:
+    """Yield lines of a batch: a few expressions, each with what it is asked of."""
+    kind = words[-1] if "--kind" in words else "ValidatingPolicy"
+    for _ in range(3):
+        made = jmespath(chance) if words[0] == "jp" else cel(chance, kind)
+        made = _tokens(chance) if chance.random() < 0.1 else made
+        yield json.dumps({"expr": made, "input": chance.choice(ODD_VALUES)})
+
+
+def written(documents: list[Json], name: str, chance: random.Random) -> str:
     """Return documents as JSON, which is YAML, or as YAML in blocks, some of it damaged.
 
     Halves of surrogate pairs stay escapes.
     """
+    if name.endswith((".json", ".jsonl")):
+        text = "\n".join(json.dumps(one, ensure_ascii=True) for one in documents)
+        return damaged(text, chance) if chance.random() < 0.1 else text
     if chance.random() < 0.5:
         return "\n---\n".join(json.dumps(one, ensure_ascii=True) for one in documents)
     text = yaml.safe_dump_all(json.loads(json.dumps(documents)), sort_keys=False, width=100)

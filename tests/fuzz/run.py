@@ -15,11 +15,13 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from edited import edit, play
 from inputs import FuzzInput, Source
 
 from kyvsim.cli.main import run as run_kyvsim
@@ -50,7 +52,7 @@ def problem_of(one: FuzzInput) -> str:
         signal.alarm(HUNG)
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                status = run_kyvsim(one.arguments)
+                status = _run(one)
         except HungError:
             return "did not end"
         except BaseException as error:  # noqa: BLE001 — nothing may get out
@@ -61,6 +63,15 @@ def problem_of(one: FuzzInput) -> str:
     if status not in {0, 1, 2}:
         return f"exit status {status}"
     return next((_line(said, fault) for fault in FAULTS if fault in said), "")
+
+
+def _run(one: FuzzInput) -> int:
+    """Run a command, or what asks as those that wait for questions are asked; return a status."""
+    asks = {"lsp": edit, "playground": play}.get(one.arguments[0])
+    if asks is None:
+        return run_kyvsim(one.arguments)
+    asks(one.files)
+    return 0
 
 
 def _write(one: FuzzInput, folder: Path) -> None:
@@ -108,12 +119,17 @@ def main() -> int:
     given = options.parse_args()
     source, found = Source(), 0
     slowest, largest = (0.0, ""), (0, "")
+    asked: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for seed in range(given.seed, given.seed + given.count):
         one = source.make(seed)
         _forget_peak()
         began = time.process_time()
         problem = problem_of(one)
         spent, held = time.process_time() - began, _peak()
+        what = one.name.partition(" ")[2]
+        asked[what] += 1
+        times[what] += spent  # type: ignore[assignment]  # a Counter adds seconds as well
         slowest, largest = max(slowest, (spent, one.name)), max(largest, (held, one.name))
         if not problem and spent > SLOW:
             problem = f"took {spent:.1f} s"
@@ -124,6 +140,8 @@ def main() -> int:
             print(f"{one.name}: {problem}", flush=True)
             if given.save:
                 keep(one, given.save)
+    for what in sorted(asked):
+        print(f"{asked[what]:8} {what}, {1000 * times[what] / asked[what]:.1f} ms each")
     print(
         f"{given.count} inputs, {found} findings; the slowest took {slowest[0]:.1f} s "
         f"({slowest[1]}), the largest held {largest[0]} MB ({largest[1]})"
