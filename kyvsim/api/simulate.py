@@ -98,6 +98,8 @@ class Simulated(NamedTuple):
     """The level of hazards that the scenario counts as failures, "" where it does not say."""
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of folders: where, and what it is."""
+    files: frozenset[str] = frozenset()
+    """The files that were played: those of a scenario are known when it was read."""
 
 
 def scenario_json_schema() -> Json:
@@ -122,7 +124,8 @@ def simulate(
     # Most inputs are those of both runs, and so is what is to be said of them.
     told = tuple(dict.fromkeys((*done.diagnostics, *other.diagnostics)))
     left_out = tuple(dict.fromkeys((*done.left_out, *other.left_out)))
-    return done._replace(simulation=simulation, diagnostics=told, left_out=left_out)
+    files = done.files | other.files
+    return done._replace(simulation=simulation, diagnostics=told, left_out=left_out, files=files)
 
 
 def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) -> Simulated:
@@ -147,7 +150,13 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
     # What a look at the file has told says more of a refusal than the cluster does.
     known = {place for place, remarks in unsound.items() if _has_error(remarks)}
     told = (*told, *(one for one in simulation.diagnostics if one.location not in known))
-    return Simulated(simulation, told, scenario.fail_on, left_out)
+    return Simulated(simulation, told, scenario.fail_on, left_out, _files_of(scenario))
+
+
+def _files_of(scenario: Scenario) -> frozenset[str]:
+    steps = (one for step in scenario.steps for one in step.objects)
+    given = (*scenario.objects, *scenario.policies, *scenario.exceptions, *steps)
+    return frozenset(one.file for one in given)
 
 
 def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Simulation:

@@ -35,8 +35,26 @@ def refuse_overwriting(
             raise declared.UsageError(f"{other} and {name} both go to {path}", call)
     for place, name in places.items():
         if os.path.isfile(place) and _reader(options, call, name)(place):
-            text = f"{name} goes to {place}, which the run reads: name another file"
-            raise declared.UsageError(text, call)
+            raise _is_read(name, place, call)
+
+
+def refuse_named(
+    written: Iterable[tuple[str, str]], files: Iterable[str], call: declared.Call
+) -> None:
+    """Raise UsageError where an output is one of the files that documents of the run name.
+
+    These are known when the documents were read, and nothing is written yet.
+    """
+    read = frozenset(map(os.path.realpath, files))
+    for name, path in written:
+        place = os.path.realpath(path)
+        if place in read:
+            raise _is_read(name, place, call)
+
+
+def _is_read(name: str, place: str, call: declared.Call) -> declared.UsageError:
+    text = f"{name} goes to {place}, which the run reads: name another file"
+    return declared.UsageError(text, call)
 
 
 def reader_of(options: Mapping[str, Any], call: declared.Call) -> Callable[[str], bool]:

@@ -24,6 +24,7 @@ from kyvsim.cli.options import (
     refuse_urls,
     time_option,
 )
+from kyvsim.cli.overwriting import refuse_named
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
@@ -179,6 +180,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     say_remarks(done.diagnostics)
     say_left_out(done.left_out, options)
     if done.simulation is not None:
+        refuse_named(chosen.files, done.files, call)
         _report(done.simulation, chosen, options)
     least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
     terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)

@@ -1,7 +1,7 @@
 """`kyvsim test`: manifests that say what policies are expected to do."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
@@ -27,7 +27,7 @@ from kyvsim.cli.options import (
     offline_options,
     strict_option,
 )
-from kyvsim.cli.overwriting import refuse_overwriting
+from kyvsim.cli.overwriting import refuse_named, refuse_overwriting
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -39,6 +39,7 @@ from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, wri
 from kyvsim.cli.suite_create import create
 from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.progress import waiting, with_progress
@@ -46,6 +47,16 @@ from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
+
+
+class Outputs(NamedTuple):
+    """Where a run goes."""
+
+    chosen: Chosen
+    files: ReportFiles
+    refuse: Callable[[SuiteOutcome], None]
+    """Raises UsageError where a file to be written is one that a manifest names."""
+
 
 _HELP = """Run tests of policies: manifests that say what policies are expected to do.
 
@@ -154,18 +165,26 @@ def command(call: declared.Call, /, **options: Any) -> int:
         close(ending, on_stdout=True)
         return ending.status
     with ReportFiles(path for _, path in chosen.files) as files:
-        return _run_once(run, options, wishes, (chosen, files))
+
+        def refuse(outcome: SuiteOutcome) -> None:
+            stamps = (one for each in outcome.manifests for one in each.inputs)
+            read = (mark.path for one in stamps for mark in one.marks)
+            refuse_named((*chosen.files, *reports), read, call)
+
+        return _run_once(run, options, wishes, Outputs(chosen, files, refuse))
 
 
 def _run_once(
     run: SuiteRun,
     options: Mapping[str, Any],
     wishes: tuple[CoverageWish, MutantsWish],
-    outputs: tuple[Chosen, ReportFiles],
+    outputs: Outputs,
 ) -> int:
-    chosen, files = outputs
+    chosen, files = outputs.chosen, outputs.files
     coverage, mutants = wishes
     found = run_tests(run, _watched)
+    if chosen.files or coverage.files:
+        outputs.refuse(found)
     if mutants.wanted:
         from kyvsim.api.suite_mutants import try_mutants  # noqa: PLC0415 — slow, for these only
 

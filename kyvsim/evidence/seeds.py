@@ -58,8 +58,9 @@ class Template(NamedTuple):
 
 
 def _selecting(template: Json) -> Json:
-    found = metadata(template).get("labels") or {}
-    labelled = {**template, "metadata": {**metadata(template), "labels": {**found, **_LABELS}}}
+    found = metadata(template).get("labels")
+    own = found if found.__class__ is dict else {}  # an object given may have anything there
+    labelled = {**template, "metadata": {**metadata(template), "labels": {**own, **_LABELS}}}
     return {"selector": {"matchLabels": dict(_LABELS)}, "template": labelled}
 
 

@@ -37,6 +37,8 @@ def named_by(text: Text, entry: Entry) -> Named:
     kind = text.kind(entry.document)
     where = [part for part in entry.path if isinstance(part, str)]
     value = entry.value.strip("[] ")
+    if not where:
+        return Named()  # an element of a list at the top, as of a text that is half typed
     if kind.startswith("cli.kyverno.io/"):
         return _of_test(text, entry, where, value)
     if kind.endswith("/PolicyException"):

@@ -31,7 +31,8 @@ SLOW = 5.0
 LARGE = 500
 """Megabytes that this process may hold at any time."""
 HUNG = 60
-FAULTS = ("internal error", "Traceback", "please report it")
+FAULTS = ("Traceback", "please report it")
+"""What is said of a fault; "internal error" alone is what CEL says of some values."""
 
 
 class HungError(Exception):

@@ -13,6 +13,7 @@ from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, 
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.wildcards import like, like_one
+from kyvsim.model.wording import likely, listed
 
 
 class Names(NamedTuple):
@@ -90,15 +91,19 @@ def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
 def _expression(one: Json, of: str) -> Test:
     held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
     values = ", ".join(map(quoted, one.get("values") or ()))
-    listed = Relation(f"{held}.orValue('')", "in", f"[{values}]")
+    member = Relation(f"{held}.orValue('')", "in", f"[{values}]")
     there = Plain(f"{held}.hasValue()")
     tests: Mapping[str, Test] = {
-        "In": listed,
-        "NotIn": Not(listed),
+        "In": member,
+        "NotIn": Not(member),
         "Exists": there,
         "DoesNotExist": Not(there),
     }
-    return tests[one["operator"]]
+    operator = str(one["operator"])
+    if operator not in tests:
+        text = f"`{operator}` is no operator of a label selector{likely(operator, tests)}"
+        raise NotConvertible(text, f"write one of {listed(tests)}")
+    return tests[operator]
 
 
 def _namespace_labels(selector: Json, names: Names) -> Test:
