@@ -136,7 +136,6 @@ def _keep(dest: Json, known: Field | None) -> Json:
     ):
         return dest
     tidy = tidy_parts()
-    # Types live as long as the table of them does.
     about = id(dest), id(known)
     if about in tidy:
         return dest
@@ -146,7 +145,7 @@ def _keep(dest: Json, known: Field | None) -> Json:
     else:
         kept = _keep_fields(dest, known or _typed(dest))
     if kept is dest:
-        tidy[about] = dest
+        tidy[about] = dest, known  # both held: the table of types forgets some
     return kept
 
 
