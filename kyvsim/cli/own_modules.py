@@ -78,6 +78,7 @@ class _Module(ModuleType):
 
     Each `from … import` asks whether what it imports from is a package, and throws the answer away.
     A plain module words two errors for that, which is a tenth of what loading takes (CPython 3.11).
+    A `__getattr__` that a module defines is not asked: only packages have one here.
     """
 
     __slots__ = ()

@@ -78,28 +78,9 @@ else:
     @lru_cache(maxsize=64)
     def _code(count: int) -> CodeType:
         """Return what makes a tuple of so many arguments."""
-        if 0 < count <= len(_SHORT):
-            return _SHORT[count - 1].__code__
         names = "".join(f"_{index}," for index in range(count))
         made = f"lambda _cls, {names}: _new(_cls, ({names}))"
         return eval(made, {}).__code__  # noqa: S307 — a number is all that is put into it
 
-    # What is written out was compiled with the module; compiling one takes as long as ten classes.
-    _SHORT = (
-        lambda _cls, _0: _new(_cls, (_0,)),
-        lambda _cls, _0, _1: _new(_cls, (_0, _1)),
-        lambda _cls, _0, _1, _2: _new(_cls, (_0, _1, _2)),
-        lambda _cls, _0, _1, _2, _3: _new(_cls, (_0, _1, _2, _3)),
-        lambda _cls, _0, _1, _2, _3, _4: _new(_cls, (_0, _1, _2, _3, _4)),
-        lambda _cls, _0, _1, _2, _3, _4, _5: _new(_cls, (_0, _1, _2, _3, _4, _5)),
-        lambda _cls, _0, _1, _2, _3, _4, _5, _6: _new(_cls, (_0, _1, _2, _3, _4, _5, _6)),
-        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7: _new(_cls, (_0, _1, _2, _3, _4, _5, _6, _7)),
-        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7, _8: _new(
-            _cls, (_0, _1, _2, _3, _4, _5, _6, _7, _8)
-        ),
-        lambda _cls, _0, _1, _2, _3, _4, _5, _6, _7, _8, _9: _new(
-            _cls, (_0, _1, _2, _3, _4, _5, _6, _7, _8, _9)
-        ),
-    )
     _NAMES = {"__builtins__": {}, "__name__": __name__, "_new": _new}
     NamedTuple = type.__new__(_Declaration, "NamedTuple", (), {})

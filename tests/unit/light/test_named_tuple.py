@@ -110,18 +110,15 @@ def test_a_named_tuple_may_have_no_fields():
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="there they are the standard library's")
-@pytest.mark.parametrize(("fields", "expected"), [(1, 0), (10, 0), (11, 1), (30, 1)])
-def test_classes_of_as_many_fields_are_compiled_once_those_of_few_never(fields, expected):
-    code = f"""
+def test_classes_of_as_many_fields_are_compiled_once():
+    code = """
 import sys
 from kyvsim.light.named_tuple import NamedTuple
 compiled = []
 sys.addaudithook(lambda event, _: compiled.append(event) if event == "compile" else None)
 for number in range(20):
-    names = dict.fromkeys(f"f{{number}}_{{place}}" for place in range({fields}))
-    made = type(NamedTuple)(f"C{{number}}", (NamedTuple,), {{"__annotations__": names}})
-    assert made(*range({fields}))._asdict() == dict(zip(names, range({fields})))
+    type(NamedTuple)(f"C{number}", (NamedTuple,), {"__annotations__": {f"f{number}": 0, "b": 0}})
 print(len(compiled))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == expected
+    assert int(done.stdout) == 1
