@@ -20,8 +20,6 @@ class World(NamedTuple):
 
     cluster: ClusterView
     values: Values | None = None
-    mocks: Mocks | None = None
-    """Answers in place of those that `values` have."""
     answers_calls: bool = True
     """Whether `cluster` answers API calls, and knows namespaces, as it does for `apply`."""
     sources: Callable[[str], ClusterView] | None = None
@@ -42,6 +40,8 @@ class World(NamedTuple):
     spares_triggers: bool = False
     """Whether rules for existing objects leave triggers as they are and come after them, as in a
     cluster."""
+    mocks: Mocks | None = None
+    """Answers in place of those that `values` have."""
 
     @property
     def outside(self) -> Outside:
