@@ -30,7 +30,8 @@ def dask(address: str) -> Iterator[Engine]:
         warnings.simplefilter("ignore")  # of other versions on workers, as long as they understand
         try:
             client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
+        # Where its time is up while it tries, the client may find its own state asserted away.
+        except (OSError, ValueError, TypeError, AssertionError) as error:
             text = f"--scheduler {address}: no scheduler answers there: {_reason(error)}"
             raise FleetError(text) from None
         try:

@@ -212,6 +212,17 @@ def test_a_scheduler_that_is_not_there(given, kyvsim, monkeypatch):
         assert err.count("\n") == 1
 
 
+def test_a_client_that_gives_up_in_the_middle(given, kyvsim, monkeypatch):
+    def give_up(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("distributed.Client", give_up)
+    command = given(POLICY, a=stream(*pods(3)))
+    status, out, err = kyvsim(*command, "--engine", "dask", "--scheduler", "x y")
+    assert (status, out) == (2, "")
+    assert err == "error: --scheduler x y: no scheduler answers there: AssertionError\n"
+
+
 def test_workers_of_another_version(given, kyvsim, cluster, monkeypatch):
     monkeypatch.setattr(assignment, "__version__", "0.0.1")
     status, out, err = kyvsim(*given(POLICY, a=stream(*pods(3))), *spread(cluster))
