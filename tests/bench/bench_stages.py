@@ -206,11 +206,11 @@ def _measure_evaluation(policy_file: str, file: str) -> Mapping[str, float]:
 
 
 def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
-    api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.text", "kyvsim.report.run"))
+    api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.text", "kyvsim.report.look"))
     writing = _loaded("kyvsim.report.writing")
     run = api.open_application(api.ApplyInputs((policy_file,), (file,)))
     clock = _Clock()
-    pieces = [*writing.render(text.begin, run, look.Look())]
+    pieces = [*writing.render(text.begin_whole, run, look.Look())]
     clock.note("evaluation and report")
     with open("/dev/null", "wb") as out:
         out.writelines(piece.encode() for piece in pieces)
