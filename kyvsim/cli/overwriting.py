@@ -45,11 +45,11 @@ def refuse_named(
 
     These are known when the documents were read, and nothing is written yet.
     """
-    read = frozenset(map(os.path.realpath, files))
-    for name, path in written:
-        place = os.path.realpath(path)
-        if place in read:
-            raise _is_read(name, place, call)
+    places = {os.path.realpath(path): name for name, path in written}
+    # Most runs write nothing: then no file is looked for.
+    for place in map(os.path.realpath, files if places else ()):
+        if place in places:
+            raise _is_read(places[place], place, call)
 
 
 def _is_read(name: str, place: str, call: declared.Call) -> declared.UsageError:

@@ -183,8 +183,7 @@ def _run_once(
     chosen, files = outputs.chosen, outputs.files
     coverage, mutants = wishes
     found = run_tests(run, _watched)
-    if chosen.files or coverage.files:
-        outputs.refuse(found)
+    outputs.refuse(found)
     if mutants.wanted:
         from kyvsim.api.suite_mutants import try_mutants  # noqa: PLC0415 — slow, for these only
 
