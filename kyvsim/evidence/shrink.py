@@ -13,7 +13,8 @@ from kyvsim.kube.trees import replaced, without
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
 
-_IDENTITY = frozenset({("apiVersion",), ("kind",), ("metadata",), ("metadata", "name")})
+_TYPE = frozenset({("apiVersion",), ("kind",)})
+_IDENTITY = _TYPE | {("metadata",), ("metadata", "name")}
 _NAMES_THERE = _IDENTITY | {
     ("metadata", "namespace"),
     *(
@@ -78,13 +79,18 @@ def _with_smaller_answers(case: Case) -> Iterator[Case]:
     for place, one in enumerate(case.there):
         before, after = case.there[:place], case.there[place + 1 :]
         yield case._replace(there=(*before, *after))
-        for smaller in _smaller_objects(one, _NAMES_THERE):
+        for smaller in _smaller_parts(one, _NAMES_THERE, _NAMES_THERE):
             yield case._replace(there=(*before, smaller, *after))
 
 
-def _smaller_objects(obj: Json, kept: frozenset[Path] = _IDENTITY) -> Iterator[Json]:
-    named = kept - {("metadata", "name")} if kept is _IDENTITY else kept
-    return chain(_parts_left_out(obj, kept), _parts_simplified(obj, named))
+def _smaller_objects(obj: Json) -> Iterator[Json]:
+    """Yield smaller objects; what one is called may change, but not go."""
+    return _smaller_parts(obj, _IDENTITY, _TYPE)
+
+
+def _smaller_parts(obj: Json, there: frozenset[Path], unchanged: frozenset[Path]) -> Iterator[Json]:
+    """Yield objects with less in them: some parts have to be there, some to stay as they are."""
+    return chain(_parts_left_out(obj, there), _parts_simplified(obj, unchanged))
 
 
 def _parts_left_out(obj: Json, kept: frozenset[Path]) -> Iterator[Json]:
