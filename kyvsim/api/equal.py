@@ -54,7 +54,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     space = ground.space((*old, *new))
     pair = ground.pair(old, new)
     budget = Budget(inputs.cases, inputs.seconds, time.process_time)
-    tried = Search(pair, space, budget).run(ground.given, ground.options.kinds)
+    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
     evidence = evidence_of(tried, space, bench)
     return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)

@@ -41,6 +41,6 @@ def _of_policy(
     space = ground.space((policy,))
     pair = ground.pair((policy,), ())
     budget = Budget(_CASES, seconds, time.process_time)
-    tried = Search(pair, space, budget).run(ground.given, ground.options.kinds)
+    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     wanted = tuple(doings(pair.old.points()))
     return examples(wanted, tried.cases, ground.quick_pair((policy,), ()))

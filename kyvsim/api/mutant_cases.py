@@ -87,7 +87,7 @@ def _compared(
     space = ground.space((*old, *new))
     pair = ground.pair(old, new)
     budget = Budget(_CASES, seconds, time.monotonic, first_only=True)
-    tried = Search(pair, space, budget).run(ground.given, ground.options.kinds)
+    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     answer, _ = answer_of(tried, space, pair)
     if answer is not Answer.COUNTEREXAMPLE:
         return answer, None

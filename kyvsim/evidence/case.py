@@ -32,6 +32,16 @@ class Case(NamedTuple):
     """Whether it has values of types that nothing speaks for."""
 
     @property
+    def is_plain(self) -> bool:
+        """Whether a manifest of the object says all that there is to the case."""
+        return (
+            self.operation is Operation.CREATE
+            and self.user == STRANGER
+            and not self.namespace_labels
+            and not self.there
+        )
+
+    @property
     def identity(self) -> str:
         """What tells the case from others."""
         told = (

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.evidence.acceptance import is_accepted
-from kyvsim.evidence.case import STRANGER, Case
+from kyvsim.evidence.case import Case
 from kyvsim.evidence.pair import Pair
 from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.model.coverage import Point, PointKind
 from kyvsim.model.examples import Doing, Example
-from kyvsim.model.request import Operation
 
 _STATUSES: Mapping[str, str] = MappingProxyType(
     {"passed": "pass", "failed": "fail", "applied": "pass"}
@@ -38,7 +37,7 @@ def examples(
 
     The policies are the old ones of the pair. One object may show several things.
     """
-    usable = [one for one in cases if _is_plain(one) and is_accepted(one.object, pair.find)]
+    usable = [one for one in cases if one.is_plain and is_accepted(one.object, pair.find)]
     told = [(case, pair.ask(case).old) for case in usable]
     found: dict[str, tuple[Json, list[Doing]]] = {}
     missing: list[Doing] = []
@@ -51,16 +50,6 @@ def examples(
         small = _small(one, case, effect, pair)
         found.setdefault(json.dumps(small, sort_keys=True), (small, []))[1].append(one)
     return tuple(_named(found.values(), pair)), tuple(missing)
-
-
-def _is_plain(case: Case) -> bool:
-    """Return whether a manifest says all that there is to a case."""
-    return (
-        case.operation is Operation.CREATE
-        and case.user == STRANGER
-        and not case.namespace_labels
-        and not case.there
-    )
 
 
 def _shows(one: Doing, effect: Effect) -> bool:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from kyvsim.evidence.case import STRANGER, Case
+from kyvsim.evidence.case import Case
 from kyvsim.evidence.seeds import NAME
 from kyvsim.kube.objects import Json, metadata, object_key
-from kyvsim.model.request import Operation
 
 
 def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
@@ -18,14 +17,7 @@ def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
     for case in cases:
         obj = _named(case.object, len(found) + 1)
         key = tuple(object_key(obj))
-        plain = case.operation is Operation.CREATE and case.user == STRANGER
-        if (
-            plain
-            and not case.namespace_labels
-            and not case.there
-            and all((key[0], key[1], key[3]))
-            and key not in found
-        ):
+        if case.is_plain and all((key[0], key[1], key[3])) and key not in found:
             found[key] = obj
         else:
             left_out += 1

@@ -21,7 +21,7 @@ from kyvsim.evidence.seeds import CONTROLLERS, POD, smallest, wrapped
 from kyvsim.evidence.side import Effect
 from kyvsim.evidence.space import Space
 from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, type_of
-from kyvsim.kube.discovery import NO_KINDS, KindTable
+from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.light.named_tuple import NamedTuple
@@ -101,12 +101,13 @@ class _Rank(NamedTuple):
 class Search:
     """One search."""
 
-    def __init__(self, pair: Pair, space: Space, budget: Budget) -> None:
+    def __init__(self, pair: Pair, space: Space, kinds: KindTable, budget: Budget) -> None:
         self._pair = pair
         self._space = space
+        self._kinds = kinds
         self._budget = budget
         self._ends = budget.clock() + budget.seconds
-        self._answers = Answers(space.read, NO_KINDS, pair.find)
+        self._answers = Answers(space.read, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
@@ -128,12 +129,11 @@ class Search:
         self._let_pass = [False, False]
         self._answered = [False, False]
 
-    def run(self, given: Sequence[Json], kinds: KindTable) -> Tried:
+    def run(self, given: Sequence[Json]) -> Tried:
         """Return what comes of trying the given objects and those that can be made."""
-        self._answers = Answers(self._space.read, kinds, self._pair.find)
         with suppress(_SpentError):
             with suppress(_EnoughError):
-                self._go(given, kinds)
+                self._go(given)
             self._ended = True
         return Tried(
             cases=tuple(self._kept),
@@ -148,11 +148,11 @@ class Search:
             ended=self._ended,
         )
 
-    def _go(self, given: Sequence[Json], kinds: KindTable) -> None:
+    def _go(self, given: Sequence[Json]) -> None:
         for obj in given:
             self._try(Case(obj, user=self._space.user, given=True))
         for kind in self._space.kinds:
-            self._try(Case(smallest(kind, kinds), user=self._space.user))
+            self._try(Case(smallest(kind, self._kinds), user=self._space.user))
         first = self._kept[:]
         for case, turn in self._growing():
             self._finished |= turn is _Turn.REST

@@ -121,6 +121,7 @@ class Surroundings:
         self.asked = Asked()
         self._stores = stores
         self._world = world
+        self._mocks = world.outside.mocks
         self._given = given
         self._definitions = definitions
         self._kinds = crd_kinds((*definitions, *given))
@@ -182,8 +183,8 @@ class Surroundings:
         return self._world._replace(
             cluster=AskedCluster(objects, self._definitions, self.asked, stand_in),
             images=AskedImages(self._world.images, made, self.asked, dict),
-            mocks=self._world.outside.mocks._replace(
-                images=AskedImages(self._world.outside.mocks.images, made, self.asked, recorded)
+            mocks=self._mocks._replace(
+                images=AskedImages(self._mocks.images, made, self.asked, recorded)
             ),
         )
 
