@@ -3,6 +3,8 @@
 A loop asks so for each of its elements: an object is gone through once for all of them.
 """
 
+from collections.abc import Callable, Hashable
+
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Path
 
@@ -33,11 +35,7 @@ class Parts:
         if value.__class__ is not dict and value.__class__ is not list:
             return number_of(value, self._numbers)
         self._first.setdefault(id(value), path)
-        content: object
-        if value.__class__ is dict:
-            content = frozenset((key, self._add(one, (*path, key))) for key, one in value.items())
-        else:
-            content = tuple(self._add(one, (*path, index)) for index, one in enumerate(value))
+        content = _content(value, lambda key, one: self._add(one, (*path, key)))
         number = self._numbers.setdefault(content, len(self._numbers))
         self._equal.setdefault(number, []).append(path)
         return number
@@ -45,9 +43,14 @@ class Parts:
 
 def number_of(value: Json, numbers: Numbers) -> int:
     """Return the number of a value, a new one if none that equals it was seen."""
-    content: object = value
-    if value.__class__ is dict:
-        content = frozenset((key, number_of(one, numbers)) for key, one in value.items())
-    elif value.__class__ is list:
-        content = tuple(number_of(one, numbers) for one in value)
+    content = _content(value, lambda _, one: number_of(one, numbers))
     return numbers.setdefault(content, len(numbers))
+
+
+def _content(value: Json, number_at: Callable[[str | int, Json], int]) -> Hashable:
+    """Return what values that are equal have in common, by the numbers of what is in them."""
+    if value.__class__ is dict:
+        return frozenset((key, number_at(key, one)) for key, one in value.items())
+    if value.__class__ is list:
+        return tuple(number_at(index, one) for index, one in enumerate(value))
+    return value  # type: ignore[no-any-return]
