@@ -233,9 +233,7 @@ def _image(text: str, model: Json) -> Json:
         **model,
         "image": text,
         "resolvedImage": f"{tagged}@{digest}",
-        "registry": image.registry,
-        "repository": image.path,
-        "identifier": image.digest or image.tag,
+        **image.as_data(),
         "digest": digest,
     }
 

@@ -42,6 +42,17 @@ class ImageReference(NamedTuple):
         """Registry, path and tag; the tag is empty where only a digest was given."""
         return f"{self.registry}/{self.path}:{self.tag}"
 
+    def as_data(self) -> dict[str, str]:
+        """Return what data of the image say of its reference, whoever asks a registry for them.
+
+        upstream: pkg/engine/context/loaders/imagedata.go, kyverno/sdk extensions/imagedataloader
+        """
+        return {
+            "registry": self.registry,
+            "repository": self.path,
+            "identifier": self.digest or self.tag,
+        }
+
     def as_variable(self) -> dict[str, str]:
         """Return the object that `images.<group>.<container>` holds."""
         fields = {

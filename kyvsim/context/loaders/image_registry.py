@@ -64,9 +64,7 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
     return {
         "image": text,
         "resolvedImage": f"{repository}@{found.digest or image.digest}",
-        "registry": image.registry,
-        "repository": image.path,
-        "identifier": image.digest or image.tag,
+        **image.as_data(),
         **_documents(found),
     }
 
