@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.model.evidence import Counterexample, Difference
 from kyvsim.model.mutants import Hole, Mutants
-from kyvsim.report.compact_yaml import compact_lines
+from kyvsim.report.evidence_words import example_objects
 from kyvsim.report.style import counted, safe_line
 
 _WORDS: Mapping[Difference, str] = MappingProxyType(
@@ -66,18 +66,10 @@ def advice_lines(hole: Hole) -> Iterator[str]:
         yield f"no test notices; {why} that shows a difference"
         return
     yield f"no test notices; {_WORDS[hole.example.difference]}{_request(hole.example)}:"
-    yield from (f"  {line}" for line in compact_lines(hole.example.object))
-    for name, value in (
-        ("labels of its Namespace", hole.example.namespace_labels),
-        ("sent by", hole.example.user),
-        ("as it was before", hole.example.old_object),
-    ):
-        if value:
+    for name, some in example_objects(hole.example):
+        if name:
             yield f"{name}:"
-            yield from (f"  {line}" for line in compact_lines(value))
-    for one in hole.example.there:
-        yield "looked up:"
-        yield from (f"  {line}" for line in compact_lines(one))
+        yield from (f"  {line}" for line in some)
 
 
 def _request(example: Counterexample) -> str:
