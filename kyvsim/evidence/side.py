@@ -22,6 +22,7 @@ from kyvsim.suite.coverage import Tally
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+_TRUTHS = (True, False)
 _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
 
 
@@ -54,11 +55,17 @@ class Effect(NamedTuple):
 
 
 class Marks:
-    """Follows evaluations: counts which answers each step of them has given."""
+    """Follows evaluations: counts which answers each step of them has given.
+
+    Of a step whose parts have to hold together it counts, too, how many of them held at once: parts
+    that were met one by one say nothing of the whole.
+    """
 
     def __init__(self) -> None:
         self._known: set[tuple[object, ...]] = set()
         self._parts: set[tuple[object, ...]] = set()
+        self._open: list[dict[tuple[object, ...], object]] = []
+        """Of each step that has begun the answers of the expressions right inside of it."""
         self.failed_entries = 0
         """How often an entry of a context could not be loaded."""
 
@@ -69,12 +76,14 @@ class Marks:
         """Take no notice of which rule it is."""
 
     def begin(self) -> int:
-        """Take no notice of steps that begin."""
+        """Take a step that begins."""
+        self._open.append({})
         return 1
 
     def end(self, mark: int, step: Step | None) -> None:
         """Keep what a step came to."""
         del mark
+        inner = self._open.pop()
         if step is not None:
             if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
                 self.failed_entries += 1
@@ -82,6 +91,11 @@ class Marks:
             name = "" if step.name.startswith("[") else step.name
             part = (step.kind, step.place, name, step.text)
             self._known.add((*part, _answer(step)))
+            if step.kind is StepKind.EXPRESSION:
+                together = [sum(one is truth for one in inner.values()) for truth in _TRUTHS]
+                self._known.add((*part, *together))
+                if self._open:
+                    self._open[-1][part] = step.answer
             if step.kind is not StepKind.FINDING:
                 self._parts.add(part)
 

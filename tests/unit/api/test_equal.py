@@ -114,6 +114,15 @@ def test_conditions_that_have_to_hold_together_are_reached():
     assert any(labels.get("cost") == "5" for labels in gained)
 
 
+def test_many_conditions_that_are_met_one_by_one_are_met_together():
+    fields = ("apiGroups", "resources", "verbs")
+    asked = " && ".join(f"rule.{one}.exists(one, one == '*')" for one in fields)
+    match = constraints("roles")
+    match["resourceRules"][0]["apiGroups"] = ["rbac.authorization.k8s.io"]
+    policy = in_cel(f"!object.rules.exists(rule, {asked})", match)
+    assert evidence(policy, policy).answer is Answer.EQUAL
+
+
 def test_a_policy_that_never_denied_is_not_covered():
     found = evidence(rules(RULE), rules(RULE), cases=3)
     assert found.answer is Answer.NOT_COVERED
