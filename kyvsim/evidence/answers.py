@@ -9,6 +9,7 @@ from kyvsim.evidence.edits import Edit, edit_to, edits
 from kyvsim.evidence.image_types import image_type
 from kyvsim.evidence.lookups import IMAGE, whole_reference
 from kyvsim.evidence.seeds import NAMESPACE, KindName, smallest
+from kyvsim.evidence.space import Space
 from kyvsim.evidence.types import leads_somewhere, type_of
 from kyvsim.evidence.values import samples
 from kyvsim.kube.discovery import KindTable, lies_in_namespace
@@ -51,19 +52,14 @@ def recorded(answer: Json) -> ImageData:
 class Answers:
     """Makes answers for cases, and changes them."""
 
-    def __init__(
-        self, read: Mapping[Way, tuple[Json, ...]], kinds: KindTable, find: FindType
-    ) -> None:
+    def __init__(self, space: Space, kinds: KindTable, find: FindType) -> None:
         """Take what policies read in answers: ways after the name of their source, with values."""
-        self._read = read
+        self._read = space.read
         self._kinds = kinds
         self._find = find
         self._edits: dict[tuple[str, str], list[Edit]] = {}
         counted = (
-            int(one)
-            for way, values in read.items()
-            for one in values
-            if way[1:2] == ("items",) and one.__class__ in {int, float}
+            one for way, some in space.sizes.items() if way[1:2] == ("items",) for one in some
         )
         sizes = {size for one in counted for size in (one, one + 1)}
         self._sizes = sorted({2} | {size for size in sizes if 1 < size <= _MOST_COUNTED})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from kyvsim.evidence.known_fields import is_possible, needed, other_key, usual
+from kyvsim.evidence.known_fields import is_possible, needed, other_key, usual, usual_entries
 from kyvsim.evidence.types import new_element, suits, type_at
 from kyvsim.evidence.values import ODD, samples
 from kyvsim.kube.objects import Json
@@ -22,8 +22,13 @@ Edit: TypeAlias = Callable[[Json], Json]
 """Returns an object changed; the same one where there is nothing to change."""
 
 
-def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edit], list[Edit]]:
-    """Return the changes at a way that keep to the type of an object, and those that do not."""
+def edits(
+    root: Type | None, way: Way, values: Sequence[Json], sizes: Sequence[int] = ()
+) -> tuple[list[Edit], list[Edit]]:
+    """Return the changes at a way that keep to the type of an object, and those that do not.
+
+    `sizes` are how much is asked for there.
+    """
     plain: list[Edit] = []
     odd: list[Edit] = []
     written = {value.__class__ for value in _written(root, way, values)}
@@ -38,9 +43,9 @@ def edits(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[list[Edi
         inner = way[len(place) + 1 :]
         changes = (_set([]), *_several(inner, values, root, place))
         plain += (_edit(place, change, root) for change in changes)
-    sizes = tuple(_sizes(values, type_at(root, way) if root else None))
+    near = _near(sizes)
     for place in (*_lists(way), way):
-        plain += (_edit(place, _of_size(size), root) for size in sizes)
+        plain += (_edit(place, _of_size(size), root) for size in near)
     return plain, odd
 
 
@@ -88,7 +93,7 @@ def _typical(at: Type | None, way: Way) -> list[Json]:
     if at.mapping is None:
         return []
     name = next((one for one in reversed(way) if isinstance(one, str)), "")
-    return [dict(needed(name, len(way)))] if at.mapping.fields else [{"a": "a"}]
+    return [dict(needed(name, len(way)) if at.mapping.fields else usual_entries(name))]
 
 
 def _entries(root: Type | None, way: Way) -> Iterator[Way]:
@@ -153,12 +158,10 @@ def _with_another(inner: Way, change: _Change, element: Type | None, *, first: b
     return another
 
 
-def _sizes(values: Sequence[Json], at: Type | None) -> Iterator[int]:
-    """Yield sizes to try where numbers are held against what is none: its length is meant."""
-    for value in samples(values):
-        is_number = value.__class__ is int and not suits(at, value)
-        if is_number and 1 < value <= _MOST_IN_ALL:
-            yield value
+def _near(sizes: Sequence[int]) -> list[int]:
+    """Return sizes to try: those that are asked for, and those beside them."""
+    near = {other for one in sizes for other in (one - 1, one, one + 1)}
+    return sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
 
 
 def _of_size(size: int) -> _Change:

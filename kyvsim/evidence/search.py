@@ -107,7 +107,7 @@ class Search:
         self._kinds = kinds
         self._budget = budget
         self._ends = budget.clock() + budget.seconds
-        self._answers = Answers(space.read, kinds, pair.find)
+        self._answers = Answers(space, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
@@ -204,7 +204,12 @@ class Search:
             root = type_of(obj, self._pair.find)
             places = self._space.places
             ways = list(of_one_shape(places)) if root is None else [*places]
-            both = [edits(root, way, places[way]) for way in ways if leads_somewhere(root, way)]
+            sizes = self._space.sizes
+            both = [
+                edits(root, way, places[way], sizes.get(way, ()))
+                for way in ways
+                if leads_somewhere(root, way)
+            ]
             both += [edits(root, way, ()) for way in keys_meant(root, places) if way not in places]
             self._changes[kind] = (
                 [edit for plain, _ in both for edit in plain],

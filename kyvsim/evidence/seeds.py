@@ -7,6 +7,7 @@ from kyvsim.kube.discovery import (
     NO_KINDS,
     KindTable,
     every_kind,
+    is_builtin_group,
     lies_in_namespace,
     preferred_version,
 )
@@ -98,7 +99,7 @@ POD = ("", "Pod")
 def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]:
     """Yield the kinds that `group/version/Kind` means; of open ones a few, none for subresources.
 
-    Of a kind that nobody knows the text itself says all; known ones are in no other group.
+    Of a kind that nobody knows the text itself says all; known groups have none but known kinds.
     """
     group, version, kind, *part = written.split("/")
     if part:
@@ -106,8 +107,10 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
     known = [one for one in every_kind(kinds) if matches(group, one[0]) and matches(kind, one[1])]
     if "*" in kind or "?" in kind:
         known = [one for one in known if one in _USUAL] or known[:3]
-    if not known and "*" not in kind and not any(kind == one for _, one in every_kind(kinds)):
-        known = [("" if group == "*" else group, kind)]
+    elif not known:
+        is_own = "*" not in group and not is_builtin_group(group)
+        if is_own or not any(kind == one for _, one in every_kind(kinds)):
+            known = [("" if group == "*" else group, kind)]
     for one_group, one_kind in known[:4]:
         usual = preferred_version(one_group, one_kind, kinds)
         yield KindName(one_group, usual if "*" in version else version, one_kind)

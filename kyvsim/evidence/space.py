@@ -26,6 +26,8 @@ class Space(NamedTuple):
     """Ways in the object, with the values that are written for them."""
     read: Mapping[Way, tuple[Json, ...]]
     """Ways in what is looked up, after the name of its source, with the values written for them."""
+    sizes: Mapping[Way, tuple[int, ...]]
+    """How much policies ask for at ways of either sort."""
     user: UserInfo
     """Who sends requests, where it does not matter."""
     users: tuple[UserInfo, ...]
@@ -50,6 +52,7 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
         derived=frozenset(one.kind for one in controllers),
         places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
         read=_read(told),
+        sizes=_sizes(told),
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
@@ -87,6 +90,14 @@ def _places(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
         elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
             way: Way = ("metadata", *one.way[:1])
             found[way] = (*found.get(way, ()), *one.values)
+    return found
+
+
+def _sizes(mentions: Iterable[Mention]) -> Mapping[Way, tuple[int, ...]]:
+    found: dict[Way, tuple[int, ...]] = {}
+    for one in mentions:
+        if one.sizes:
+            found[one.way] = (*found.get(one.way, ()), *one.sizes)
     return found
 
 

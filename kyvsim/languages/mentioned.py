@@ -37,6 +37,8 @@ class Reading(NamedTuple):
     values: tuple[Json, ...] = ()
     spread: bool = False
     """Whether it is a list of all that stands at the ways, rather than one of them."""
+    counts: bool = False
+    """Whether it is how much there is of that."""
 
     @property
     def elements(self) -> "Reading":
@@ -62,6 +64,7 @@ def either(readings: Iterable[Reading]) -> Reading:
     return Reading(
         tuple(dict.fromkeys(way for one in some for way in one.ways)),
         tuple(value for one in some for value in one.values),
+        counts=any(one.counts for one in some),
     )
 
 
@@ -70,6 +73,7 @@ class Notebook:
 
     def __init__(self) -> None:
         self._values: dict[tuple[About, Way], dict[str, Json]] = {}
+        self._sizes: dict[tuple[About, Way], dict[int, None]] = {}
         self._alike: list[tuple[Way, Way]] = []
         """Ways that are held against each other: what is written for one is for the other, too."""
 
@@ -89,13 +93,18 @@ class Notebook:
         held = tuple(values)
         for way in reading.ways:
             place = _placed(way)
-            if place is not None:
-                self.note(*place, held)
+            if place is None:
+                continue
+            self.note(*place, () if reading.counts else held)
+            if reading.counts:
+                self._sizes.setdefault(place, {}).update(dict.fromkeys(_whole(held)))
 
     def compare(self, one: Reading, other: Reading) -> None:
         """Take two readings that are held against each other."""
         self.hold(one, other.values)
         self.hold(other, one.values)
+        if one.counts or other.counts:
+            return
         self._alike += ((first, second) for first in one.ways for second in other.ways)
 
     def mentions(self) -> Iterator[Mention]:
@@ -104,14 +113,27 @@ class Notebook:
             self._share(one, other)
         inner = {(about, way[:end]) for about, way in self._values for end in range(len(way))}
         for (about, way), values in self._values.items():
-            if values or (about, way) not in inner:
-                yield Mention(about, way, tuple(values.values()))
+            sizes = tuple(self._sizes.get((about, way), ()))
+            if values or sizes or (about, way) not in inner:
+                yield Mention(about, way, tuple(values.values()), sizes)
 
     def _share(self, one: Way, other: Way) -> None:
         places = [place for place in map(_placed, (one, other)) if place in self._values]
         if len(places) == 2:
             whole = {**self._values[places[0]], **self._values[places[1]]}
             self._values.update(dict.fromkeys(places, whole))
+
+
+def endings(reading: Reading) -> Reading:
+    """Return a reading with patterns of texts that end so in place of its texts."""
+    return reading._replace(
+        values=tuple(f"*{one}" if isinstance(one, str) else one for one in reading.values)
+    )
+
+
+def _whole(values: Iterable[Json]) -> Iterator[int]:
+    """Yield the whole numbers among values."""
+    return (int(one) for one in values if one.__class__ in {int, float} and one == int(one))
 
 
 def _placed(way: Way) -> tuple[About, Way] | None:

@@ -32,9 +32,12 @@ def read_selector(selector: Json, about: About, notes: Notebook) -> None:
 
 
 def _kinds(rule: Json) -> Iterator[str]:
-    for group in rule.get("apiGroups") or ("*",):
-        for version in rule.get("apiVersions") or ("*",):
-            for resource in rule.get("resources") or ("*",):
-                name, _, part = resource.partition("/")
-                kind = "*" if name == "*" else kind_of_plural(group, name) or guessed_kind(name)
+    groups = rule.get("apiGroups") or ("*",)
+    for resource in rule.get("resources") or ("*",):
+        name, _, part = resource.partition("/")
+        # What one of the groups is known to have is in no other.
+        known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
+        for group in known or groups:
+            kind = "*" if name == "*" else known.get(group) or guessed_kind(name)
+            for version in rule.get("apiVersions") or ("*",):
                 yield "/".join((group, version, kind, *((part,) if part else ())))

@@ -19,11 +19,12 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
-from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, looked_up
+from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings, looked_up
 from kyvsim.model.mention import About, Hole
 
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
+_LOGICAL = frozenset({"_&&_", "_||_", "!_"})
 _LEFT_OUT = frozenset({"messageExpression", "valueExpression"})
 """Fields whose expressions decide nothing."""
 _OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
@@ -114,14 +115,14 @@ class _Walk:
             # What texts are put together of, or rewritten with, is nothing to compare with.
             return self._every(node)._replace(values=())
         every = [self.read(one) for one in children(node)]
-        if name == "startsWith":
-            every = [one._replace(values=_without_brackets(one.values)) for one in every]
-        whole = either(every)
-        self._notes.read(whole)
         if name in _COMPARING and len(every) == 2:
+            for one in every:
+                self._notes.read(one)
             self._notes.compare(*every)
+            return NOTHING
+        whole = self._notes.read(either(map(_MEANT.get(name, _as_it_is), every)))
         # A logical operator gives true or false; whatever else is called may hand something on.
-        return NOTHING if name in {"_&&_", "_||_", "!_"} else whole
+        return NOTHING if name in _LOGICAL else whole._replace(counts=name == "size")
 
     def _looked_up(self, source: str, node: Node) -> Reading:
         self._every(node)
@@ -183,6 +184,16 @@ class _Walk:
     )
 
 
-def _without_brackets(values: tuple[Json, ...]) -> tuple[Json, ...]:
-    """Return values without the beginnings of lists and maps in JSON: these are no texts."""
-    return tuple(one for one in values if one not in {"[", "{"})
+def _beginnings(reading: Reading) -> Reading:
+    """Return a reading without the beginnings of lists and maps in JSON: these are no texts."""
+    return reading._replace(values=tuple(one for one in reading.values if one not in {"[", "{"}))
+
+
+def _as_it_is(reading: Reading) -> Reading:
+    return reading
+
+
+_MEANT: Mapping[str, Callable[[Reading], Reading]] = MappingProxyType(
+    {"startsWith": _beginnings, "endsWith": endings}
+)
+"""What the texts given to some functions say of the texts that they are asked for."""

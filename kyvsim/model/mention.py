@@ -45,6 +45,8 @@ class Mention(NamedTuple):
     way: Way = ()
     values: tuple[Json, ...] = ()
     """As they are written: texts may be patterns, with operators and wildcards."""
+    sizes: tuple[int, ...] = ()
+    """How many elements or characters it asks for."""
 
 
 def way_text(way: Way) -> str:

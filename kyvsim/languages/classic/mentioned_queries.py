@@ -7,7 +7,7 @@ from typing import ClassVar
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.variables import find_variables
-from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either
+from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings
 from kyvsim.model.mention import Hole
 
 _WORD = "x"
@@ -65,10 +65,12 @@ class Queries:
 
     def _every(self, tree: Tree, here: Reading) -> Reading:
         parts = [self._read(one, here) for one in tree["children"] if one.__class__ is dict]
-        whole = either(parts)
         if tree["type"] not in _BOOLEAN:
-            return whole
-        self.notes.read(whole)
+            return either(parts)
+        for one in parts:
+            self.notes.read(one)
+        if tree["type"] == "comparator":
+            self.notes.compare(*parts)
         return NOTHING
 
     def _field(self, tree: Tree, here: Reading) -> Reading:
@@ -127,7 +129,8 @@ class Queries:
 
     def _call(self, tree: Tree, here: Reading) -> Reading:
         plain = [one for one in tree["children"] if one["type"] != "expref"]
-        whole = either([self._read(one, here) for one in plain])
+        given = [self._read(one, here) for one in plain]
+        whole = either(map(endings, given) if tree["value"] == "ends_with" else given)
         self.notes.read(whole)
         if tree["value"] == "keys":
             for way in whole.ways:
@@ -135,7 +138,7 @@ class Queries:
         for one in tree["children"]:
             if one["type"] == "expref":
                 whole = either((whole, self._every(one, whole.elements)))
-        return whole
+        return whole._replace(counts=True) if tree["value"] == "length" else whole
 
     _READERS: ClassVar[Mapping[str, Callable[["Queries", Tree, Reading], Reading]]] = (
         MappingProxyType(

@@ -15,8 +15,8 @@ IMAGE = ("spec", "containers", Hole.ELEMENT, "image")
 TYPE = find_type("v1", "Pod")
 
 
-def results(way, values=(), chosen=0, obj=POD):
-    return [edit(obj) for edit in edits(TYPE, way, values)[chosen]]
+def results(way, values=(), chosen=0, obj=POD, sizes=()):
+    return [edit(obj) for edit in edits(TYPE, way, values, sizes)[chosen]]
 
 
 def images(obj):
@@ -82,19 +82,30 @@ def test_a_list_of_which_nothing_is_written_gets_an_element():
 
 @pytest.mark.parametrize("way", [("spec", "containers"), IMAGE[:-1]])
 def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(way):
-    sizes = {len(images(one) or ()) for one in results(way, [4])}
-    assert {4, 5} <= sizes
+    sizes = {len(images(one) or ()) for one in results(way, sizes=[4])}
+    assert {3, 4, 5} <= sizes
     names = [
         [one["name"] for one in obj["spec"]["containers"]]
-        for obj in results(way, [4])
+        for obj in results(way, sizes=[4])
         if len(images(obj) or ()) == 4
     ]
     assert len(set(names[0])) == 4
 
 
 def test_where_a_text_is_counted_it_is_as_long_or_longer():
-    names = [one.get("metadata", {}).get("name") for one in results(("metadata", "name"), [8])]
+    way = ("metadata", "name")
+    names = [one.get("metadata", {}).get("name") for one in results(way, sizes=[8])]
     assert {"a" * 8, "a" * 9, "a" * 7} <= set(names)
+
+
+def test_amounts_that_are_asked_for_are_amounts():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits")
+    limits = [
+        one["spec"]["containers"][0].get("resources", {}).get("limits")
+        for one in results(way)
+        if images(one)
+    ]
+    assert {"cpu": "1"} in limits
 
 
 def test_a_key_that_somebody_chose_also_gives_way_to_another_one():

@@ -51,6 +51,8 @@ def test_labels_of_namespaces_come_one_by_one_and_together():
 def test_kinds_are_in_no_group_but_their_own():
     assert kinds("apps/v1/Pod") == ()
     assert kinds("example.com/v1/Thing") == (KindName("example.com", "v1", "Thing"),)
+    assert kinds("example.com/v1/Role") == (KindName("example.com", "v1", "Role"),)
+    assert [one.group for one in kinds("*/*/Role")] == ["rbac.authorization.k8s.io"]
 
 
 def test_who_sends_a_request_has_a_name():

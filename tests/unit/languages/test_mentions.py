@@ -12,12 +12,15 @@ from kyvsim.model.mention import About, way_text
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def mentioned(data, about=About.OBJECT):
+def mentions(data, about=About.OBJECT):
     read = read_inputs(ApplyInputs(policies=(Source("policy", json.dumps(data)),)), None)
     assert not read.diagnostics
     (policy,) = read.policies
-    found = [one for one in mentions_of(policy, SYSTEM) if one.about is about]
-    return {way_text(one.way): list(one.values) for one in found}
+    return [one for one in mentions_of(policy, SYSTEM) if one.about is about]
+
+
+def mentioned(data, about=About.OBJECT):
+    return {way_text(one.way): list(one.values) for one in mentions(data, about)}
 
 
 def rules(*bodies, **match):
@@ -68,7 +71,7 @@ def test_patterns_are_read_without_their_anchors():
         ('{{ request.object.metadata.annotations."a/b" }}', "metadata.annotations.a/b"),
         ("{{ request.object.spec.containers[].image | [0] }}", "spec.containers[].image"),
         ("{{ request.object.spec.containers[*].ports[*].hostPort }}", None),
-        ("{{ length(request.object.spec.containers[?name=='x'].image) }}", None),
+        ("{{ join('', request.object.spec.containers[?name=='x'].image) }}", None),
         ("{{ request.object.spec.[hostPID, hostIPC] }}", "spec.hostIPC"),
         ("{{ request.object.spec.template.*.x }}", "spec.template.*.x"),
     ],
@@ -219,6 +222,39 @@ def test_expressions_lead_to_fields(expression, way, value):
 )
 def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, way):
     assert mentioned(in_cel(expression), About.WORLD)[way] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        rules(deny("{{ length(request.object.spec.volumes) }}", 4)),
+        rules(deny("{{ request.object.spec.volumes[?length(@) > `4`] }}", "x")),
+        in_cel("size(object.spec.volumes) < 4"),
+        in_cel("object.spec.volumes.map(one, one.name).size() < 4"),
+    ],
+)
+def test_how_much_is_asked_for_is_no_value(policy):
+    found = {way_text(one.way): one for one in mentions(policy)}
+    (counted,) = [one for way, one in found.items() if way.startswith("spec.volumes") and one.sizes]
+    assert counted.sizes == (4,)
+    assert 4 not in counted.values
+
+
+def test_endings_are_patterns():
+    found = mentioned(in_cel("object.metadata.annotations.exists(key, key.endsWith('-x'))"))
+    assert "*-x" in found["metadata.annotations[]"]
+    query = "{{ ends_with(request.object.metadata.name, '-x') }}"
+    assert "*-x" in mentioned(rules(deny(query, True)))["metadata.name"]
+
+
+def test_a_resource_is_in_the_groups_that_are_known_to_have_it():
+    policy = in_cel("true")
+    rule = policy["spec"]["matchConstraints"]["resourceRules"][0]
+    rule["apiGroups"], rule["resources"] = ["apps", "example.com"], ["deployments", "things"]
+    found = {
+        (one[0], one[-1]) for one in (kind.split("/") for kind in mentioned(policy, About.KIND)[""])
+    }
+    assert found == {("apps", "Deployment"), ("apps", "Thing"), ("example.com", "Thing")}
 
 
 def test_variables_are_followed():
