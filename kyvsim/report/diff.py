@@ -13,19 +13,29 @@ _CONTEXT = 3
 def marked_lines(old: list[str], new: list[str]) -> list[Marked]:
     """Return every line of both texts in order, with its mark."""
     start, end = _common_ends(old, new)
-    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for changes only
-
     old_end, new_end = len(old) - end, len(new) - end
-    matcher = SequenceMatcher(a=old[start:old_end], b=new[start:new_end], autojunk=False)
-    lines: list[Marked] = [(" ", line) for line in new[:start]]
+    return [
+        *((" ", line) for line in new[:start]),
+        *_between(old[start:old_end], new[start:new_end]),
+        *((" ", line) for line in new[new_end:]),
+    ]
+
+
+def _between(old: list[str], new: list[str]) -> Iterator[Marked]:
+    """Yield the lines of two texts that differ in their first line and in their last."""
+    if not old or not new or len(old) == len(new) == 1:
+        yield from (("-", line) for line in old)
+        yield from (("+", line) for line in new)
+        return
+    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, seldom needed
+
+    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if tag == "equal":
-            lines += [(" ", line) for line in new[start + new_from : start + new_to]]
+            yield from ((" ", line) for line in new[new_from:new_to])
             continue
-        lines += [("-", line) for line in old[start + old_from : start + old_to]]
-        lines += [("+", line) for line in new[start + new_from : start + new_to]]
-    lines += [(" ", line) for line in new[new_end:]]
-    return lines
+        yield from (("-", line) for line in old[old_from:old_to])
+        yield from (("+", line) for line in new[new_from:new_to])
 
 
 def hunks(lines: list[Marked]) -> Iterator[Marked]:

@@ -19,6 +19,13 @@ _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
 
 
+class _Told(NamedTuple):
+    """The lines that were found, and whether those of what is in both objects are wanted."""
+
+    lines: list[Marked]
+    whole: bool
+
+
 class _Spot(NamedTuple):
     """Where a value stands: the text before it, its members' column, and its depth."""
 
@@ -29,27 +36,40 @@ class _Spot(NamedTuple):
 
 def marked_yaml(before: Json, after: Json) -> list[Marked]:
     """Return the lines of `after` and those that only `before` has, each with its mark."""
-    lines: list[Marked] = []
-    _compare(lines, _Spot("", 0, 0), before, after)
-    return lines
+    return _compared(before, after, whole=True)
 
 
-def _compare(lines: list[Marked], spot: _Spot, before: Json, after: Json) -> None:
+def changed_yaml(before: Json, after: Json) -> list[Marked]:
+    """Return those lines of `marked_yaml` that only one of both objects has: in less time."""
+    return _compared(before, after, whole=False)
+
+
+def _compared(before: Json, after: Json, *, whole: bool) -> list[Marked]:
+    told = _Told([], whole)
+    _compare(told, _Spot("", 0, 0), before, after)
+    return told.lines
+
+
+def _compare(told: _Told, spot: _Spot, before: Json, after: Json) -> None:
+    lines, whole = told
     if before is after or is_whole_form(before, after):
-        lines += _unchanged(spot.lead, spot.indent, after)
+        if whole:
+            lines += _unchanged(spot.lead, spot.indent, after)
         return
     kind, other = after.__class__, before.__class__
     if before and after and kind is other and spot.depth < _DEPTH_LIMIT:
         if kind is dict:
-            _compare_mappings(lines, spot, before, after)
+            _compare_mappings(told, spot, before, after)
             return
         if kind is list:
-            _compare_lists(lines, spot, before, after)
+            _compare_lists(told, spot, before, after)
             return
     if before == after and (kind is bool) == (other is bool):
-        lines += _unchanged(spot.lead, spot.indent, after)
+        if whole:
+            lines += _unchanged(spot.lead, spot.indent, after)
         return
-    lines += marked_lines(_lines(spot, before), _lines(spot, after))
+    marked = marked_lines(_lines(spot, before), _lines(spot, after))
+    lines += marked if whole else [one for one in marked if one[0] != " "]
 
 
 def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
@@ -67,19 +87,24 @@ def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
 
 
 def _compare_mappings(
-    lines: list[Marked], spot: _Spot, before: dict[str, Json], after: dict[str, Json]
+    told: _Told, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
 ) -> None:
+    lines, whole = told
     lead, indent, depth = spot
     first = pad = " " * indent
     if lead.endswith(":"):
-        lines.append((" ", lead))
+        if whole:
+            lines.append((" ", lead))
     else:
         first = lead
     first_old, first_new = min(before), min(after)
-    for key in sorted(before.keys() | after.keys()):
+    keys = {*before, *after}
+    if not whole:
+        keys = {one for one in keys if before.get(one, _ABSENT) is not after.get(one, _ABSENT)}
+    for key in sorted(keys):
+        old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
         start = first if key == (first_new if key in after else first_old) else pad
         inner = f"{start}{scalar(key)}:"
-        old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
         if old is new:
             lines += _unchanged(inner, indent + 2, new)
         elif new is _ABSENT:
@@ -87,15 +112,17 @@ def _compare_mappings(
         elif old is _ABSENT:
             lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
-            _compare(lines, _Spot(inner, indent + 2, depth + 1), old, new)
+            _compare(told, _Spot(inner, indent + 2, depth + 1), old, new)
 
 
-def _compare_lists(lines: list[Marked], spot: _Spot, before: list[Json], after: list[Json]) -> None:
+def _compare_lists(told: _Told, spot: _Spot, before: list[Json], after: list[Json]) -> None:
+    lines, whole = told
     lead, indent, depth = spot
     column = indent - 2 if lead.endswith(":") else indent
     first = pad = " " * column
     if lead.endswith(":"):
-        lines.append((" ", lead))
+        if whole:
+            lines.append((" ", lead))
     else:
         first = lead
     for old, new in _pairs(before, after):
@@ -106,7 +133,7 @@ def _compare_lists(lines: list[Marked], spot: _Spot, before: list[Json], after: 
         elif old is None:
             lines += [("+", line) for line in _lines(inner, after[new])]
         else:
-            _compare(lines, inner, before[old], after[new])
+            _compare(told, inner, before[old], after[new])
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:

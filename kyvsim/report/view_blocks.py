@@ -73,11 +73,12 @@ class Blocks:
         from kyvsim.report.view_changes import told_change  # noqa: PLC0415 — where something changed
 
         kind = Kind("")
+        differing = change.differing
         if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
-            lines = "\n".join(f"{mark}{line}" for mark, line in change.lines if mark != " ")
+            lines = "\n".join(f"{mark}{line}" for mark, line in differing)
             kind = kind_of(f"{change.word} {change.by}", lines)
         whole = self._seen.is_new(kind)
-        return Item(kind, told_change(change, self._sheet, whole=whole), whole)
+        return Item(kind, told_change(change, differing, self._sheet, whole=whole), whole)
 
 
 _NOTHING = Block("", "", ())

@@ -8,7 +8,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import EngineResponse, RuleStatus
 from kyvsim.report.changes import Change, generated, mutations, patched_targets
 from kyvsim.report.diff import Marked, hunks
-from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_diff import changed_yaml, marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.style import MARK_LOOKS, counted
 from kyvsim.report.subject import short_title
@@ -31,9 +31,29 @@ class Changed(NamedTuple):
     """What was changed or created, or for the trigger itself, who did it."""
     author: str
     """The policy and its rules; "" where the name says it."""
-    by: str
-    """What tells who did it from others."""
-    lines: list[Marked]
+    before: Json
+    """The object as it was; None for what is new."""
+    after: Json
+    """The object as it is; of what is new only what its title does not say."""
+
+    @property
+    def by(self) -> str:
+        """What tells who did it from others."""
+        return self.author or self.name
+
+    @property
+    def differing(self) -> list[Marked]:
+        """The lines that came or went."""
+        if self.before is None:
+            return self.lines
+        return changed_yaml(self.before, self.after)
+
+    @property
+    def lines(self) -> list[Marked]:
+        """The lines of the object, and those that went."""
+        if self.before is None:
+            return [("+", line) for line in yaml_lines(self.after)] if self.after else []
+        return marked_yaml(self.before, self.after)
 
 
 def changes_of(response: EngineResponse) -> Iterator[Changed]:
@@ -43,29 +63,26 @@ def changes_of(response: EngineResponse) -> Iterator[Changed]:
         passed = [one.rule for one in answer.results if one.status is RuleStatus.PASS]
         titles = dict.fromkeys(rule_title(answer.policy, one) for one in passed)
         name = ", ".join(titles) or answer.policy.key
-        yield Changed("edit", name, "", name, marked_yaml(before, answer.object))
+        yield Changed("edit", name, "", before, answer.object)
         before = answer.object
     for change in patched_targets(response):
         old = change.object if change.before is None else change.before
-        lines = marked_yaml(old, change.object)
-        yield _of_other("edit", change, lines)
+        yield _of_other("edit", change, old, change.object)
     for change in generated(response):
-        content = _content(change.object)
-        lines = [("+", line) for line in yaml_lines(content)] if content else []
-        yield _of_other("new", change, lines)
+        yield _of_other("new", change, None, _content(change.object))
 
 
-def _of_other(word: str, change: Change, lines: list[Marked]) -> Changed:
+def _of_other(word: str, change: Change, before: Json, after: Json) -> Changed:
     author = " / ".join(filter(None, (change.policy.key, change.rule)))
-    return Changed(word, short_title(change.object), author, author, lines)
+    return Changed(word, short_title(change.object), author, before, after)
 
 
-def told_change(change: Changed, sheet: Sheet, *, whole: bool) -> Said:
+def told_change(change: Changed, differing: list[Marked], sheet: Sheet, *, whole: bool) -> Said:
     """Return a change in words: who did it, and the lines that are new or gone.
 
     If it is not to be told as a whole, only what names it is there.
     """
-    said = Said(change.word, change.name, _size(change.lines))
+    said = Said(change.word, change.name, _size(differing))
     if not whole:
         return said
     by = f"by {change.author}" if change.author else ""

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_diff import changed_yaml, marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 
 
@@ -90,3 +90,22 @@ def test_every_value_that_went_away_is_marked():
     for _ in range(500):
         before, after = {"k": tree(chance), "gone": 1}, {"k": tree(chance)}
         assert ("-", "gone: 1") in marked_yaml(before, after)
+
+
+def changed(chance, value):
+    """Return a value with one part of it exchanged; the others are those of the value."""
+    if not value or value.__class__ not in {dict, list} or chance.random() < 0.3:
+        return tree(chance)
+    place = chance.choice([*value] if value.__class__ is dict else range(len(value)))
+    copy = value.copy()
+    copy[place] = changed(chance, value[place])
+    return copy
+
+
+def test_what_differs_is_what_is_marked():
+    chance = random.Random(9)
+    for _ in range(1000):
+        before = tree(chance)
+        after = changed(chance, before) if chance.random() < 0.8 else tree(chance)
+        marked = [one for one in marked_yaml(before, after) if one[0] != " "]
+        assert changed_yaml(before, after) == marked
