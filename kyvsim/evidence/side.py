@@ -1,6 +1,7 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import World, evaluate
@@ -22,7 +23,6 @@ from kyvsim.suite.coverage import Tally
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
-_TRUTHS = (True, False)
 _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
 
 
@@ -54,6 +54,9 @@ class Effect(NamedTuple):
         return self.denied or self.deleted or bool(self.generated) or self.changed
 
 
+_Part: TypeAlias = tuple[object, ...]
+
+
 class Marks:
     """Follows evaluations: counts which answers each step of them has given.
 
@@ -63,9 +66,9 @@ class Marks:
 
     def __init__(self) -> None:
         self._known: set[tuple[object, ...]] = set()
-        self._parts: set[tuple[object, ...]] = set()
-        self._open: list[dict[tuple[object, ...], object]] = []
-        """Of each step that has begun the answers of the expressions right inside of it."""
+        self._parts: set[_Part] = set()
+        self._open: list[tuple[set[_Part], set[_Part]] | None] = []
+        """Of each step that has begun the expressions right inside that were false, and true."""
         self.failed_entries = 0
         """How often an entry of a context could not be loaded."""
 
@@ -77,27 +80,35 @@ class Marks:
 
     def begin(self) -> int:
         """Take a step that begins."""
-        self._open.append({})
+        self._open.append(None)
         return 1
 
     def end(self, mark: int, step: Step | None) -> None:
         """Keep what a step came to."""
         del mark
         inner = self._open.pop()
-        if step is not None:
-            if step.kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
-                self.failed_entries += 1
-            # Which element it is makes no difference.
-            name = "" if step.name.startswith("[") else step.name
-            part = (step.kind, step.place, name, step.text)
-            self._known.add((*part, _answer(step)))
-            if step.kind is StepKind.EXPRESSION:
-                together = [sum(one is truth for one in inner.values()) for truth in _TRUTHS]
-                self._known.add((*part, *together))
-                if self._open:
-                    self._open[-1][part] = step.answer
-            if step.kind is not StepKind.FINDING:
-                self._parts.add(part)
+        if step is None:
+            return
+        kind = step.kind
+        if kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
+            self.failed_entries += 1
+        # Which element it is makes no difference.
+        name = "" if step.name.startswith("[") else step.name
+        part = (kind, step.place, name, step.text)
+        if kind is StepKind.EXPRESSION:
+            self._hold(part, step.answer)
+        held = inner and (len(inner[False]), len(inner[True]))
+        self._known.add((part, _answer(step), held))
+        if kind is not StepKind.FINDING:
+            self._parts.add(part)
+
+    def _hold(self, part: _Part, answer: object) -> None:
+        """Tell the step around an expression what that came to."""
+        if self._open and (answer is True or answer is False):
+            around = self._open[-1]
+            if around is None:
+                around = self._open[-1] = (set(), set())
+            around[answer].add(part)
 
     @property
     def count(self) -> int:

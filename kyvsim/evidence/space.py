@@ -14,6 +14,8 @@ from kyvsim.model.mention import About, Mention, Way
 from kyvsim.model.request import UserInfo
 
 _LABELS: Way = ("metadata", "labels")
+_NO_PLACES: frozenset[Way] = frozenset({(), ("kind",)})
+"""What is never changed in an object: one of another kind is another object."""
 
 
 class Space(NamedTuple):
@@ -85,7 +87,7 @@ def _controllers(found: Iterable[KindName]) -> Iterator[KindName]:
 def _places(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
     found: dict[Way, tuple[Json, ...]] = {}
     for one in mentions:
-        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way:
+        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way not in _NO_PLACES:
             found[one.way] = (*found.get(one.way, ()), *one.values)
         elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
             way: Way = ("metadata", *one.way[:1])

@@ -33,7 +33,7 @@ def following(
     follower = probe.follower
     if follower is None:
         return run
-    locate = cache(where or probe.locate)
+    placed = cache(lambda: asked._replace(place=(where or probe.locate)()))
 
     def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
         mark = follower.begin()
@@ -42,9 +42,9 @@ def following(
         step: Step | None = None
         try:
             found = run(*given, **named)
-            step = tell(asked, found, *given, **named)
+            step = tell(placed(), found, *given, **named)
         finally:
-            follower.end(mark, (step or fault(asked))._replace(place=locate()))
+            follower.end(mark, step or fault(placed()))
         return found
 
     return told

@@ -55,6 +55,11 @@ def test_kinds_are_in_no_group_but_their_own():
     assert [one.group for one in kinds("*/*/Role")] == ["rbac.authorization.k8s.io"]
 
 
+def test_an_object_stays_of_its_kind():
+    told = [Mention(About.OBJECT, way, ("CronJob",)) for way in (("kind",), ("spec", "kind"))]
+    assert list(space_of(told, {}, NOW).places) == [("spec", "kind")]
+
+
 def test_who_sends_a_request_has_a_name():
     mention = Mention(About.REQUEST, ("userInfo", "username"), ("*", "jane"))
     names = [one.username for one in space_of([mention], {}, NOW).users]
