@@ -1,16 +1,28 @@
 """Manifests that other programs make: charts and kustomizations, rendered."""
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import IO
 
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 
 _SECONDS = 300
 """After this a program is given up: it may wait for a network or an answer."""
+_LARGEST = 256 << 20
+"""Bytes that a program may print: the largest charts make a few millions."""
+_SAID = 4096
+"""Bytes of what it says of its end that are shown."""
+_INTERVAL = 0.02
+"""Seconds between two looks at how much it has printed."""
 _MADE_OF = re.compile(r"^---\n# Source: (.+)\n", re.MULTILINE)
 
 
@@ -63,19 +75,66 @@ def _output(programs: Sequence[str], arguments: Sequence[str]) -> str:
         raise RenderError(f"{' or '.join(programs)} is wanted to render it, and not on the PATH")
     called = (found, *_WORDS[found], *arguments)
     told = " ".join(called)
+    done = _run(called)
+    if done.status:
+        said = " ".join(os.fsdecode(done.said).split()) or "it says nothing"
+        raise RenderError(f"{told}: {_ending(done.status)}: {said}")
     try:
-        done = subprocess.run(  # noqa: S603 — the program that the option is named after
-            called, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        raise RenderError(f"{told}: not done after {_SECONDS} s") from None
-    if done.returncode:
-        said = " ".join(os.fsdecode(done.stderr).split()) or "it says nothing"
-        raise RenderError(f"{told}: {_ending(done.returncode)}: {said}")
-    try:
-        return done.stdout.decode("utf-8")
+        return done.printed.decode("utf-8")
     except UnicodeDecodeError:
         raise RenderError(f"{told}: what it prints is not UTF-8") from None
+
+
+class _Done(NamedTuple):
+    """How a program ended; a negative status is the signal that ended it."""
+
+    status: int
+    printed: bytes
+    said: bytes
+    """On standard error."""
+
+
+def _run(called: Sequence[str]) -> _Done:
+    """Run a program, for so long and as long as it prints so much; raise RenderError beyond that.
+
+    It prints into files, so that nothing waits for what it began and left behind, and these are
+    ended with it: it has a group of its own.
+    """
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
+            called, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
+        )
+        try:
+            _watch(process, (printed, said), " ".join(called))
+        finally:
+            _end(process)
+        printed.seek(0)
+        said.seek(0)
+        return _Done(process.returncode, printed.read(), said.read(_SAID))
+
+
+def _watch(process: "subprocess.Popen[bytes]", files: Sequence[IO[bytes]], told: str) -> None:
+    """Return when a program has ended; raise RenderError where it goes too far before."""
+    end = time.monotonic() + _SECONDS
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_INTERVAL)
+        if any(os.fstat(one.fileno()).st_size > _LARGEST for one in files):
+            raise RenderError(f"{told}: it prints more than {_LARGEST >> 20} MiB")
+        if process.returncode is not None:
+            return
+        if time.monotonic() > end:
+            raise RenderError(f"{told}: not done after {_SECONDS} s")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a program, and what it began, where something of it is left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _ending(status: int) -> str:

@@ -3,8 +3,12 @@
 import json
 import stat
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
+
+from kyvsim.load import rendered
 
 POLICY = """apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -231,6 +235,15 @@ def test_without_a_repository_nothing_is_known_to_have_changed(folder, kyvsim):
     assert (status, "not a git repository" in err) == (2, True)
 
 
+def is_running(number):
+    """Whether a process is there that is not dead and unburied."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
 @pytest.fixture
 def program(folder, monkeypatch):
     """A function that puts a program of a name on the PATH, which alone is there then."""
@@ -309,6 +322,39 @@ def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, scri
     status, out, err = kyvsim("apply", "pol", "-r", "man", *arguments)
     assert (status, out) == (2, "")
     assert told in err
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("while :; do echo '# x'; done", "it prints more than"),
+        ("while :; do echo '# x' >&2; done", "it prints more than"),
+        ("while :; do :; done", "not done after 1 s"),
+        ("(while :; do :; done) & echo $! > child; wait", "not done after 1 s"),
+        ("(while :; do :; done) & echo $! > child; exit 3", "exit status 3"),
+    ],
+)
+def test_a_program_without_end_is_ended_with_what_it_began(
+    folder, kyvsim, program, monkeypatch, script, told
+):
+    monkeypatch.setattr(rendered, "_SECONDS", 1)
+    monkeypatch.setattr(rendered, "_LARGEST", 1 << 12)
+    program("helm", script)
+    status, _, err = kyvsim("apply", "pol", "-r", "man", "--helm", "web")
+    assert (status, f"error: helm template web: {told}" in err) == (2, True)
+    child, end = folder / "child", time.monotonic() + 10
+    while child.exists() and is_running(int(child.read_text())):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_what_is_said_without_end_is_shown_in_part(kyvsim, program):
+    program(
+        "helm",
+        "text=x; while [ ${#text} -lt 100000 ]; do text=$text$text; done; echo $text >&2; exit 1",
+    )
+    status, _, err = kyvsim("apply", "pol", "-r", "man", "--helm", "web")
+    assert (status, len(err) < 5000) == (2, True)
 
 
 @pytest.mark.parametrize(
