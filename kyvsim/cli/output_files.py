@@ -1,6 +1,7 @@
 """Mutated and generated objects as files (`--output`), complete or not at all."""
 
 import contextlib
+import errno
 import os
 import re
 import zlib
@@ -41,6 +42,8 @@ class ObjectFiles:
         self._temporary: dict[Path, Path] = {}
         self._count = 0
         with _explained(self._folder):
+            if self._folder.exists() and not self._folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "it is no folder")
             self._folder.mkdir(parents=True, exist_ok=True)
         if self._single:
             self._open(self._path)

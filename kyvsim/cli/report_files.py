@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Self
@@ -12,6 +13,9 @@ from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
+
+_PATIENCE = 5.0
+"""Seconds in which somebody has to read from a pipe that is written to."""
 
 
 class Chosen(NamedTuple):
@@ -178,7 +182,7 @@ class ReportFiles:
 
     def _open(self, path: str) -> IO[str]:
         if os.path.exists(path) and not os.path.isfile(path):
-            return open(path, "w", encoding="utf-8", errors="backslashreplace")
+            return open(_stream(path), "w", encoding="utf-8", errors="backslashreplace")
         # A stream's link leads to a name that can't be opened, so only links of files are followed.
         place = os.path.realpath(path)
         if os.path.exists(place) and not os.access(place, os.W_OK):
@@ -186,6 +190,26 @@ class ReportFiles:
         temporary = f"{place}.{os.urandom(4).hex()}.tmp"
         self._temporary[place] = temporary
         return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
+
+
+def _stream(path: str) -> int:
+    """Open what is no file to be written to; raise OSError where nobody comes to read from a pipe.
+
+    Opened as files are, a pipe would keep the run waiting for ever.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            found = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > end:
+                raise OSError(errno.ENXIO, "nobody reads from this pipe") from None
+            time.sleep(0.02)
+        else:
+            os.set_blocking(found, True)
+            return found
 
 
 def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:

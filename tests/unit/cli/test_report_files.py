@@ -1,7 +1,10 @@
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from kyvsim.cli import report_files
 from kyvsim.cli.report_files import write_reports
 from kyvsim.cli.streams import OutputError
 
@@ -35,6 +38,24 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
         os.close(end)
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_files, "_PATIENCE", 0.1)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe: nobody reads from this pipe"):
+        write_reports([(str(pipe), iter(["a"]))])
+
+
+def test_a_pipe_may_be_read_a_little_later(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write_reports, [(str(pipe), iter(["a" * 100_000, "b"]))])
+        time.sleep(0.1)
+        assert pipe.read_text() == "a" * 100_000 + "b"
+        written.result()
 
 
 def test_an_open_stream_is_written_to():
