@@ -14,6 +14,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.chainsaw import (
     find_tests,
+    named_files,
     parse_objects,
     place_of,
     read_objects,
@@ -39,7 +40,13 @@ _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
 """So many tests run in one process faster than several processes start."""
 
-_OfFile = tuple[tuple[ChainsawOutcome, ...], tuple[Diagnostic, ...]]
+
+class _OfFile(NamedTuple):
+    """What came of the tests in a file, what could not be read of it, and what they name."""
+
+    outcomes: tuple[ChainsawOutcome, ...]
+    problems: tuple[Diagnostic, ...]
+    files: frozenset[str]
 
 
 class ChainsawRun(NamedTuple):
@@ -92,11 +99,13 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         for file in found:
             jobs.setdefault(file, _Job(file, configuration, installation.name, values))
     outcomes: list[ChainsawOutcome] = []
-    for found_outcomes, problems in _run_all(tuple(jobs.values()), run):
-        outcomes += found_outcomes
-        remarks += problems
+    files = {*filter(None, read), *jobs}
+    for one in _run_all(tuple(jobs.values()), run):
+        outcomes += one.outcomes
+        remarks += one.problems
+        files |= one.files
     said, left_out = without_left_out(remarks)
-    return ChainsawReport(tuple(outcomes), said, left_out)
+    return ChainsawReport(tuple(outcomes), said, left_out, frozenset(files))
 
 
 def _find(
@@ -125,22 +134,30 @@ def _run_all(jobs: tuple[_Job, ...], run: ChainsawRun) -> Iterator[_OfFile]:
 
 
 def run_file(job: _Job, *, timeline: bool) -> _OfFile:
-    """Return what came of the tests in a file, and what could not be read of it."""
+    """Return what came of the tests in a file."""
     tests, problems = read_tests(job.file, job.configuration)
     installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
-    return tuple(run_one(test, installation, timeline=timeline) for test in tests), problems
+    files = {file for test in tests for file in named_files(test)}
+    outcomes = tuple(run_one(test, installation, files, timeline=timeline) for test in tests)
+    return _OfFile(outcomes, problems, frozenset(files))
 
 
 def run_one(
-    test: ChainsawTest, installation: Installation = CI, *, timeline: bool
+    test: ChainsawTest, installation: Installation, read: set[str], *, timeline: bool
 ) -> ChainsawOutcome:
-    """Return what came of one test, with the wall time that it took."""
+    """Return what came of one test, with the wall time that it took; `read` gets what it reads.
+
+    What an expression or a script names is known when it is asked for.
+    """
     start = time.perf_counter()
-    folder = test.folder
+
+    def place(name: str) -> str:
+        found = place_of(test.folder, name)
+        read.add(found)
+        return found
+
     files = Files(
-        lambda name: read_objects(place_of(folder, name)),
-        lambda name: read_script(place_of(folder, name)),
-        parse_objects,
+        lambda name: read_objects(place(name)), lambda name: read_script(place(name)), parse_objects
     )
     cluster = open_cluster(readers(), Settings(installation=installation))
     outcome = run_test(test, cluster, files)

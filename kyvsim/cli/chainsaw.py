@@ -6,6 +6,7 @@ from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.options import colour_option, jobs_option
+from kyvsim.cli.overwriting import refuse_named
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -80,6 +81,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     )
     report = run_chainsaw(run)
     say_remarks(report.diagnostics)
+    refuse_named(chosen.files, report.files, call)
     sight = Sight(fail_only=options["fail_only"])
     write_reports((path, FORMATS[name].write(report, sight)) for name, path in chosen.files)
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))

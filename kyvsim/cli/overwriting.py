@@ -30,12 +30,14 @@ def refuse_overwriting(
     """Raise UsageError where of outputs, by name and path, two are one file or one is read."""
     places: dict[str, str] = {}
     for name, path in written:
-        other = places.setdefault(os.path.realpath(path), name) if path else name
+        if not path:
+            continue
+        place = os.path.realpath(path)
+        other = places.setdefault(place, name)
         if other != name:
             raise declared.UsageError(f"{other} and {name} both go to {path}", call)
-    for place, name in places.items():
         if os.path.isfile(place) and _reader(options, call, name)(place):
-            raise _is_read(name, place, call)
+            raise _is_read(name, path, call)
 
 
 def refuse_named(
@@ -43,17 +45,20 @@ def refuse_named(
 ) -> None:
     """Raise UsageError where an output is one of the files that documents of the run name.
 
-    These are known when the documents were read, and nothing is written yet.
+    These are known when the documents were read, and nothing is written yet; a folder or a
+    pattern stands for what is found there.
     """
-    places = {os.path.realpath(path): name for name, path in written}
+    outputs = [*written]
     # Most runs write nothing: then no file is looked for.
-    for place in map(os.path.realpath, files if places else ()):
-        if place in places:
-            raise _is_read(places[place], place, call)
+    named = [read_path(path) for path in files] if outputs else []
+    for name, path in outputs:
+        place = os.path.realpath(path)
+        if os.path.isfile(place) and is_among(place, named):
+            raise _is_read(name, path, call)
 
 
-def _is_read(name: str, place: str, call: declared.Call) -> declared.UsageError:
-    text = f"{name} goes to {place}, which the run reads: name another file"
+def _is_read(name: str, path: str, call: declared.Call) -> declared.UsageError:
+    text = f"{name} goes to {path}, which the run reads: name another file"
     return declared.UsageError(text, call)
 
 

@@ -147,6 +147,16 @@ def _test(reading: Reading, configuration: ChainsawConfiguration) -> ChainsawTes
     )
 
 
+def named_files(test: ChainsawTest) -> Iterator[str]:
+    """Yield the paths that a test names: of templates and of what operations send or assert."""
+    for step in test.steps:
+        if step.used:
+            yield step.used
+        for one in (*step.attempts, *step.catch, *step.final, *step.cleanup, *test.catch):
+            if file := text_field(one.spec, "file"):
+                yield place_of(test.folder, file)
+
+
 def _steps(reading: Reading, foreign: str) -> Iterator[ChainsawStep]:
     for place, one in enumerate(reading.data["spec"]["steps"]):
         path: Path = ("spec", "steps", place)
@@ -183,6 +193,7 @@ def _used(reading: Reading, step: ChainsawStep, path: Path, foreign: str) -> Cha
     named = {one.name for one in bound}
     defaults = (one for one in added.bindings if one.name not in named)
     return step._replace(
+        used=inner.document.file,
         attempts=(*step.attempts, *added.attempts),
         catch=(*step.catch, *added.catch),
         final=(*step.final, *added.final),

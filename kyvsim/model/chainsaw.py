@@ -66,6 +66,8 @@ class ChainsawStep(NamedTuple):
     """What becomes of the dependents of what it deletes, "" where it does not say."""
     keeps: bool | None = None
     """Whether what it created is left there; None where it does not say."""
+    used: str = ""
+    """The file of the template that it uses, "" where it uses none."""
 
 
 class ChainsawConfiguration(NamedTuple):
@@ -147,3 +149,5 @@ class ChainsawReport(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     left_out: tuple[Diagnostic, ...] = ()
     """What was left out of the folders in which tests were looked for."""
+    files: frozenset[str] = frozenset()
+    """Those of the tests, what these name, and the configurations that were found for them."""

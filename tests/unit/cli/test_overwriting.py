@@ -1,6 +1,8 @@
 """Output goes to files of its own: none that the run reads, and no two things to one."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,32 @@ steps: [{wait: 1s}]
 """
 
 
+CHAINSAW = """apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: named}
+spec:
+  steps:
+    - use: {template: step.yaml}
+    - try:
+        - script: {content: kubectl apply -f ../change.yaml}
+        - apply: {file: sub}
+        - error: {file: ../man/a.yaml}
+        - assert: {file: ../man/a.yaml}
+"""
+STEP = """apiVersion: chainsaw.kyverno.io/v1alpha1
+kind: StepTemplate
+metadata: {name: step}
+spec:
+  try:
+    - apply: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}}
+"""
+CONFIGURATION = """apiVersion: chainsaw.kyverno.io/v1alpha2
+kind: Configuration
+metadata: {name: default}
+spec: {}
+"""
+
+
 def config_map(name):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
 
@@ -52,6 +80,10 @@ def folder(tmp_path, monkeypatch):
         "story/scenario.yaml": SCENARIO,
         "named/scenario.yaml": f"{SCENARIO}policies: ../pol/p.yaml\n",
         "chart/values.yaml": "a: 1\n",
+        "c/chainsaw-test.yaml": CHAINSAW,
+        "c/step.yaml": STEP,
+        "c/.chainsaw.yaml": CONFIGURATION,
+        "c/sub/object.yaml": config_map("b"),
         ".kyvsim.yaml": "apply: {}\n",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -95,6 +127,12 @@ def contents(folder):
         "test t --output-format html=pol/../pol/p.yaml",
         "test t --coverage --coverage-report json=pol/p.yaml",
         "test t --output-format json=new --coverage-report lcov=new",
+        "chainsaw c --output-format json=c/chainsaw-test.yaml",
+        "chainsaw c --output-format json=c/step.yaml",
+        "chainsaw c --output-format json=c/.chainsaw.yaml",
+        "chainsaw c --output-format json=c/../man/a.yaml",
+        "chainsaw c --output-format json=change.yaml",
+        "chainsaw c --output-format json=c/sub/object.yaml",
         "test --create pol -r man -o pol --file-name p.yaml --force",
         "test --create pol -r man -o man --file-name a.yaml --force",
     ],
@@ -141,6 +179,15 @@ def test_an_object_is_not_written_where_a_report_goes(folder, kyvsim):
     )
     assert status == 2
     assert [*(folder / "out").iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, Path.touch, lambda place: place.symlink_to("/dev/null")]
+)
+def test_a_folder_for_objects_has_to_be_one(folder, kyvsim, make):
+    make(folder / "place")
+    status, _, err = kyvsim("apply", "change.yaml", "-r", "man", "-o", "place")
+    assert (status, "error: cannot write to place: it is no folder\n" in err) == (2, True)
 
 
 def test_names_that_no_file_can_have_are_mapped_and_told(folder, kyvsim):
