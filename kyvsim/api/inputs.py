@@ -98,11 +98,13 @@ class ApplyInputs(NamedTuple):
     in a cluster; None where all are looked at."""
 
 
-def walking_through(exclude: Iterable[str] = (), *, ignore_files: bool = True) -> Walking:
+def walking_through(
+    exclude: Iterable[str] = (), *, ignore_files: bool = True, most: int = USUAL.most
+) -> Walking:
     """Return how folders are to be walked; raise ValueError for a pattern that cannot be read."""
     patterns = tuple(exclude)
     check_patterns(patterns)
-    return Walking(patterns, ignore_files)
+    return Walking(patterns, ignore_files, most=most)
 
 
 LoadResources: TypeAlias = Callable[..., Loaded]

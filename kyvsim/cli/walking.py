@@ -6,7 +6,7 @@ from typing import Any
 from kyvsim.api.inputs import walking_through
 from kyvsim.cli import declared
 from kyvsim.cli.streams import say
-from kyvsim.load.walk import Walking
+from kyvsim.load.walk import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.report.style import counted, safe_line
@@ -22,6 +22,14 @@ walking_options = declared.shared(
         ),
         declared.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
         declared.option(
+            "--max-files",
+            type=declared.IntRange(0),
+            default=USUAL.most,
+            show_default=True,
+            metavar="N",
+            help="Most files and folders at a path that is given; 0 for as many as there are.",
+        ),
+        declared.option(
             "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
         ),
     )
@@ -32,7 +40,9 @@ walking_options = declared.shared(
 def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:
     """Return how the options say that folders are walked."""
     try:
-        return walking_through(options["exclude"], ignore_files=not options["no_ignore"])
+        return walking_through(
+            options["exclude"], ignore_files=not options["no_ignore"], most=options["max_files"]
+        )
     except ValueError as error:
         raise declared.UsageError(f"--exclude: {error}", call) from None
 

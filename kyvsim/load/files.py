@@ -1,6 +1,7 @@
 """Paths, folders, globs and standard input to texts, in a stable order.
 
-Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8.
+Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8,
+KV065 more than is read.
 """
 
 import codecs
@@ -9,7 +10,16 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.load.walk import USUAL, Walking, is_manifest_name, left_aside, unreadable, walk
+from kyvsim.load.walk import (
+    TOO_MUCH,
+    USUAL,
+    Walking,
+    is_manifest_name,
+    left_aside,
+    too_much,
+    unreadable,
+    walk,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 
@@ -17,6 +27,8 @@ STDIN = "-"
 STDIN_NAME = "<stdin>"
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_LARGEST = 512 << 20
+"""Bytes of a file that is read as a whole: its objects take some twenty times as much."""
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -94,6 +106,9 @@ def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
     problems: list[Diagnostic] = []
     found = globs.find(path, lambda folder, error: problems.append(unreadable(folder, error)))
     yield from dict.fromkeys(problems)
+    if walking.most and len(found) > walking.most:
+        yield too_much(path, walking)
+        return
     wanted = [one for one in found if os.path.isdir(one) or is_manifest_name(one)]
     for one in wanted:
         try:
@@ -114,6 +129,8 @@ def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | D
     for found in walk(path, walking):
         if isinstance(found, Diagnostic):
             yield found
+            if found.code == TOO_MUCH:
+                return
             aside = True
             continue
         count += 1
@@ -138,6 +155,9 @@ def _read_found(path: str) -> Iterator[Source | Diagnostic]:
 def _read_file(path: str) -> Source | Diagnostic:
     try:
         with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                text = f"larger than {_LARGEST >> 20} MiB: split it"
+                return _error(TOO_MUCH, text, Location(path))
             data = file.read()
     except OSError as error:
         return unreadable(path, error)

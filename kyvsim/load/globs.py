@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from kyvsim.load.walk import is_folder
 from kyvsim.model.wording import nearest
 
 _OnError: TypeAlias = Callable[[str, OSError], None]
@@ -55,7 +56,7 @@ def _expand(base: str, parts: list[str], on_error: _OnError) -> Iterator[str]:
     elif glob.has_magic(head):
         for entry in _entries(base, on_error):
             fits = head.startswith(".") or not entry.name.startswith(".")
-            if fits and fnmatch.fnmatch(entry.name, head) and (not rest or entry.is_dir()):
+            if fits and fnmatch.fnmatch(entry.name, head) and (not rest or is_folder(entry)):
                 yield from _expand(os.path.join(base, entry.name), rest, on_error)
     elif os.path.lexists(os.path.join(base, head)):
         yield from _expand(os.path.join(base, head), rest, on_error)

@@ -1,6 +1,6 @@
 """The files of a folder that may hold manifests, and what is left aside on the way.
 
-Codes: KV003 cannot be read, KV024 a Helm chart, KV028 left out of a folder.
+Codes: KV003 cannot be read, KV024 a Helm chart, KV028 left out of a folder, KV065 too much in it.
 """
 
 import os
@@ -19,6 +19,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
 from kyvsim.model.source import Location
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+TOO_MUCH = "KV065"
 _OF_VERSION_CONTROL = frozenset({".git", ".hg", ".svn"})
 _OF_CHARTS = frozenset({"templates", "charts"})
 
@@ -32,6 +33,8 @@ class Walking(NamedTuple):
     """Whether `.kyvsimignore` files are read."""
     as_found: bool = False
     """Whether files that are named count as found in their folders: others named them."""
+    most: int = 100_000
+    """Files and folders that may be found at one path; 0 for as many as there are."""
 
 
 USUAL = Walking()
@@ -53,6 +56,17 @@ class _Folder(NamedTuple):
     patterns: tuple[Patterns, ...]
 
 
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or leads to one.
+
+    A link that leads round in a circle, or where nobody may look, does not.
+    """
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def is_manifest_name(name: str) -> bool:
     """Return whether a file is YAML or JSON by its name."""
     return name.lower().endswith(_SUFFIXES)
@@ -63,12 +77,29 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
 
     Links to folders are followed, each folder is walked once. What is not read is told: what is
     hidden, what the user leaves aside, templates of Helm charts, folders that cannot be read.
-    Looking for a name, nothing counts as hidden or as a template.
+    Looking for a name, nothing counts as hidden or as a template. Where more is found than
+    `walking` allows, that is all that is told.
     """
+    found: list[str | Diagnostic] = []
     given = given_patterns(walking.exclude, path)
     same = _Walk(given, walking.ignore_files, name, {os.path.realpath(path)})
-    above = tuple(patterns_above(path)) if walking.ignore_files else ()
-    yield from (one for one in above if isinstance(one, Diagnostic))
+    for some in _walked(path, same):
+        found += some
+        if walking.most and len(found) + len(same.seen) > walking.most:
+            return iter((too_much(path, walking),))
+    return iter(found)
+
+
+def too_much(path: str, walking: Walking) -> Diagnostic:
+    """Return the remark on a path at which more is found than may be."""
+    text = f"more than {walking.most:,} files and folders: name less, or allow more (--max-files N)"
+    return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
+
+
+def _walked(path: str, same: _Walk) -> Iterator[list[str | Diagnostic]]:
+    """Yield what is found in a folder and in each below it, one folder after the other."""
+    above = tuple(patterns_above(path)) if same.ignore_files else ()
+    yield [one for one in above if isinstance(one, Diagnostic)]
     pending = [_Folder(path, tuple(one for one in above if isinstance(one, Patterns)))]
     while pending:
         folder = pending.pop()
@@ -76,15 +107,11 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
             with os.scandir(folder.path) as listed:
                 entries = sorted(listed, key=lambda entry: entry.name)
         except OSError as error:
-            yield unreadable(str(error.filename or folder.path), error)
+            yield [unreadable(str(error.filename or folder.path), error)]
             continue
-        below: list[_Folder] = []
-        for one in _look(folder, entries, same):
-            if isinstance(one, _Folder):
-                below.append(one)
-            else:
-                yield one
-        pending.extend(reversed(below))
+        looked = [*_look(folder, entries, same)]
+        yield [one for one in looked if not isinstance(one, _Folder)]
+        pending += reversed([one for one in looked if isinstance(one, _Folder)])
 
 
 def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
@@ -118,8 +145,8 @@ def _look(
         own = tuple(patterns_in(folder.path))
         yield from (one for one in own if isinstance(one, Diagnostic))
         patterns = (*patterns, *(one for one in own if isinstance(one, Patterns)))
-    folders = [one for one in entries if one.is_dir()]
-    files = [one for one in entries if not one.is_dir() and _is_wanted(one.name, same)]
+    folders = [one for one in entries if is_folder(one)]
+    files = [one for one in entries if not is_folder(one) and _is_wanted(one.name, same)]
     for entry in files:
         yield _reason(entry, (*patterns, *same.given), same) or entry.path
     is_chart = not same.name and any(one.name == "Chart.yaml" for one in files)
@@ -152,13 +179,13 @@ def _reason(
     entry: os.DirEntry[str], patterns: tuple[Patterns, ...], same: _Walk
 ) -> Diagnostic | None:
     """Return why a file or folder is not read, None where it is."""
-    is_folder = entry.is_dir()
-    origin = ignored_by(entry.path, patterns, is_folder=is_folder)
+    of_folder = is_folder(entry)
+    origin = ignored_by(entry.path, patterns, is_folder=of_folder)
     if origin:
         return left_out(f"ignored because of {origin}", Location(entry.path))
     if same.name or not entry.name.startswith(".") or entry.name in _OF_VERSION_CONTROL:
         return None
-    if not is_folder:
+    if not of_folder:
         return left_out("a hidden file", Location(entry.path))
     return left_out("a hidden folder", Location(entry.path)) if _has_files(entry.path) else None
 

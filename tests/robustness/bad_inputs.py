@@ -4,7 +4,7 @@ Each is a file as a stranger could send it; what the fuzzer found stands in `tes
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Json = Any
@@ -16,7 +16,8 @@ class BadInput(NamedTuple):
 
     name: str
     """What is bad in it, for people."""
-    files: dict[str, Text]
+    files: Mapping[str, Any]
+    """A Text, or what `bad_paths.py` makes in its place, by path."""
     command: str
     """Words after `kyvsim`; the files are in the working folder."""
     stdin: Text = ""
@@ -1359,13 +1360,3 @@ COMMANDS = (
         "apply policy.yaml -r pod.yaml -e exception.yaml",
     ),
 )
-
-
-ALL = {
-    "rules": RULES,
-    "depth": DEPTH,
-    "budget": BUDGET,
-    "regexes": REGEXES,
-    "objects": OBJECTS,
-    "commands": COMMANDS,
-}

@@ -12,12 +12,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bad_inputs import ALL, BadInput
+from bad_inputs import BUDGET, COMMANDS, DEPTH, OBJECTS, REGEXES, RULES, BadInput
+from bad_paths import PATHS, Made
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 2 << 30
 """Bytes of address space that a run gets: what would take gigabytes dies of it."""
 HUNG = 120
+ALL = {
+    "Rules of odd shapes": RULES,
+    "Nesting": DEPTH,
+    "What grows without end": BUDGET,
+    "Regular expressions": REGEXES,
+    "Objects of odd shapes": OBJECTS,
+    "Commands and their files": COMMANDS,
+    "Paths and programs": PATHS,
+}
 ROWS = {f"{one.name}": one for some in ALL.values() for one in some}
 
 
@@ -32,8 +42,13 @@ def played(one: BadInput, folder: Path) -> Ending:
     """Return how kyvsim ends on an input whose files are put into a folder."""
     folder.mkdir()
     for name, text in one.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        if isinstance(text, Made):
+            text.make(folder / name)
+            continue
         made = text() if callable(text) else text
         (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
+    path = os.pathsep.join((str(folder / "bin"), os.environ["PATH"]))
     given = one.stdin() if callable(one.stdin) else one.stdin
     done = subprocess.run(
         [sys.executable, "-m", "kyvsim", *shlex.split(one.command)],
@@ -42,7 +57,7 @@ def played(one: BadInput, folder: Path) -> Ending:
         capture_output=True,
         check=False,
         timeout=HUNG,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PATH": path},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
     return Ending(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
@@ -72,14 +87,6 @@ def test_a_bad_input_has_a_clear_end(endings, name):
 
 PAGE = ROOT / "docs/robustness.md"
 GENERATED = re.compile(r"(?<=<!-- generated -->\n\n).*(?=<!-- end -->)", re.DOTALL)
-TITLES = {
-    "rules": "Rules of odd shapes",
-    "depth": "Nesting",
-    "budget": "What grows without end",
-    "regexes": "Regular expressions",
-    "objects": "Objects of odd shapes",
-    "commands": "Commands and their files",
-}
 HEAD, TAIL = 100, 60
 """Characters of a long text that are shown of its beginning and its end."""
 REMARK = re.compile(r"\b(error|warning) KV\d+: ")
@@ -117,11 +124,11 @@ def code(text):
 
 def test_the_page_shows_how_bad_inputs_end(endings, request):
     tables = []
-    for group, title in TITLES.items():
+    for title, some in ALL.items():
         rows = [
             f"| {one.name.replace('|', chr(92) + '|')} | {endings[one.name].status} "
             f"| {code(saying(endings[one.name].said))} |"
-            for one in ALL[group]
+            for one in some
         ]
         head = f"## {title}\n\n| input | status | what is said |\n| --- | --- | --- |\n"
         tables.append(head + "\n".join(rows) + "\n")

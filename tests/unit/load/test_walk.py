@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from kyvsim.load.files import read_sources
 from kyvsim.load.ignore import IgnoreError, check_patterns
 from kyvsim.load.walk import Walking, walk
 from kyvsim.model.diagnostic import Diagnostic
@@ -85,3 +86,37 @@ def test_templates_of_a_chart_are_told_as_such():
     assert "`helm template p/chart`" in text
     assert not [one for one in files() if "templates" in one or "charts" in one]
     assert told(exclude=("chart/templates",))[0][0] == "KV028"
+
+
+@pytest.mark.usefixtures("folder")
+def test_where_there_is_too_much_nothing_of_it_is_read():
+    wanted = "more than 6 files and folders: name less, or allow more (--max-files N)"
+    assert len(files(most=8)) == len(files(most=0)) == 5
+    assert (files(most=6), told(most=6)) == ([], [("KV065", "p", wanted)])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("path", ["p", "p/**/*.yaml"])
+def test_where_there_is_too_much_that_is_all_that_is_told(path):
+    (found,) = read_sources((path,), walking=Walking(most=1))
+    assert (found.code, found.location.file) == ("KV065", path)
+
+
+@pytest.mark.usefixtures("folder")
+def test_links_that_lead_round_in_a_circle_are_told_as_files():
+    for name, target in (("loop.yaml", "loop.yaml"), ("there", "back"), ("back", "there")):
+        Path("p", name).symlink_to(target)
+    assert files()[:2] == ["p/a.yaml", "p/loop.yaml"]
+    assert len(files()) == 6
+    for path in ("p", "p/*.yaml"):
+        remarks = [one for one in read_sources((path,)) if isinstance(one, Diagnostic)]
+        assert [(one.location.file, one.message) for one in remarks] == [
+            ("p/loop.yaml", "cannot be read: too many levels of symbolic links")
+        ]
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    with (tmp_path / "large.yaml").open("wb") as file:
+        file.truncate(600 << 20)
+    (found,) = read_sources((str(tmp_path / "large.yaml"),))
+    assert (found.code, found.message) == ("KV065", "larger than 512 MiB: split it")
