@@ -1,7 +1,4 @@
-"""PolicyExceptions from documents.
-
-Codes: KV165 a time that cannot be read.
-"""
+"""PolicyExceptions from documents."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -24,6 +21,8 @@ from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, written_schema
 from kyvsim.schema.kinds import served_names
 
 _PRIORITY = "polex.kyverno.io/priority"
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+"""Of the years 1 to 9999, beyond which Python has no times."""
 
 
 def load_exceptions(
@@ -51,11 +50,7 @@ def load_exceptions(
         if for_rules:
             rules.append(_build(data, document))
             continue
-        end = _end_of(data["spec"].get("expiresAt"), document)
-        if isinstance(end, Diagnostic):
-            remarks.append(end)
-        else:
-            policies.append(_build_for_policies(data, end, document))
+        policies.append(_build_for_policies(data, document))
     return Exceptions(tuple(rules), tuple(policies)), tuple(remarks)
 
 
@@ -75,23 +70,18 @@ def _build(data: Json, document: Document) -> PolicyException:
     )
 
 
-def _end_of(expires: str | None, document: Document) -> datetime | Diagnostic | None:
-    """Return when an exception ends, None for never, or what is wrong with the time."""
+def _end_of(expires: str | None) -> datetime | None:
+    """Return when an exception ends, None for never."""
     if not expires:
         return None
-    from kyvsim.kube.go_layout import TimeError  # noqa: PLC0415 — slow, for exceptions that end
     from kyvsim.kube.go_time import parse_rfc3339  # noqa: PLC0415 — slow, for exceptions that end
 
-    try:
-        return datetime.fromtimestamp(parse_rfc3339(expires).nanoseconds / SECOND, UTC)
-    except TimeError:
-        text = f"`{expires}` is no time as RFC 3339 writes it"
-        place = document.locate(("spec", "expiresAt"))
-        return Diagnostic("KV165", Severity.ERROR, text, place)
+    seconds = parse_rfc3339(expires).nanoseconds / SECOND
+    return datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC)
 
 
-def _build_for_policies(data: Json, end: datetime | None, document: Document) -> CelException:
-    """Return an exception for policies in CEL, which ends at some time or never."""
+def _build_for_policies(data: Json, document: Document) -> CelException:
+    """Return an exception for policies in CEL."""
     spec, priority = data["spec"], labels(data).get(_PRIORITY, "")
     return CelException(
         name=text_field(metadata(data), "name"),
@@ -102,7 +92,7 @@ def _build_for_policies(data: Json, end: datetime | None, document: Document) ->
         values=tuple(spec.get("allowedValues", ())),
         passes=spec["reportResult"] == "pass",
         priority=max(int(priority), 0) if priority.removeprefix("-").isdecimal() else 0,
-        expires=end,
+        expires=_end_of(spec.get("expiresAt")),
         document=document,
     )
 

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.policy import sniff
-from kyvsim.load.structure import Problem, diagnostics, not_one_of, show_path, worded
+from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import is_written, written_schema
-from kyvsim.schema.findings import duplicates, findings_as_written
 from kyvsim.schema.node import Node
 from kyvsim.schema.rules import BrokenRule, broken_rules
-from kyvsim.schema.shape import completed
 
 _EITHER = re.compile(
     r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
@@ -33,13 +31,8 @@ def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
 
 
 def _problems(data: Json, schema: Node) -> Iterator[Problem]:
-    filled = completed(data, schema)
-    found = findings_as_written(filled, schema)
-    yield from map(worded, found)
-    of_wrong_type = {one.path for one in found if one.word == "type"}
-    for finding in duplicates(filled, schema):
-        if finding.path not in of_wrong_type:
-            yield worded(finding)
+    filled, problems = check(schema, data)
+    yield from problems
     for broken in broken_rules(filled, None, schema):
         yield _worded_rule(broken)
 

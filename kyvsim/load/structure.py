@@ -14,7 +14,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 from kyvsim.model.wording import likely
-from kyvsim.schema.findings import Finding, findings_as_written
+from kyvsim.schema.findings import Finding, duplicates, findings_as_written
 from kyvsim.schema.node import TYPE_NAMES, Node, schemas_of
 from kyvsim.schema.shape import completed
 
@@ -27,8 +27,6 @@ class Problem(NamedTuple):
     message: str
 
 
-_NOT_IN_RUNS = frozenset({"allOf", "anyOf", "format", "maximum", "maxItems", "minItems"})
-"""Words of schemas that only `lint` looks at."""
 _TYPES = MappingProxyType(
     {
         "object": "a mapping",
@@ -54,7 +52,9 @@ def check(schema: Node, data: Json) -> tuple[Json, tuple[Problem, ...]]:
     """
     filled = completed(data, schema)
     found = findings_as_written(filled, schema)
-    return filled, tuple(worded(one) for one in found if one.word not in _NOT_IN_RUNS)
+    of_wrong_type = {one.path for one in found if one.word == "type"}
+    found += (one for one in duplicates(filled, schema) if one.path not in of_wrong_type)
+    return filled, tuple(map(worded, found))
 
 
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:

@@ -93,10 +93,18 @@ def test_only_numbers_above_zero_are_priorities(priority):
     assert exceptions.policies[0].priority == 0
 
 
-def test_a_time_that_cannot_be_read_is_an_error():
-    found, remarks = load(for_policies(expiresAt="yesterday"))
+@pytest.mark.parametrize("time", ["yesterday", "", "2999-01-31", "2026-13-01T00:00:00Z"])
+def test_a_time_that_cannot_be_read_is_an_error(time):
+    found, remarks = load(for_policies(expiresAt=time))
     assert found.total == 0
-    assert [one.code for one in remarks] == ["KV165"]
+    assert [one.code for one in remarks] == ["KV016"]
+
+
+@pytest.mark.parametrize(
+    ("time", "year"), [("0000-01-01T00:00:00Z", 1), ("9999-12-31T23:59:59-12:00", 9999)]
+)
+def test_a_time_beyond_all_calendars(time, year):
+    assert load(for_policies(expiresAt=time))[0].policies[0].expires.year == year
 
 
 def test_is_exception():

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.languages import READERS
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 
@@ -121,6 +121,40 @@ def test_a_document_that_is_no_sound_policy_is_refused(data, code, part):
     assert found == ()
     assert [remark.severity for remark in remarks] == [Severity.ERROR] * len(remarks)
     assert any(remark.code == code and part in remark.message for remark in remarks)
+
+
+NATIVE = "admissionregistration.k8s.io/v1"
+TWICE = [{"name": "a", "expression": "true"}] * 2
+TIMEOUT = {"webhookConfiguration": {"timeoutSeconds": 1 << 31}}
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "fields", "part"),
+    [
+        ("policies.kyverno.io/v1", "ValidatingPolicy", {"variables": TWICE}, "repeats `a`"),
+        ("policies.kyverno.io/v1", "MutatingPolicy", {"matchConditions": TWICE}, "repeats `a`"),
+        ("policies.kyverno.io/v1", "ValidatingPolicy", TIMEOUT, "is no int32"),
+        (NATIVE, "ValidatingAdmissionPolicy", {"variables": TWICE}, "repeats `a`"),
+        (NATIVE, "MutatingAdmissionPolicy", {"matchConditions": TWICE}, "repeats `a`"),
+        (NATIVE, "MutatingAdmissionPolicy", {"variables": TWICE}, ""),
+    ],
+)
+def test_items_of_lists_that_repeat_one_and_numbers_that_are_too_large(group, kind, fields, part):
+    data = policy(apiVersion=group, kind=kind, spec={"validations": [], **fields})
+    if kind.startswith("Mutating"):
+        del data["spec"]["validations"]
+    found, remarks = load_policies([document(data)], READERS)
+    assert len(found) == (not part)
+    assert [remark.code for remark in remarks] == ["KV016"] * bool(part)
+    assert all(part in remark.message for remark in remarks)
+
+
+def test_a_binding_that_says_an_action_twice():
+    spec = {"policyName": "p", "validationActions": ["Deny", "Deny"]}
+    data = policy(apiVersion=NATIVE, kind="ValidatingAdmissionPolicyBinding", spec=spec)
+    found, remarks = load_bindings([document(data)])
+    assert found == ()
+    assert [remark.code for remark in remarks] == ["KV016"]
 
 
 def test_a_bad_policy_does_not_stop_the_good_ones():

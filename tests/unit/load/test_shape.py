@@ -28,7 +28,7 @@ def test_a_place_is_told_once():
     ]
 
 
-def test_definitions_add_what_apply_does_not_check():
+def test_a_number_that_is_too_large():
     assert said({"webhookTimeoutSeconds": 1 << 40, "rules": []}) == [
         ("KV016", "spec/webhookTimeoutSeconds")
     ]
