@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile import OpenTurn, PolicySet, Turn
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.planned import prospects
-from kyvsim.engine.policy import faulted, open_request, run_turn, within_request
+from kyvsim.engine.policy import faulted, open_for, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -87,4 +87,4 @@ def _opened(
     """
     if given is not None and not world.values:
         return given
-    return open_request(request, world, turn.policy.policy.name)
+    return open_for(turn.policy.policy, request, world)

@@ -11,6 +11,7 @@ from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.match import facts_after_change, match_facts
+from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 
@@ -129,6 +130,13 @@ def _passed_over(unchecked: tuple[str, ...]) -> str:
     first, *others = unchecked
     more = f" (and {len(others)} more)" if others else ""
     return f"not checked, and Kyverno does not say so: {first}{more}"
+
+
+def open_for(policy: Policy, request: AdmissionRequest, world: World) -> RuleInput | None:
+    """Return the request as a policy sees it, or None where no object is left."""
+    if world.values and not policy.facts.has_rules:
+        world = world._replace(values=world.values.without_variables())
+    return open_request(request, world, policy.name)
 
 
 def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleInput | None:

@@ -10,6 +10,7 @@ from kyvsim.model.source import Document, Path
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})
+_OPERATION = "request.operation"
 
 
 class KindKey(NamedTuple):
@@ -65,7 +66,7 @@ class Values(NamedTuple):
         `request.operation` is always there. upstream: cmd/cli/kubectl-kyverno/variables
         """
         return {
-            "request.operation": "CREATE",
+            _OPERATION: "CREATE",
             **self.global_values,
             **self.resource_values.get((policy, resource), _NOTHING),
             **self.overrides,
@@ -78,11 +79,17 @@ class Values(NamedTuple):
         """
         return self.rule_values.get((policy, rule), _NOTHING)
 
-    @property
-    def operation(self) -> str:
-        """The admission operation that the global values name, or ""."""
-        found = self.global_values.get("request.operation")
-        return found if found.__class__ is str else ""
+    def without_variables(self) -> "Values":
+        """Return what counts for policies that have no variables: of these, the operation.
+
+        It is that of all requests: values for one resource do not change it.
+        upstream: cmd/cli/kubectl-kyverno/processor/operation.go
+        """
+        known = {**self.global_values, **self.overrides}
+        kept = {_OPERATION: known[_OPERATION]} if _OPERATION in known else _NOTHING
+        return self._replace(
+            global_values=kept, resource_values=_NOTHING_BY_PAIR, overrides=MappingProxyType({})
+        )
 
     def namespace_labels(self, namespace: str) -> Mapping[str, Json]:
         """Return the labels given for a namespace, or an empty mapping."""

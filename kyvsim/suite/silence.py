@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kyvsim.compile import CompiledRule
-from kyvsim.engine.policy import open_request
+from kyvsim.engine.policy import open_for
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult
 from kyvsim.suite.run import Answers
@@ -35,7 +35,7 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
     One that matches had nothing to look at (a loop over no elements, a deletion); one that would
     match without its exclude block excludes.
     """
-    opened = open_request(answers.request, answers.world, policy.name)
+    opened = open_for(policy, answers.request, answers.world)
     if opened is None:
         return NOTHING_TO_CHECK
     excluded = False
