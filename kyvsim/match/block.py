@@ -6,7 +6,7 @@ from typing import Final
 from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
-from kyvsim.match.subjects import user_criteria
+from kyvsim.match.subjects import names_users, user_criteria
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe
 
@@ -117,7 +117,9 @@ def _match_filter(block: Json, probe: Probe) -> Predicate:
 def _exclude_filter(block: Json, probe: Probe) -> Predicate:
     resources, user = _criteria(block, probe)
     criteria = resources + user
-    return _followed(_all_of(criteria) if criteria else lambda _: False, probe)
+    # upstream takes an empty list of users for something that is asked, and fulfilled.
+    asks = bool(criteria) or names_users(block)
+    return _followed(_all_of(criteria) if asks else lambda _: False, probe)
 
 
 def _criteria(block: Json, probe: Probe) -> tuple[list[Predicate], list[Predicate]]:
@@ -141,12 +143,10 @@ def _followed(matches: Predicate, probe: Probe) -> Predicate:
 
 
 def _exception_filter(block: Json, probe: Probe) -> Predicate:
-    resources = {
-        name: value
-        for name, value in (block.get("resources") or {}).items()
-        if name != "operations"
-    }
-    return _exclude_filter({**block, "resources": resources}, probe)
+    asked = {name: value for name, value in block.items() if value}
+    resources = asked.get("resources", {}).items()
+    known = {name: value for name, value in resources if name != "operations"}
+    return _exclude_filter({**asked, "resources": known}, probe)
 
 
 def _any_of(checks: Iterable[Predicate]) -> Predicate:

@@ -26,6 +26,11 @@ def user_fields(block: Json) -> list[str]:
     return [field for field in _FIELDS if block.get(field)]
 
 
+def names_users(block: Json) -> bool:
+    """Return whether a filter says something about the user, though it may be an empty list."""
+    return any(block.get(field) is not None for field in _FIELDS)
+
+
 def _one_in_common(
     wanted: frozenset[str], held: Callable[[UserInfo], tuple[str, ...]]
 ) -> Criterion:
