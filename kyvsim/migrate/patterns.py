@@ -1,7 +1,8 @@
 """Patterns of objects → tests, with the anchors of their keys.
 
 A condition anchor guards what stands around it up to the next element of a list, or the whole
-rule: where it does not hold, nothing is asked.
+rule: where it does not hold, nothing is asked. Where nothing is asked of any element of a list,
+nothing is asked of what stands around that either.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,7 @@ from kyvsim.migrate.desk import Desk, name_for_element
 from kyvsim.migrate.expressions import (
     TRUE,
     Each,
+    Relation,
     Test,
     every,
     opposite,
@@ -45,6 +47,19 @@ TextTest: TypeAlias = Callable[[str, Value, bool], Test | None]
 """Makes the test of a text with variables; None where it holds none."""
 
 
+class Listed(NamedTuple):
+    """A list of which something may be asked of no element."""
+
+    asks: Test
+    """Something is asked of one, or there is none."""
+    own: tuple[Test, ...]
+    """The tests of the list itself: they hold where nothing is asked."""
+
+    def within(self, value: Value) -> "Listed":
+        """Return the same for a list in a value that may be missing."""
+        return self._replace(asks=some([value.is_missing(), self.asks]))
+
+
 class Asked(NamedTuple):
     """What a part of a pattern asks of an object."""
 
@@ -53,6 +68,19 @@ class Asked(NamedTuple):
     """What has to hold for anything to be asked."""
     insists: bool = False
     """Whether the tests do not hold where the value is missing."""
+    lists: tuple[Listed, ...] = ()
+
+    @property
+    def guard(self) -> Test:
+        """What all guards come to."""
+        return every([*self.guards, *(one.asks for one in self.lists)])
+
+    @property
+    def needed_guard(self) -> Test:
+        """The same without the lists beside which nothing is asked."""
+        asked = {one for one in self.tests if one != TRUE}
+        beside = (one.asks for one in self.lists if not asked <= set(one.own))
+        return every([*self.guards, *beside])
 
 
 class Surroundings(NamedTuple):
@@ -74,7 +102,16 @@ def pattern_tests(pattern: Json, value: Value, around: Surroundings) -> tuple[Te
     Raises NotConvertible for what has no twin.
     """
     asked = _asked(pattern, value, around)
-    return every(asked.guards), every(_joined(asked.tests, around))
+    return asked.guard, every(_joined(asked.tests, around))
+
+
+def pattern_test(pattern: Json, value: Value, around: Surroundings) -> Test:
+    """Return the test that a value fits a pattern, or that the pattern is not for it.
+
+    Raises NotConvertible for what has no twin.
+    """
+    asked = _asked(pattern, value, around)
+    return guarded(asked.needed_guard, every(_joined(asked.tests, around)))
 
 
 def guarded(guard: Test, body: Test) -> Test:
@@ -106,15 +143,42 @@ def _special(pattern: Json, value: Value, around: Surroundings, *, if_missing: b
 
 
 def _of_map(pattern: Mapping[str, Json], value: Value, around: Surroundings) -> Asked:
-    asked = [_of_member(key, below, value, around.below(key)) for key, below in pattern.items()]
+    members = {
+        key: _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
+    }
+    asked = members.values()
     tests = [test for one in asked for test in one.tests]
     guards = [guard for one in asked for guard in one.guards]
+    lists = _lists_of(members)
     insists = any(one.insists for one in asked)
     if value.may_miss and not insists:
         tests.insert(0, value.is_there())
+        lists = [one._replace(own=(*one.own, tests[0])) for one in lists]
     if value.may_miss and guards:
         guards = [some([value.is_missing(), every(guards)])]
-    return Asked(tuple(tests), tuple(guards), insists or value.may_miss)
+    if value.may_miss:
+        lists = [one.within(value) for one in lists]
+    return Asked(tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists))
+
+
+def _lists_of(members: Mapping[str, Asked]) -> list[Listed]:
+    """Return the lists of a map that may have nothing asked of around them.
+
+    Members under anchors count together: one of them of which something is asked is enough.
+    """
+    anchored = [one for key, one in members.items() if _comes_first(key)]
+    found = [one for key, asked in members.items() if not _comes_first(key) for one in asked.lists]
+    if anchored and all(one.lists and not one.guards for one in anchored):
+        asks = some(every(listed.asks for listed in one.lists) for one in anchored)
+        own = (test for one in anchored for listed in one.lists for test in listed.own)
+        found.append(Listed(asks, tuple(own)))
+    return found
+
+
+def _comes_first(key: str) -> bool:
+    """Return whether a key is looked at before those that are plain."""
+    anchor = parse_anchor(key)
+    return anchor is not None and anchor.sign != GLOBAL
 
 
 def _of_member(text: str, pattern: Json, value: Value, around: Surroundings) -> Asked:
@@ -152,13 +216,18 @@ def _equality(pattern: Json, value: Value, around: Surroundings) -> Asked:
         optional = [
             _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
         ]
-        if not within.guards:
+        if not within.guards and not within.lists:
             return Asked(tuple(test for one in optional for test in one.tests))
     within = _of_map(pattern, value.given(), around)
     missing = value.is_missing()
     test = some([missing, every(_joined(within.tests, around))])
     guards = tuple(some([missing, one]) for one in within.guards)
-    return Asked((test,), guards)
+    asked = set(within.tests)
+    lists = tuple(
+        one.within(value)._replace(own=(test,) if asked <= set(one.own) else ())
+        for one in within.lists
+    )
+    return Asked((test,), guards, lists=lists)
 
 
 def _asks_nothing_of_nothing(pattern: Mapping[str, Json]) -> bool:
@@ -181,11 +250,17 @@ def _negation(_pattern: Json, value: Value, _around: Surroundings) -> Asked:
 def _guard(pattern: Json, value: Value, around: Surroundings) -> Asked:
     """Return what `(key)` and `<(key)` ask: nothing, but all else only where they hold."""
     within = _asked(pattern, value, around)
-    if within.guards:
+    if within.guards or within.lists:
         raise _no_twin("a condition inside of a condition", "split the rule in two")
     test = every(_joined(within.tests, around))
     there = TRUE if within.insists else value.is_there()
     return Asked(guards=(every([there, test]),))
+
+
+def _global(pattern: Json, value: Value, around: Surroundings) -> Asked:
+    """Return what `<(key)` asks: the same as `(key)`, where there is such a key."""
+    (guard,) = _guard(pattern, value.given(), around).guards
+    return Asked(guards=(some([value.is_missing(), guard]),))
 
 
 def _existence(pattern: Json, value: Value, around: Surroundings) -> Asked:
@@ -205,7 +280,7 @@ def _existence(pattern: Json, value: Value, around: Surroundings) -> Asked:
 _ANCHORS: Final[Mapping[str, Callable[[Json, Value, Surroundings], Asked]]] = MappingProxyType(
     {
         CONDITION: _guard,
-        GLOBAL: _guard,
+        GLOBAL: _global,
         EQUALITY: _equality,
         NEGATION: _negation,
         EXISTENCE: _existence,
@@ -243,9 +318,9 @@ def _of_list(pattern: list[Json], value: Value, around: Surroundings, *, if_miss
     if isinstance(first, list):
         raise _no_twin("a list of lists", "ask with deny conditions")
     name = name_for_element(value.noun, around.taken)
+    asks: Test = TRUE
     if isinstance(first, dict):
-        guard, body = _of_element(first, value, name, around.below(0))
-        test = guarded(guard, body)
+        asks, test = _of_element(first, value, name, around.below(0))
     else:
         element = Value(name, element_of(value.types), noun=value.noun)
         within = _of_scalar(first, element, around.below(0))
@@ -253,20 +328,31 @@ def _of_list(pattern: list[Json], value: Value, around: Surroundings, *, if_miss
     source = value.or_else([]) if if_missing or value.soft else value.text
     loop = Each(source, name, test)
     if if_missing:
-        return Asked(() if test == TRUE else (loop,))
-    if test == TRUE:
-        return Asked((value.is_there(),), insists=True)
-    there = () if value.rewritten else (value.is_there(),)
-    return Asked((*there, loop), insists=True)
+        tests: tuple[Test, ...] = () if test == TRUE else (loop,)
+    elif test == TRUE:
+        tests = (value.is_there(),)
+    else:
+        tests = (*(() if value.rewritten else (value.is_there(),)), loop)
+    if asks == TRUE:
+        return Asked(tests, insists=not if_missing)
+    one_asks: Test = Each(source, name, asks, "exists")
+    if value.may_miss or value.soft:  # a list that always is there always has elements
+        one_asks = some([Relation(f"size({source})", "==", "0"), one_asks])
+    if not if_missing:
+        one_asks = some([value.is_missing(), one_asks])
+    return Asked(tests, insists=not if_missing, lists=(Listed(one_asks, tests),))
 
 
 def _of_element(
     pattern: Mapping[str, Json], value: Value, name: str, around: Surroundings
 ) -> tuple[Test, Test]:
+    """Return the test that something is asked of an element, and that it fits then."""
     element = Value(name, element_of(value.types), noun=value.noun)
     inside = around._replace(taken=around.taken | {name})
     try:
-        return pattern_tests(pattern, element, inside)
+        asked = _asked(pattern, element, inside)
+        body = every(_joined(asked.tests, inside))
+        return asked.guard, guarded(asked.needed_guard, body)
     except NotConvertible as refusal:
         raise refusal.below(0) from None
 

@@ -22,7 +22,7 @@ from kyvsim.migrate.queries.scope import no_twin
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.rules.draft import Given, Validation
 from kyvsim.migrate.rules.validate_any_pattern import one_fits
-from kyvsim.migrate.rules.validate_pattern import tests_of
+from kyvsim.migrate.rules.validate_pattern import fits
 from kyvsim.migrate.values import Value
 
 
@@ -104,7 +104,7 @@ def _body(block: Json, given: Given, element: Value, depth: int) -> Test:
             )
         if block.get("pattern") is not None:
             field = "pattern"
-            return guarded(*tests_of(block["pattern"], element, given))
+            return fits(block["pattern"], element, given)
         if block.get("anyPattern") is not None:
             field = "anyPattern"
             return one_fits(block["anyPattern"], element, given)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.expressions import Test
 from kyvsim.migrate.messages import message_of
-from kyvsim.migrate.patterns import Surroundings, guarded, pattern_tests
+from kyvsim.migrate.patterns import Surroundings, pattern_test, pattern_tests
 from kyvsim.migrate.rules.draft import Given, Validation
 from kyvsim.migrate.rules.pattern_variables import text_tests
 from kyvsim.migrate.values import Value
@@ -14,12 +14,20 @@ from kyvsim.migrate.values import Value
 def pattern(given: Given) -> Sequence[Validation]:
     """Return the validation of a pattern."""
     subject = given.scope.object
-    guard, body = tests_of(given.body, subject, given)
+    test = fits(given.body, subject, given)
     message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [Validation(guarded(guard, body), message)]
+    return [Validation(test, message)]
+
+
+def fits(data: Json, subject: Value, given: Given) -> Test:
+    """Return the test that a value fits a pattern, or that the pattern is not for it."""
+    return pattern_test(data, subject, _around(given))
 
 
 def tests_of(data: Json, subject: Value, given: Given) -> tuple[Test, Test]:
     """Return what guards a pattern, and what it asks of a value."""
-    around = Surroundings(given.scope.desk, text_tests(given.scope), given.scope.taken)
-    return pattern_tests(data, subject, around)
+    return pattern_tests(data, subject, _around(given))
+
+
+def _around(given: Given) -> Surroundings:
+    return Surroundings(given.scope.desk, text_tests(given.scope), given.scope.taken)

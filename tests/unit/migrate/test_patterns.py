@@ -100,6 +100,56 @@ def test_denials(spec, bad, good, denials, pod):
     assert denials(pattern(spec), pods) == [f"bad-{n}" for n in range(len(bad))]
 
 
+SECRET = {"imagePullSecrets": [{"name": "key"}]}
+OURS, THEIRS = (containers(image=image) for image in ("ours/a", "theirs/a"))
+SPARED = [
+    (
+        {"containers": [{"<(image)": "ours/*"}], **SECRET},
+        [{"containers": OURS}, {"containers": [*OURS, *THEIRS]}],
+        [{"containers": THEIRS}, {"containers": OURS, **SECRET}],
+    ),
+    (
+        {"containers": [{"(image)": "ours/*", "stdin": True}], **SECRET},
+        [{"containers": OURS, **SECRET}, {"containers": containers(image="ours/a", stdin=True)}],
+        [{"containers": THEIRS}],
+    ),
+    (
+        {"=(volumes)": [{"(name)": "x*", "secret": {"optional": False}}], "hostname": "a"},
+        [{}, {"volumes": [{"name": "x", "secret": {"optional": False}}]}, {"volumes": []}],
+        [{"volumes": [{"name": "y"}]}, {"hostname": "a"}],
+    ),
+    (
+        {"=(volumes)": [{"(name)": "x*", "secret": {}}], "=(hostname)": "a", "hostPID": True},
+        [{"volumes": [{"name": "y"}]}, {}],
+        [{"hostPID": True}],
+    ),
+    (
+        {"volumes": [{"name": "?*", "=(projected)": {"sources": [{"(secret)": {"name": "s"}}]}}]},
+        [{}, {"volumes": [{"name": ""}]}],
+        [{"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"name": "t"}}]}}]}],
+    ),
+    (
+        {"<(hostname)": "a", "hostPID": True},
+        [{}, {"hostname": "a"}],
+        [{"hostname": "b"}, {"hostname": "a", "hostPID": True}],
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "bad", "good"), SPARED)
+def test_a_list_of_which_nothing_is_asked_spares_what_stands_around_it(
+    spec, bad, good, denials, pod
+):
+    pods = [pod(f"bad-{n}", **one) for n, one in enumerate(bad)]
+    pods += [pod(f"good-{n}", **one) for n, one in enumerate(good)]
+    assert denials(pattern(spec), pods) == [f"bad-{n}" for n in range(len(bad))]
+
+
+def test_a_condition_over_a_list_of_conditions_has_no_twin(converted):
+    told, _ = converted(pattern({"(volumes)": [{"(name)": "x"}], "hostPID": True}))
+    assert "a condition inside of a condition" in told.reason
+
+
 def test_any_pattern(denials, pod):
     rule = {
         "validate": {
