@@ -1,7 +1,7 @@
 """The program as click sees it: help texts, errors, and arguments that are not plain to read."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -17,6 +17,7 @@ from kyvsim.cli.declared import (
     Command,
     Group,
     IntRange,
+    Named,
     Parameter,
     PathText,
     Setting,
@@ -27,6 +28,8 @@ from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
 from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
 from kyvsim.model.wording import nearest
+
+_Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 class _Commands(click.Group):
@@ -172,8 +175,10 @@ def _parameter(declared: Parameter, command: Command) -> click.Parameter:
             settings["type"] = click.Choice(words, case_sensitive=case_sensitive)
         case IntRange(least, most):
             settings["type"] = click.IntRange(least, most)
-        case PathText():
-            settings |= {"type": click.STRING, "shell_complete": _files}
+        case PathText(before=words):
+            settings |= {"type": click.STRING, "shell_complete": _offer(words) if words else _files}
+        case Named(names):
+            settings |= {"type": click.STRING, "shell_complete": _offer(names)}
     if settings.get("callback"):
         settings["callback"] = _value_callback(settings["callback"], command)
     make: type[click.Parameter] = click.Option if declared.is_option else click.Argument
@@ -184,6 +189,19 @@ def _files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> l
     """Return that a word goes on as a file does."""
     del ctx, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def _offer(words: Iterable[str] | Callable[[], Iterable[str]]) -> _Completer:
+    """Return what says how a word goes on that is one of some."""
+
+    def offered(
+        ctx: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        del ctx, parameter
+        known = words() if callable(words) else words
+        return [CompletionItem(one) for one in known if one.startswith(incomplete)]
+
+    return offered
 
 
 def _value_callback(

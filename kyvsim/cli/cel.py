@@ -168,7 +168,12 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
 
 @cel.command()
 @_kind
-@declared.argument("names", metavar="[NAME]...", nargs=-1)
+@declared.argument(
+    "names",
+    metavar="[NAME]...",
+    nargs=-1,
+    type=declared.Named(lambda: dict(signatures(EXPRESSION_KINDS[0]))),
+)
 def functions(names: tuple[str, ...], kind: str) -> int:
     """Show the variables and functions that a policy kind knows."""
     known = dict(signatures(kind))

@@ -42,7 +42,12 @@ class _Held(NamedTuple):
 @declared.command(
     help=_HELP, epilog="Exit status: 0, or 2 where something is set that cannot be meant."
 )
-@declared.argument("words", nargs=-1, metavar="[COMMAND]...")
+@declared.argument(
+    "words",
+    nargs=-1,
+    metavar="[COMMAND]...",
+    type=declared.Named(lambda: dict.fromkeys(map(" ".join, every_command()))),
+)
 @declared.option("--all", "every", is_flag=True, help="Show what is not set, too.")
 @declared.option(
     "-o",

@@ -40,7 +40,7 @@ def coverage_options() -> declared.Decorator:
             "--coverage-report",
             multiple=True,
             metavar="FORMAT=FILE",
-            type=declared.PathText(behind="="),
+            type=declared.PathText(behind="=", before=tuple(COVERAGE_FORMATS)),
             help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
         declared.option(

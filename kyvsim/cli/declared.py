@@ -5,7 +5,7 @@ errors above all, click's commands are made of it (`by_click.py`): click takes a
 the interpreter.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -58,6 +58,15 @@ class PathText(NamedTuple):
     """Values that are no paths."""
     is_written: bool = False
     """Whether they are where something goes."""
+    before: tuple[str, ...] = ()
+    """The words before a path, or without one, that shells offer."""
+
+
+class Named(NamedTuple):
+    """The type of an argument whose values have names that shells offer; others are errors."""
+
+    names: Callable[[], Iterable[str]]
+    """Gives them when somebody asks: to know them may take long."""
 
 
 class Parameter(NamedTuple):

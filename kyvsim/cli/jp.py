@@ -42,7 +42,7 @@ command = jp
 
 
 @jp.command()
-@declared.argument("names", metavar="[NAME]...", nargs=-1)
+@declared.argument("names", metavar="[NAME]...", nargs=-1, type=declared.Named(lambda: FUNCTIONS))
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]

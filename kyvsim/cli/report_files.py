@@ -33,7 +33,7 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> declared.Deco
         "--output-format",
         multiple=True,
         metavar="FORMAT[=FILE]",
-        type=declared.PathText(behind="="),
+        type=declared.PathText(behind="=", before=tuple(known)),
         help=f"One of {', '.join(known)}; with a file it goes there. May repeat.{other}",
     )
 

@@ -26,7 +26,7 @@ Without CODE, list all codes.
 
 
 @declared.command(help=_HELP)
-@declared.argument("codes", nargs=-1, metavar="[CODE]...")
+@declared.argument("codes", nargs=-1, metavar="[CODE]...", type=declared.Named(codes_by_name))
 @declared.option(
     "-o", "--output-format", type=declared.Choice(("text", "json")), default="text", help="Format."
 )

@@ -1,6 +1,7 @@
 """`kyvsim schema`: JSON Schemas by which editors complete and check files."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
@@ -19,8 +20,15 @@ it all kinds are listed. That of .kyvsim.yaml is printed by `kyvsim config --sch
 """
 
 
+def _names() -> Iterator[str]:
+    """Yield what kinds are called, without their apiVersion and with it."""
+    known = sorted(known_schemas())
+    yield from dict.fromkeys(name.rpartition("/")[2] for name in known)
+    yield from known
+
+
 @declared.command(help=_HELP)
-@declared.argument("kinds", nargs=-1, metavar="[KIND]")
+@declared.argument("kinds", nargs=-1, metavar="[KIND]", type=declared.Named(_names))
 @declared.pass_call
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim schema` and return its exit status."""

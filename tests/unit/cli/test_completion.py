@@ -46,3 +46,30 @@ def test_paths_go_on_as_files_do():
 
 def test_choices_are_completed():
     assert completed("apply", "--show", "ch") == ["plain,changes"]
+
+
+def test_formats_and_names_are_completed():
+    assert completed("apply", "--output-format", "sa") == ["plain,sarif"]
+    assert completed("rule", "KV202") == ["plain,KV202"]
+    assert "plain,ClusterPolicy" in completed("schema", "ClusterPo")
+    assert completed("jp", "function", "to_up") == ["plain,to_upper"]
+    assert "plain,startsWith" in completed("cel", "functions", "startsW")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(
+    ("typed", "word"), [("appl", "apply"), ("apply --output-format sa", "sarif")]
+)
+def test_fish_asks_the_program(kyvsim, tmp_path, typed, word):
+    (tmp_path / "script").write_text(kyvsim("completion", "fish")[1])
+    program = tmp_path / "kyvsim"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m kyvsim "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["fish", "-c", f"source {tmp_path}/script; complete -C 'kyvsim {typed}'"],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[:1] == [word]
