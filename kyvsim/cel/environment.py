@@ -6,6 +6,7 @@ from typing import Any
 
 from kyvsim.cel.types import CelType
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import CEL_STEPS
 
 CALL_LIMIT = 1_000_000
 """The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
@@ -78,6 +79,8 @@ class Environment(NamedTuple):
     """What finds the types that can be written, by their names."""
     limit: int = CALL_LIMIT
     """The steps that one expression may take."""
+    per_step: int = CEL_STEPS
+    """How many of them count as one of the steps that a rule may take."""
     folds: bool = True
     """Whether conversions of constants are done, and fail, before anything is evaluated."""
 

@@ -20,6 +20,7 @@ from kyvsim.cel.libraries.authorizer import (
 from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
+from kyvsim.model.budget import UNCHANGED
 
 VARIABLES = "kubernetes.variables"
 
@@ -76,7 +77,11 @@ def kubernetes_environment(
     if authorizer:
         variables += [("authorizer", AUTHORIZER), ("authorizer.requestResource", RESOURCE_CHECK)]
     found = environment((*KUBERNETES, OBJECTS, ESCAPES) if mutates else KUBERNETES)
-    return found._replace(variables=tuple(variables), fields=MappingProxyType(typed_fields()))
+    return found._replace(
+        variables=tuple(variables),
+        fields=MappingProxyType(typed_fields()),
+        per_step=_BUDGET // UNCHANGED.rule,
+    )
 
 
 def _field(text: str) -> tuple[str, CelType]:
@@ -84,6 +89,8 @@ def _field(text: str) -> tuple[str, CelType]:
     return name, read_type(kind)
 
 
+_BUDGET = 10_000_000
+"""The steps of all expressions of a policy. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""
 _KEPT = frozenset(
     {"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"}
 )

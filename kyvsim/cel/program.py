@@ -15,7 +15,7 @@ from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.budget import Meter
+from kyvsim.model.budget import CEL_STEPS, Meter
 
 _MANY = 10_000
 """Steps that are worth counting."""
@@ -37,6 +37,8 @@ class Program(NamedTuple):
 
     limit: int = CALL_LIMIT
     """The steps that it may take."""
+    per_step: int = CEL_STEPS
+    """How many of them count as one on the meter."""
     env: Environment | None = None
     """What it was compiled in."""
     meter: Meter | None = None
@@ -92,7 +94,7 @@ class Program(NamedTuple):
     def _settle(self, before: int, left: int) -> None:
         """Count the steps that were taken; raises BudgetError where they are more than may be."""
         if self.meter is not None and before - left > _MANY:
-            self.meter.spend_cel(before - left)
+            self.meter.spend((before - left) // self.per_step)
         if left < 0:
             raise BudgetError from None
 
@@ -134,6 +136,7 @@ def _compile(text: str, env: Environment, wanted: CelType, heard: Heard | None =
         slots=lowered.slots,
         reads=lowered.reads,
         limit=env.limit - lowered.steps,
+        per_step=env.per_step,
         env=env,
     )
 

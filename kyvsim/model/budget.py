@@ -76,10 +76,6 @@ class Meter:
         """Count a text that is about to be made or read; raises BudgetError."""
         self.spend(length // CHARACTERS)
 
-    def spend_cel(self, steps: int) -> None:
-        """Count what an expression in CEL took, as its own costs count; raises BudgetError."""
-        self.spend(steps // CEL_STEPS)
-
     def weigh(self, data: Json) -> int:
         """Count all nodes of `data`, shared parts as often as they are met; return how many.
 
