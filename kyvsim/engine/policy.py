@@ -10,7 +10,7 @@ from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.match import facts_after_change, match_facts
+from kyvsim.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
@@ -153,11 +153,16 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
         request = with_given_operation(request, variables)
     outside = world.outside_before(_stored(request, variables, world, old))
     scope = request_context(request, outside, variables)
+    brought = request
     if variables:
         request = _read_back(request, scope)
     subject = request.subject
     facts = match_facts(request, subject, _namespace_labels(world, key.namespace))
-    return RuleInput(request, facts, scope, request.object) if facts else None
+    if facts is None:
+        return None
+    if variables and brought.parent_kind is None:
+        facts = _of_kind(facts, brought.subject)
+    return RuleInput(request, facts, scope, request.object)
 
 
 def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> RuleInput:
@@ -245,15 +250,14 @@ def _by_nobody(old: RuleInput) -> RuleInput:
 
     upstream: pkg/engine/handlers/validation/utils.go (matchResource)
     """
-    group, version = split_api_version(text_field(old.object, "apiVersion"))
-    facts = old.facts._replace(
-        group=group,
-        version=version,
-        kind=text_field(old.object, "kind"),
-        subresource="",
-        user=_NOBODY,
-    )
-    return old._replace(facts=facts)
+    facts = _of_kind(old.facts, old.object)
+    return old._replace(facts=facts._replace(subresource="", user=_NOBODY))
+
+
+def _of_kind(facts: MatchFacts, obj: Json) -> MatchFacts:
+    """Return the facts with the kind of an object, as which a request brought it."""
+    group, version = split_api_version(text_field(obj, "apiVersion"))
+    return facts._replace(group=group, version=version, kind=text_field(obj, "kind"))
 
 
 def _as_created(request: AdmissionRequest) -> AdmissionRequest:

@@ -113,6 +113,13 @@ def test_given_values_change_the_object_itself(run, policy, pod, verdicts):
     assert found_in(found, verdicts) == [("a", "fail"), ("b", "pass")]
 
 
+def test_an_object_is_matched_as_the_kind_that_it_was_brought_as(run, policy, pod, verdicts):
+    values = Values({"request.object.kind": "Job", "request.object.apiVersion": "batch/v1"})
+    pattern = {"name": "b", "validate": {"pattern": {"kind": "Job"}}}
+    found = run([policy(deny("a", key="x", value="x"), pattern)], pod(), values=values)
+    assert found_in(found, verdicts) == [("a", "fail"), ("b", "pass")]
+
+
 def on_operations(*operations):
     resources = {"kinds": ["Pod"], "operations": list(operations)}
     return {**deny("a", key="x", value="x"), "match": {"any": [{"resources": resources}]}}
