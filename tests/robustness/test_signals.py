@@ -54,6 +54,10 @@ def inputs(tmp_path_factory):
     (folder / "change.yaml").write_text(json.dumps(change))
     pods = [{**POD, "metadata": {**POD["metadata"], "name": f"web-{n}"}} for n in range(3000)]
     (folder / "pods.yaml").write_text("\n---\n".join(map(json.dumps, pods)))
+    (folder / "some.yaml").write_text("\n---\n".join(map(json.dumps, pods[:60])))
+    (folder / "many").mkdir()
+    for n in range(150):
+        (folder / f"many/{n}.yaml").write_text(json.dumps({**GOOD, "metadata": {"name": f"g{n}"}}))
     for kind, make in (("chainsaw-test", chainsaw_test), ("kyverno-test", suite)):
         for n in range(12):
             (folder / f"{kind}-{n}").mkdir()
@@ -67,6 +71,9 @@ RUNS = {
     "apply --jobs": f"apply {POLICIES} --jobs 2 --output-format csv={{out}}.csv",
     "test --jobs": "test . --jobs 2 --output-format junit={out}.xml",
     "chainsaw -j": "chainsaw . -j 2 --output-format junit={out}.xml",
+    "lint": "lint many --output-format json={out}.json",
+    "simulate": "simulate policy.yaml -r some.yaml --output-format json={out}.json",
+    "migrate to files": "migrate many -o {out}",
 }
 
 
@@ -81,6 +88,41 @@ def group_of(process):
     return found
 
 
+def begun(words, inputs, output=subprocess.DEVNULL):
+    """Return a run that has begun, as the first of its group."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "kyvsim", *words.split()],
+        cwd=inputs,
+        stdout=output,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+
+
+IN_PROCESSES = {
+    "apply": "apply policy.yaml change.yaml -r pods.yaml --jobs 2 --output-format json",
+    "test": "test . --jobs 2 --output-format json",
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("name", IN_PROCESSES)
+def test_a_worker_that_is_killed_loses_nothing(inputs, name):
+    whole, _ = (alone := begun(IN_PROCESSES[name], inputs, subprocess.PIPE)).communicate()
+    chance = random.Random(name)
+    for _ in range(MOMENTS):
+        process = begun(IN_PROCESSES[name], inputs, subprocess.PIPE)
+        moment = chance.uniform(0, 0.4)
+        while process.poll() is None and not (others := {*group_of(process)} - {process.pid}):
+            time.sleep(0.005)
+        time.sleep(moment)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(min(others), signal.SIGKILL)
+        told, _ = process.communicate(timeout=LONG)
+        assert (process.returncode, told) == (alone.returncode, whole)
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", RUNS)
@@ -88,15 +130,7 @@ def test_a_run_that_is_ended_leaves_nothing(inputs, tmp_path, name, how):
     chance = random.Random(f"{name} {how}")
     for moment in range(MOMENTS):
         out = tmp_path / f"out-{moment}"
-        words = RUNS[name].format(out=out).split()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kyvsim", *words],
-            cwd=inputs,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            start_new_session=True,
-        )
+        process = begun(RUNS[name].format(out=out), inputs)
         time.sleep(chance.uniform(0.3, 1.5))
         process.send_signal(how)
         assert process.wait(LONG) in {0, 1, 128 + how, -how}
@@ -107,3 +141,5 @@ def test_a_run_that_is_ended_leaves_nothing(inputs, tmp_path, name, how):
         assert [path.name for path in tmp_path.rglob("*.tmp")] == []
         if (report := out.with_suffix(".json")).exists():
             json.loads(report.read_text())
+        for made in out.rglob("*"):
+            assert made.read_text().endswith("\n")

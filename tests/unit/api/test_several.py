@@ -1,0 +1,21 @@
+import os
+import signal
+from functools import partial
+
+import pytest
+
+from kyvsim.api.several import each_in_processes
+
+
+def square(number, first, killed):
+    """Return a square, unless this is a process that does not survive its item."""
+    if number == killed and os.getpid() != first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("killed", [None, 0, 3, 7])
+def test_every_item_is_done_once_and_in_order_also_where_a_process_is_killed(jobs, killed):
+    work = partial(square, first=os.getpid(), killed=killed)
+    assert list(each_in_processes(work, range(8), jobs)) == [n * n for n in range(8)]
