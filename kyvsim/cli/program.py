@@ -38,6 +38,9 @@ def run_command(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except KeyboardInterrupt as asked:
+        # Where one came while Python evaluated a text (named tuples are made of such), `python -m`
+        # ends by SIGINT, whatever its status is to be, unless another text is evaluated.
+        exec("")  # noqa: S102 — nothing
         status: int = asked.args[0] if asked.args else INTERRUPTED
         say("terminated" if status == TERMINATED else "interrupted")
         return status

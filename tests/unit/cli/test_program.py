@@ -176,3 +176,22 @@ def test_what_others_wrote_stays_text_in_an_error(kyvsim):
 def test_a_lack_of_memory_is_no_defect(capsys):
     assert ended_by(MemoryError()) == 2
     assert capsys.readouterr().err.startswith("error: there is no more memory: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
+    (tmp_path / "probe.py").write_text(
+        "import os, signal, sys\n"
+        "from kyvsim.cli import program\n"
+        "program._run = lambda words: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "program.end_when_asked()\n"
+        "sys.exit(program.run_command([]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "probe"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, "terminated\n")
