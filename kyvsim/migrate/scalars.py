@@ -111,7 +111,10 @@ def _test(pattern: Json, text: str, types: Types) -> Test:
 def _text_test(pattern: str, text: str, types: Types) -> Test:
     parts = _alternatives(pattern)
     if len(parts) > 1 and all(map(_is_plain, parts)):
-        return Relation(_in_type(text, types, parts), "in", _listed(parts, types))
+        if is_bool(types):  # the text of a truth is one of two
+            return some(Relation(text, "==", one) for one in parts if one in _TRUTHS)
+        if not is_number(types) or all(map(is_number_text, parts)):
+            return Relation(_in_type(text, types, parts), "in", _listed(parts, types))
     return some(
         every(_atom(atom.strip(" "), text, types) for atom in part.split("&")) for part in parts
     )
@@ -127,7 +130,7 @@ def _is_plain(part: str) -> bool:
 
 
 def _listed(parts: list[str], types: Types) -> str:
-    wanted = (one if is_number(types) or is_bool(types) else quoted(one) for one in parts)
+    wanted = (one if is_number(types) else quoted(one) for one in parts)
     return f"[{', '.join(wanted)}]"
 
 
@@ -153,8 +156,8 @@ def _atom(atom: str, text: str, types: Types) -> Test:
 
 
 def _equal(operand: str, text: str, types: Types) -> Test:
-    if is_number(types) and parse_quantity(operand) is not None and operand.isdecimal():
-        return Relation(text, "==", operand)
+    if is_number(types) and parse_quantity(operand) is not None:
+        return _amount(text, types, "==", operand)
     if is_bool(types) and operand in _TRUTHS:
         return Relation(text, "==", operand)
     if is_number(types) or is_bool(types):

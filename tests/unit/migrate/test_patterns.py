@@ -19,6 +19,7 @@ EXPRESSIONS = [
         {"=(dnsPolicy)": "Default | ClusterFirst"},
         "object.spec.?dnsPolicy.orValue('Default') in ['Default', 'ClusterFirst']",
     ),
+    ({"hostNetwork": "false | null"}, "object.spec.?hostNetwork.orValue(true) == false"),
     ({"X(hostname)": "null"}, "!has(object.spec.hostname)"),
     (
         {"containers": [{"image": "registry/*"}]},
@@ -60,6 +61,11 @@ DENIED = [
     ({"=(hostNetwork)": False}, [{"hostNetwork": True}], [{"hostNetwork": False}, {}]),
     ({"priorityClassName": "!high"}, [{"priorityClassName": "high"}], [{"priorityClassName": "l"}]),
     ({"X(hostname)": "null"}, [{"hostname": "h"}], [{}]),
+    (
+        {"terminationGracePeriodSeconds": "10 | 1k"},
+        [{"terminationGracePeriodSeconds": 11}, {}],
+        [{"terminationGracePeriodSeconds": 10}, {"terminationGracePeriodSeconds": 1000}],
+    ),
     (
         {"terminationGracePeriodSeconds": "10-30"},
         [{"terminationGracePeriodSeconds": 31}, {}],
