@@ -10,7 +10,7 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-from kyvsim.report.code_markdown import code_markdown
+from kyvsim.report.code_markdown import example_blocks, why_lines
 from kyvsim.report.known_codes import every_code
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
@@ -129,8 +129,12 @@ def row(code, messages):
 
 
 def section(code):
-    """Return what is written of a code besides its title, with its examples."""
-    return code_markdown(code, f"### {code.code}: {code.title}")
+    """Return what is written of a code besides its title; its examples can be unfolded."""
+    parts = [f"### {code.code}: {code.title}\n", *why_lines(code)]
+    examples = "\n".join(example_blocks(code))
+    if examples:
+        parts += [f'<details markdown="1">\n<summary>Example</summary>\n\n{examples}\n</details>\n']
+    return "\n".join(parts)
 
 
 def made():
