@@ -61,7 +61,8 @@ def resource_access(
         for one, kind in having(api_version, resource):
             found = one.list(api_version, kind, within)
             return [obj for obj in found if wanted.items() <= labels(obj).items()]
-        raise LookupError(f"{resource} resource not found")
+        group = split_api_version(api_version)[0]
+        raise LookupError(f"{f'{resource}.{group}' if group else resource} resource not found")
 
     return ResourceAccess(get, listed, namespace)
 

@@ -49,6 +49,7 @@ def json_problem(error: json.JSONDecodeError) -> str:
 
 
 def _invalid(char: str, place: str) -> str:
+    char = chr(char.encode("utf-8", "replace")[0])  # Go looks at bytes
     shown = {"'": "\\'", '"': '"'}.get(char) or quote(char)[1:-1]
     return f"invalid character '{shown}' {place}"
 

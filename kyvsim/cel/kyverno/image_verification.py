@@ -9,6 +9,7 @@ from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.light.named_tuple import NamedTuple
@@ -77,6 +78,10 @@ class ImageFacts(NamedTuple):
 
 def unfetched(image: str) -> str:
     """Return what is said of an image of which nothing is given."""
+    try:
+        parse_image(image)
+    except CelError as error:
+        return f"failed to get imagedata: {error}"
     return (
         f"failed to get imagedata: nothing is known of `{image}`, and kyvsim asks no registry: "
         "give it in `spec.images` of a --context-file"
