@@ -30,15 +30,28 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from mutants import Mutant, mutants, mutated  # noqa: E402 — beside this file
 
-RECORDED = {
-    "conditions": ("conditions",),
-    "pattern": ("patterns",),
-    "patch": ("mutations",),
-    "cel": ("cel",),
+ELSEWHERE = {
+    "conditions": ("differential/test_conditions.py",),
+    "pattern": ("differential/test_patterns.py",),
+    "patch": ("differential/test_mutations.py",),
+    "cel": (
+        "differential/test_cel.py",
+        "differential/test_cel_functions.py",
+        "unit/languages/cel/test_payloads.py",
+    ),
     "match": (),
-    "engine": (),
+    "engine": (
+        "differential/test_runs.py",
+        "differential/test_requests.py",
+        "differential/test_generate.py",
+        "unit/compile/test_plan.py",
+        "unit/api/test_apply.py",
+        "unit/languages/cel/test_payloads.py",
+        "unit/languages/cel/test_deleting_policy.py",
+        "unit/languages/cleanup/test_lower.py",
+    ),
 }
-"""Rooms, with the recorded answers of the reference that are about nothing but them."""
+"""Rooms, with tests elsewhere that reach them: recorded answers of the reference, whole runs."""
 MEMORY = 4 << 30
 """Bytes that a mutant may have: one that loops while it collects must not have the machine's."""
 
@@ -93,7 +106,7 @@ def tests_of(room: str, path: Path | None) -> list[str]:
     found = sorted((ROOT / "tests/unit" / room).rglob("test_*.py"))
     if path and path.stem == "followed":
         found += sorted((ROOT / "tests/unit/api").glob("test_explain*.py"))
-    found += [ROOT / f"tests/differential/test_{name}.py" for name in RECORDED[room]]
+    found += [ROOT / "tests" / name for name in ELSEWHERE[room]]
     own = f"test_{path.stem}" if path else ""
     return [str(one) for one in sorted(found, key=lambda one: one.stem != own)]
 
@@ -169,7 +182,7 @@ def score(room: str, options: argparse.Namespace) -> None:
 def main() -> None:
     """Read the command line, and run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rooms", nargs="+", choices=sorted(RECORDED))
+    parser.add_argument("rooms", nargs="+", choices=sorted(ELSEWHERE))
     parser.add_argument("--sample", type=int, default=300, help="mutants of each room, 0: all")
     parser.add_argument("--seed", type=int, default=1, help="chooses the sample")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once")

@@ -28,6 +28,8 @@ MOST = "9223372036854775807"
         ("b'a' + b'b'", b"ab"),
         ("string(duration('1h') + duration('30m'))", "5400s"),
         ("string(timestamp('2020-01-01T00:00:00Z') + duration('1h'))", "2020-01-01T01:00:00Z"),
+        ("string(timestamp('2020-01-01T01:00:00Z') - duration('1h'))", "2020-01-01T00:00:00Z"),
+        ("string(duration('1h') - duration('90m'))", "-1800s"),
         ("timestamp('9999-12-31T23:59:59Z') + duration('1h')", "error: timestamp overflow"),
         ("dyn(1) + 1.0", "error: no such overload"),
         ("dyn('a') - 'b'", "refused: 1:10: found no matching overload for '_-_' applied to"),

@@ -17,6 +17,9 @@ TEXTS = [
     "object.?spec.?a",
     '{"a": 1, "b": [true, null]}',
     "-x < 3",
+    "a && b || c",
+    "a && (b ? c : d)",
+    '"é"',
     "Object{spec: a}",
     "size(object.spec.containers) >= 2",
 ]

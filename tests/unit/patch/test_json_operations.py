@@ -50,6 +50,19 @@ def test_texts_that_are_no_patch(text, message):
     assert message in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{]", "invalid state detected"),
+        ("a: b", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+    ],
+)
+def test_nothing_is_said_behind_the_message(text, message):
+    with pytest.raises(PatchError) as caught:
+        parse_json_patch(text)
+    assert caught.value.message == f"failed to decode patches: {message}"
+
+
 def test_numbers_beyond_int64_are_floats():
     text = '[{"op":"add","path":"/a","value":[9223372036854775807,9223372036854775808]}]'
     (operation,) = parse_json_patch(text)

@@ -153,6 +153,13 @@ def test_the_document_itself_comes_back_unchanged(operation):
             ),
         ),
         (
+            {"op": "move", "from": "/spec/text", "path": "/spec/words/x"},
+            (
+                "error in move for path: '/spec/words/x': value was not a proper array index: 'x': "
+                'strconv.Atoi: parsing "x": invalid syntax'
+            ),
+        ),
+        (
             {"op": "move", "from": "", "path": "/spec/x"},
             "unable to move entire document to another path: invalid state detected",
         ),
@@ -178,6 +185,11 @@ def test_errors(operation, message):
         apply_json_patch(before, [operation])
     assert caught.value.message == message
     assert before == document()
+
+
+def test_an_empty_part_of_a_path_is_no_key_on_the_way():
+    with pytest.raises(PatchError, match='doc is missing path: "/spec//x": missing value'):
+        apply_json_patch({"spec": {"": {"k": 1}}}, [add("/spec//x", 1)])
 
 
 def test_numbers_and_booleans_are_told_apart():

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from kyvsim.patch.anchor_keys import has_anchors
+from kyvsim.patch.anchor_keys import has_anchors, modifier
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.preprocess_anchors import ConditionsFailed, compile_preprocess
 
@@ -46,6 +46,8 @@ POD = containers(
         ({"+(spec)": {"x": 1}, "y": "z"}, {"y": "z"}),
         ({"(spec)": {"(containers)": [{"(image)": "*"}]}, "y": "z"}, {"y": "z"}),
         ({"(spec)": {"containers": "*"}, "y": "z"}, {"(spec)": {"containers": "*"}, "y": "z"}),
+        ({"(spec)": {"+(x)": 1}, "y": "z"}, {"(spec)": {"x": 1.0}, "y": "z"}),
+        ({"(no)": {"+(x)": 1}, "y": "z"}, ConditionsFailed),
         ({"a": {"(spec)": {"containers": "*"}}}, ConditionsFailed),
         ({"=(a)": "b", "X(c)": "d", "^(e)": [1]}, {"=(a)": "b", "X(c)": "d", "^(e)": [1.0]}),
         ({"a": {"b": {}}, "c": [], "d": [{}]}, {"c": []}),
@@ -156,6 +158,14 @@ def test_a_list_where_the_object_has_none():
         PatchError, match="failed to preProcess rule: wrong node kind: expected Seq"
     ):
         prepared({"spec": [{"(name)": "x"}]}, POD)
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [("(a) ", ""), ("+(a)\t", "+"), (" <(a)\n", "<"), ("(a)x", None), ("a ", None)],
+)
+def test_space_around_an_anchor_does_not_count(key, found):
+    assert modifier(key) == found
 
 
 def test_what_counts_as_an_anchor():

@@ -151,11 +151,35 @@ def test_an_element_without_its_key_takes_all_others_away():
             [{"name": "b", "$patch": "merge", "x": 1}],
             [{"name": "b", "x": 1}, {"name": "a", "tty": True}],
         ),
+        ([{"name": "c"}, {"$patch": "replace"}], [{"name": "c"}]),
+        (
+            [{"name": "c", "ports": [{"$patch": "replace"}, {"containerPort": 80}]}],
+            [
+                {"name": "c", "ports": [{"containerPort": 80}]},
+                {"name": "a", "tty": True},
+                {"name": "b"},
+            ],
+        ),
     ],
 )
 def test_directives_in_lists(patch, after):
     resource = pod(containers=[{"name": "a", "tty": True}, {"name": "b"}])
     assert merge(resource, {"spec": {"containers": patch}})["spec"]["containers"] == after
+
+
+def test_a_list_of_elements_goes_as_a_whole():
+    assert merge(pod(containers=named("a")), {"spec": {"containers": [{"$patch": "delete"}]}}) == {
+        **pod(),
+        "spec": {},
+    }
+
+
+def test_directives_in_a_list_that_is_new():
+    bare = {key: value for key, value in pod().items() if key != "spec"}
+    ports = [{"containerPort": 80, "x": None}, {"$patch": "delete"}]
+    for given, left in ((ports, {}), (ports[:1], {"ports": [{"containerPort": 80}]})):
+        patch = {"spec": {"containers": [{"name": "c", "ports": given}]}}
+        assert merge(bare, patch)["spec"] == {"containers": [{"name": "c", **left}]}
 
 
 def test_directives_in_maps():

@@ -222,6 +222,7 @@ KEYED = {
             {"a": 1, "b": 2},
         ),
         ({"x-kubernetes-int-or-string": True}, 1, "x", "x"),
+        ({"type": "string", "format": "date"}, "x", 5, 5),
     ],
 )
 def test_custom_resources_merge_by_their_schemas(schema, old, new, after):
@@ -229,6 +230,14 @@ def test_custom_resources_merge_by_their_schemas(schema, old, new, after):
     obj = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {}, "spec": {"field": old}}
     found = apply_structured_merge(obj, {"spec": {"field": new}}, find, replaces=True)
     assert found["spec"]["field"] == after
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "format": "byte"}])
+def test_a_text_of_a_custom_resource_stays_one(schema):
+    find = type_finder(widget_kinds(field=schema))
+    obj = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"field": "x"}}
+    with pytest.raises(PatchError, match=r"\.spec\.field: expected string, got"):
+        apply_structured_merge(obj, {"spec": {"field": 5}}, find, replaces=True)
 
 
 def test_fields_that_a_schema_lacks_are_refused_unless_it_keeps_them():

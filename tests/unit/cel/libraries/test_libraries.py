@@ -36,6 +36,7 @@ TABLES = {
         ("[1].slice(0, 5)", "error: cannot slice(0, 5), list is length 1"),
         ("[[[1], [2]]].flatten(2)", [1, 2]),
         ("['b', 'a'].sort()", ["a", "b"]),
+        ("['a'].sort()", ["a"]),
         ("[dyn(1), dyn('a')].sort()", "error: list elements must have the same type"),
         ("lists.range(3).reverse()", [2, 1, 0]),
         ("[dyn(1), dyn(1.0), dyn(2)].distinct()", [1, 2]),
@@ -130,6 +131,11 @@ TABLES = {
         ("semver('1.2')", "error: No Major.Minor.Patch elements found"),
     ],
     "formats": [
+        ("format.qualifiedName().validate('a/b').hasValue()", False),
+        (
+            "format.qualifiedName().validate('-/b').value()[0].startsWith('prefix part a lower')",
+            True,
+        ),
         ("format.dns1035LabelPrefix().validate('a-').hasValue()", False),
         ("format.dns1123SubdomainPrefix().validate('A').hasValue()", True),
         ("format.dns1123Label().validate('a-b').hasValue()", False),
@@ -179,6 +185,7 @@ TABLES = {
 }
 EXTENSIONS = {
     "math": [
+        ("math.bitShiftLeft(1, 0) + math.bitShiftRight(5, 0)", 6),
         ("math.greatest(1, 2.5) + math.greatest(1, 2, 3)", "error: no such overload"),
         ("math.least([3, 1, 2])", 1),
         ("math.greatest(-1)", -1),
