@@ -7,6 +7,7 @@ Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
@@ -43,6 +44,8 @@ from kyvsim.patch.nodes import same
 from kyvsim.patch.schema_types import type_finder
 
 _SPEC = ("spec",)
+_FIELDS = MappingProxyType({"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"})
+"""The field of a mutation that counts, by its patch type; upstream does nothing for others."""
 _CONDITIONS = (*_SPEC, "matchConditions")
 _KEPT = ("a cluster leaves this object as it is: the policy has targets of its own",)
 _NO_VARIABLES = (
@@ -114,9 +117,9 @@ def _refuse_variables(part: PolicyPart, conditions: Sequence[Program]) -> None:
 
 def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     place = (*_SPEC, "mutations", index)
-    field = _field(entry)
+    field = _FIELDS.get(entry["patchType"])
     written = entry.get(field)
-    if written is None:
+    if field is None or written is None:
         return None
     patches = field == "jsonPatch"
     program = part.compiler.compile(
@@ -129,16 +132,15 @@ def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     return _json_patch(program) if patches else _merge(part, program)
 
 
-def _field(entry: Json) -> str:
-    """Return the field of a mutation that counts; the other one is not looked at."""
-    return "jsonPatch" if entry.get("patchType") == "JSONPatch" else "applyConfiguration"
-
-
 def _idle(spec: Mapping[str, Json]) -> Iterator[Idle]:
     yield from idle_without("mutations")(spec)
     for index, entry in enumerate(spec.get("mutations") or ()):
-        if entry.get(_field(entry)) is None:
-            yield Idle((*_SPEC, "mutations", index), f"there is no `{_field(entry)}`")
+        field = _FIELDS.get(entry["patchType"])
+        if field is None:
+            told = f"`{entry['patchType']}` is no patch type"
+            yield Idle((*_SPEC, "mutations", index, "patchType"), told)
+        elif entry.get(field) is None:
+            yield Idle((*_SPEC, "mutations", index), f"there is no `{field}`")
 
 
 def _json_patch(program: Program) -> Mutation:

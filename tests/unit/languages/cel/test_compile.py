@@ -35,12 +35,13 @@ def said(tmp_path, kind, spec):
         ("ValidatingPolicy", "  validations: []", "`validations` is empty"),
         ("MutatingPolicy", "  mutations: []", "`mutations` is empty"),
         ("MutatingPolicy", "  mutations: [{patchType: JSONPatch}]", "there is no `jsonPatch`"),
+        ("MutatingPolicy", "  mutations: [{patchType: jsonPatch}]", "`jsonPatch` is no patch type"),
         (
             "MutatingPolicy",
             "  mutations: [{patchType: ApplyConfiguration, jsonPatch: {expression: '[]'}}]",
             "there is no `applyConfiguration`",
         ),
-        ("GeneratingPolicy", "  generate: []", "`generate` is empty"),
+        ("GeneratingPolicy", "", "`generate` is empty"),
     ],
 )
 def test_what_does_nothing_is_told(tmp_path, kind, spec, reason):
