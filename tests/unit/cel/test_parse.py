@@ -74,6 +74,8 @@ def test_tree(text, tree):
 @pytest.mark.parametrize(
     ("text", "issues"),
     [
+        (r"b'\u0041'", [(0, "unable to unescape string")]),
+        (r"b'\U00000041'", [(0, "unable to unescape string")]),
         ("a b", [(2, "Syntax error: extraneous input 'b' expecting <EOF>")]),
         ("a b c", [(2, "Syntax error: mismatched input 'b' expecting <EOF>")]),
         ("f(1", [(3, "Syntax error: missing ')' at '<EOF>'")]),
