@@ -296,9 +296,7 @@ def _read_values(manifest: Manifest, reader: _Reader) -> Values | None:
         values = reader.keep(read_one(path, "Values", load_values))
     else:
         kind = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
-        given = document._replace(
-            data={**inline, **kind}, locate=lambda path: document.locate(("values", *path))
-        )
+        given = document.within(("values",), {**inline, **kind})
         values = reader.keep(load_values(given))
     if mocks == NO_MOCKS:
         return values

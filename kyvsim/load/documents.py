@@ -6,7 +6,7 @@ that a comment hides.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
@@ -257,8 +257,7 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
     while pending:
         data, prefix = pending.pop()
         if not is_list(data):
-            locate = _under(document, prefix) if prefix else document.locate
-            found = document._replace(data=data, locate=locate)
+            found = document.within(prefix, data) if prefix else document
             yield from _reviewed(found) if _is_review(data) else (found,)
             continue
         items, place = data.get("items"), (*prefix, "items")
@@ -295,7 +294,3 @@ def typed(item: Json, parent: Json) -> Json:
     if not kind or item.get("kind"):
         return item
     return {"apiVersion": text_field(parent, "apiVersion"), "kind": kind, **item}
-
-
-def _under(document: Document, prefix: Path) -> Callable[[Path], Location]:
-    return lambda path: document.locate((*prefix, *path))

@@ -96,13 +96,7 @@ def _expand(document: Document) -> Iterable[Document]:
     items = document.data.get("items")
     if items.__class__ is not list:
         return ()
-    return tuple(_item(document, index, item) for index, item in enumerate(items))
-
-
-def _item(document: Document, index: int, item: Json) -> Document:
-    return document._replace(
-        data=item, locate=lambda path: document.locate(("items", index, *path))
-    )
+    return tuple(document.within(("items", index), item) for index, item in enumerate(items))
 
 
 def _load_policy(

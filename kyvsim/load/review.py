@@ -52,9 +52,8 @@ def reviewed(
         kind = request[several]["kind"]
         text = f"a review is about one object: `request.{several}` is of kind {kind}"
         return None, (_unusable(document, ("request", several), text),)
-    place = ("request", needed[0])
-    own = document._replace(locate=lambda path: document.locate((*place, *path)))
-    return own._replace(data=request[needed[0]], review=request), ()
+    own = document.within(("request", needed[0]), request[needed[0]])
+    return own._replace(review=request), ()
 
 
 def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnostic:

@@ -220,9 +220,7 @@ def _read(reading: _Reading, name: str, path: Path, typing: Typing) -> Sequence[
 
 
 def _inline(document: Document, entry: Mapping[str, Json], place: Path) -> Document:
-    return Document(
-        _whole_reference(entry), document.file, 0, lambda path: document.locate((*place, *path))
-    )
+    return document.within(place, _whole_reference(entry))
 
 
 def _whole_reference(entry: Mapping[str, Json]) -> Json:

@@ -1,6 +1,7 @@
 """Where loaded data came from: documents, and positions inside them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
@@ -62,3 +63,11 @@ class Document(NamedTuple):
     """The line of its file with a number, as it is written; "" for one that is not of it."""
     review: Json = None
     """The `request` of the AdmissionReview in which it came, None where it came as it is."""
+
+    def within(self, place: Path, data: Json) -> "Document":
+        """Return a part of this document as one of its own, whose paths begin at that place."""
+        return self._replace(data=data, locate=partial(_located, self, place))
+
+
+def _located(document: Document, place: Path, path: Path) -> Location:
+    return document.locate((*place, *path))
