@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.api.inputs import name_of
 from kyvsim.api.simulation import SIMULATED_READERS, readers
-from kyvsim.api.system import own_system
+from kyvsim.api.system import own_system, processors
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -80,6 +80,8 @@ class SimulateInputs(NamedTuple):
     """`helm`, `ci`, or a file of values for Kyverno's chart."""
     interleavings: int | None = 1
     """How many orders of steps to try at most; None for all that can make a difference."""
+    jobs: int = 0
+    """How many processes play other orders of steps; 0 for as many as there are processors."""
     walking: Walking = USUAL
     """How folders are walked."""
     compared: tuple[str, ...] = ()
@@ -165,13 +167,11 @@ def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Sim
         return _explained(scenario, inputs.explain)
     if limit == 1:
         return play(scenario, readers())
-    reading = readers()
-    orders = explore(
-        lambda directed: play(scenario, reading, directed.choose, directed.watch),
-        limit,
-        scenario.settings.seed,
-    )
-    return with_interleavings(interleavings_of(watched(orders)))
+    from kyvsim.api.simulate_orders import player  # noqa: PLC0415 — where other orders are tried
+
+    with player(scenario, inputs.jobs or processors()) as play_order:
+        orders = explore(play_order, limit, scenario.settings.seed)
+        return with_interleavings(interleavings_of(watched(orders)))
 
 
 def _explained(scenario: Scenario, name: str) -> Simulation:

@@ -20,6 +20,7 @@ from kyvsim.cli.options import (
     budget_of,
     budget_option,
     colour_option,
+    jobs_option,
     list_option,
     refuse_urls,
     time_option,
@@ -133,6 +134,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
     default="1",
     help="Try other orders of steps too, N in all or all that can make a difference.",
 )
+@jobs_option
 @list_option(
     "--compare",
     help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
@@ -226,6 +228,7 @@ def _inputs(options: Mapping[str, Any], call: declared.Call) -> SimulateInputs:
         max_events=options["max_events"],
         budget=budget_of(options["budget"], call, SIMULATED),
         interleavings=options["interleavings"],
+        jobs=options["jobs"],
         compared=options["compare"],
         explain=options["explain"],
     )

@@ -10,15 +10,19 @@ order come first, and among them races of a sort that was seldom tried.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.causality import Causality, Race
 from kyvsim.sim.exploration.endings import text_of
-from kyvsim.sim.exploration.run import Choice, DirectedRun
+from kyvsim.sim.exploration.run import Choice, Directions, Played
 from kyvsim.sim.server.identity import Identities
+
+Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
+"""Plays everything anew in an order, and may ask for those that are likely to come next."""
 
 _MANY = 1 << 30
 MOST_CHANGES = 2
@@ -31,8 +35,8 @@ class Order(NamedTuple):
     simulation: Simulation
     changes: int
     """How many times an actor was let go before the one that was due first."""
-    directions: tuple[str, ...]
-    """The actors whose steps came first, as far as the order was told."""
+    directions: Directions
+    """As far as the order was told."""
     waiting: int = 0
     """How many orders were still to be tried after it."""
 
@@ -53,7 +57,7 @@ class _Plan(NamedTuple):
     tried: int
     """How many plans there were before for a race of such actors."""
     chance: int
-    directions: tuple[str, ...] = ()
+    directions: Directions = ()
     turns: tuple[_Turn, ...] = ()
     """What it changes, story by story."""
 
@@ -64,15 +68,11 @@ class _Plan(NamedTuple):
 
 
 def explore(
-    run: Callable[[DirectedRun], Simulation],
-    limit: int | None,
-    seed: int = 0,
-    most_changes: int = MOST_CHANGES,
+    play: Player, limit: int | None, seed: int = 0, most_changes: int = MOST_CHANGES
 ) -> Iterator[Order]:
     """Yield runs in orders that may differ, the usual one first; at most `limit` of them.
 
-    `run` simulates everything anew and asks the run that it is given at every choice. Where the
-    limit leaves some out, another seed tries others.
+    Where the limit leaves some out, another seed tries others.
     """
     plans = _Plans(seed, most_changes)
     tried = 0
@@ -80,11 +80,9 @@ def explore(
         plan = plans.take()
         if plan is None:
             return
-        directed = DirectedRun(plan.directions)
-        simulation = run(directed)
-        directed.close()
+        simulation, steps = play(plan.directions, plans.likely)
         tried += 1
-        plans.learn(plan, directed.steps, text_of(simulation))
+        plans.learn(plan, steps, text_of(simulation))
         yield Order(simulation, plan.changes, plan.directions, plans.left())
 
 
@@ -112,6 +110,12 @@ class _Plans:
             if not self._is_known(plan):
                 return plan
         return None
+
+    def likely(self, count: int) -> Iterator[Directions]:
+        """Yield what comes next unless something is learned meanwhile: at most so many orders."""
+        for plan in heapq.nsmallest(count, self._waiting):
+            if not self._is_known(plan):
+                yield plan.directions
 
     def left(self) -> int:
         """Return how many orders there are that nobody has tried."""

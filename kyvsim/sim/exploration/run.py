@@ -1,10 +1,12 @@
 """One run in a chosen order, and what it shows about other orders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.footprint import NOTHING, Footprint
 from kyvsim.sim.server import Change, Store
 from kyvsim.sim.time import Task
@@ -18,8 +20,15 @@ FOLLOWING = frozenset(
 """Kinds that only tell of others: their order matters to nobody, and they are not compared."""
 
 
+Directions: TypeAlias = tuple[str, ...]
+"""The actors whose steps are to come first, one after the other."""
+
+
 class Choice(NamedTuple):
-    """A step that was run, and those that could have been run in its place."""
+    """A step that was run, and those that could have been run in its place.
+
+    It crosses processes: its task has nothing left to do.
+    """
 
     actor: str
     others: tuple[str, ...]
@@ -29,10 +38,17 @@ class Choice(NamedTuple):
     task: Task
 
 
+class Played(NamedTuple):
+    """What became of one run, and the steps that it took."""
+
+    simulation: Simulation
+    steps: tuple[Choice, ...]
+
+
 class DirectedRun:
     """Chooses the steps of one run: first as told, then what is due first."""
 
-    def __init__(self, directions: Sequence[str] = ()) -> None:
+    def __init__(self, directions: Directions = ()) -> None:
         self._directions = directions
         self._store: Store | None = None
         self._seen_changes = 0
@@ -61,7 +77,8 @@ class DirectedRun:
         """Note what the step that ran last has touched."""
         if self._open is not None:
             others, usual, task = self._open
-            self.steps.append(Choice(task.actor, others, usual, self._touched(), task))
+            done = task._replace(run=_nothing)
+            self.steps.append(Choice(task.actor, others, usual, self._touched(), done))
             self._open = None
 
     def _touched(self) -> Footprint:
@@ -76,6 +93,18 @@ class DirectedRun:
         )
         store.read_keys = set()
         return found
+
+
+def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directions) -> Played:
+    """Return what becomes of a run that asks at every choice."""
+    directed = DirectedRun(directions)
+    simulation = run(directed)
+    directed.close()
+    return Played(simulation, tuple(directed.steps))
+
+
+def _nothing() -> None:
+    """Do what a step does that was run already."""
 
 
 def _counts(key: ObjectKey) -> bool:

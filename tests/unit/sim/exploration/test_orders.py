@@ -1,6 +1,12 @@
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
-from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
+from kyvsim.sim.exploration import (
+    Order,
+    explore,
+    interleavings_of,
+    play_directed,
+    with_interleavings,
+)
 from kyvsim.sim.server import Store
 from kyvsim.sim.time import Scheduler, VirtualClock
 
@@ -11,7 +17,7 @@ def config_map(name, **data):
 
 
 def simulate(*programs):
-    """Return what runs programs, lists of steps on a store, each as an actor of its own."""
+    """Return what plays programs, lists of steps on a store, each as an actor of its own."""
 
     def run(directed):
         scheduler, store = Scheduler(VirtualClock(), directed.choose), Store()
@@ -23,7 +29,7 @@ def simulate(*programs):
         scheduler.settle(10)
         return Simulation("test", (), tuple(store.every()))
 
-    return run
+    return lambda directions, _: play_directed(run, directions)
 
 
 def value(store, name="shared"):

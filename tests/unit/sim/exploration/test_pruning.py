@@ -8,7 +8,7 @@ import pytest
 
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.model.simulation import Simulation
-from kyvsim.sim.exploration import explore
+from kyvsim.sim.exploration import explore, play_directed
 from kyvsim.sim.exploration.endings import text_of
 from kyvsim.sim.exploration.run import DirectedRun
 from kyvsim.sim.server import Store
@@ -55,6 +55,11 @@ def story(*programs):
     return run
 
 
+def tried(run, limit=None, **options):
+    """Return the orders of a story that are tried."""
+    return [*explore(lambda directions, _: play_directed(run, directions), limit, **options)]
+
+
 def every_ending(run):
     """Return how a story ends in all orders of its steps there are, and how many these are."""
     endings, waiting, count = set(), [()], 0
@@ -91,14 +96,14 @@ def chance_story(seed):
 def test_pruned_and_unpruned_orders_end_alike(seed):
     run = chance_story(seed)
     wanted, _ = every_ending(run)
-    orders = [*explore(run, None, most_changes=MANY)]
+    orders = tried(run, most_changes=MANY)
     assert {text_of(one.simulation) for one in orders} == wanted
 
 
 def test_few_orders_are_tried_twice():
     runs = [chance_story(seed) for seed in range(40)]
-    tried = sum(len([*explore(run, None, most_changes=MANY)]) for run in runs)
-    assert tried < sum(every_ending(run)[1] for run in runs) / 3
+    count = sum(len(tried(run, most_changes=MANY)) for run in runs)
+    assert count < sum(every_ending(run)[1] for run in runs) / 3
 
 
 def independent(names):
@@ -111,7 +116,7 @@ def independent(names):
 
 
 def test_stories_that_share_nothing_add_up():
-    counts = [len([*explore(story(*independent(names)), None)]) for names in ("a", "ab", "abcd")]
+    counts = [len(tried(story(*independent(names)))) for names in ("a", "ab", "abcd")]
     alone = counts[0] - 1
     # Each alone, and each two of them that end otherwise in some order, together.
     pairs = 6 * (counts[1] - 1 - 2 * alone)
@@ -122,14 +127,14 @@ def test_stories_that_share_nothing_add_up():
 def test_endings_of_stories_that_share_nothing_are_put_together():
     run = story(*independent("ab"))
     wanted, _ = every_ending(run)
-    assert {text_of(one.simulation) for one in explore(run, None, most_changes=MANY)} == wanted
+    assert {text_of(one.simulation) for one in tried(run, most_changes=MANY)} == wanted
 
 
 def test_what_differs_is_found_among_the_first():
     quiet = [(f"reader-{index}", [(("b",), (), ())] * 2) for index in range(4)]
     busy = ("writer", [((), ("b",), ()), ((), ("b",), ())])
     run = story(*quiet, busy, ("one", [(("a",), ("a",), ())]), ("two", [(("a",), ("a",), ())]))
-    first = [text_of(one.simulation) for one in explore(run, 8)]
+    first = [text_of(one.simulation) for one in tried(run, 8)]
     assert len(set(first)) > 1
 
 
