@@ -23,7 +23,7 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
+from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.light.named_tuple import NamedTuple
@@ -178,6 +178,4 @@ def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | No
     )
 
 
-KIND = CelKind(
-    "GeneratingPolicy", Stage.CEL_GENERATE, _compile, idle=idle_without("generate"), later=True
-)
+KIND = CelKind("GeneratingPolicy", Stage.CEL_GENERATE, _compile, later=True)

@@ -41,7 +41,6 @@ def said(tmp_path, kind, spec):
             "  mutations: [{patchType: ApplyConfiguration, jsonPatch: {expression: '[]'}}]",
             "there is no `applyConfiguration`",
         ),
-        ("GeneratingPolicy", "", "`generate` is empty"),
     ],
 )
 def test_what_does_nothing_is_told(tmp_path, kind, spec, reason):
