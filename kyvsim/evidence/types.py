@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.evidence.known_fields import needed
+from kyvsim.evidence.known_fields import needed, words
 from kyvsim.evidence.values import is_key, samples
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.mention import Hole, Way
@@ -117,5 +117,6 @@ def new_element(name: str, depth: int, sequence: Type | None) -> Json:
     named = {}
     for key in keys:
         at = type_at(inner, (key,)) if inner else None
-        named[key] = _SAMPLES.get(at.scalar if at else "", "a")
+        taken = words((key,)) or (_SAMPLES.get(at.scalar if at else "", "a"),)
+        named[key] = taken[0]
     return {**named, **needed(name, depth)}

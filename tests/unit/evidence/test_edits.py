@@ -55,6 +55,12 @@ def test_elements_that_are_made_have_what_they_need():
     assert made == [{"name": "a", "valueFrom": {"secretKeyRef": {"key": "a", "name": "a"}}}]
 
 
+def test_what_names_an_element_is_a_word_of_its_field():
+    way = ("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "hostPort")
+    made = results(way, [80])[0]["spec"]["containers"][0]["ports"]
+    assert made == [{"containerPort": 1, "protocol": "TCP", "hostPort": 80}]
+
+
 def test_lists_do_not_grow_without_end():
     many = {**POD, "spec": {"containers": [{"name": str(n), "image": "a"} for n in range(3)]}}
     assert max(len(images(one) or ()) for one in results(IMAGE, ["redis"], obj=many)) == 3
