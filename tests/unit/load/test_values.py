@@ -74,10 +74,16 @@ def test_namespaces_win_over_namespace_selectors():
     assert found.namespaces["b"]["metadata"]["uid"] == "u"
 
 
-def test_operation():
-    assert values(globalValues={"request.operation": "DELETE"}).operation == "DELETE"
-    assert values(globalValues={"request.operation": 1.0}).operation == ""
-    assert values().operation == ""
+def test_of_policies_without_variables_only_the_operation_of_all_requests_counts():
+    found = values(
+        globalValues={"request.operation": "DELETE", "a": "b"},
+        policies=[
+            {"name": "p", "resources": [{"name": "r", "values": {"request.operation": "UPDATE"}}]}
+        ],
+    )
+    assert found.for_resource("p", "r")["request.operation"] == "UPDATE"
+    assert found.without_variables().for_resource("p", "r") == {"request.operation": "DELETE"}
+    assert values().without_variables().for_resource("p", "r") == {"request.operation": "CREATE"}
 
 
 def test_subresources():
