@@ -51,7 +51,9 @@ def results(tmp_path):
     """Return what gives the results of a policy, and the policies' schedules."""
 
     def call(conditions, *resources, head=CLUSTER, exception="", **more):
-        written = "".join(f'  - {{name: c, expression: "{one}"}}\n' for one in conditions)
+        written = "".join(
+            f'  - {{name: c{index}, expression: "{one}"}}\n' for index, one in enumerate(conditions)
+        )
         policy = tmp_path / "policy.yaml"
         policy.write_text(f"{head}  variables: [{{name: v, expression: object.metadata.name}}]\n")
         policy.write_text(policy.read_text() + (f"  conditions:\n{written}" if written else ""))
