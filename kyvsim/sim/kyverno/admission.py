@@ -276,7 +276,7 @@ class AdmissionController:
             return "it is Kyverno's own work"
         if not is_selected(place, review, store):
             return "Kyverno's webhooks do not select it (`webhooks` of its ConfigMap)"
-        if is_excluded(with_roles(review.request.user, store), store):
+        if is_excluded(with_roles(review.request.user, key.namespace, store), store):
             return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
         name = key.name or object_key(subject_of(review)).name
         asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)

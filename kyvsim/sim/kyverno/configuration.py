@@ -82,7 +82,7 @@ def _passes_over(store: Store, sender: Sender) -> bool:
         return False
     if namespace and not store.remembered(_is_selected_namespace, namespace):
         return True
-    user = with_roles(UserInfo(sender.username, groups=sender.groups), store)
+    user = with_roles(UserInfo(sender.username, groups=sender.groups), namespace, store)
     if is_excluded(user, store):
         return True
     text = settings.get("resourceFilters") or ""

@@ -26,7 +26,7 @@ def admission_request(review: Review, store: Store) -> AdmissionRequest:
         object=obj,
         old_object=review.old,
         namespace=request.key.namespace,
-        user=with_roles(request.user, store),
+        user=with_roles(request.user, request.key.namespace, store),
         subresource=subresource,
         parent_kind=(group, version, request.key.kind) if subresource else None,
         details=details(request.key, review, store),
@@ -73,14 +73,14 @@ def _name(key: ObjectKey, subject: Json) -> str:
     return key.name or text_field((subject or {}).get("metadata"), "name")
 
 
-def with_roles(user: UserInfo, store: Store) -> UserInfo:
-    """Return a user with the roles that are bound to it."""
+def with_roles(user: UserInfo, namespace: str, store: Store) -> UserInfo:
+    """Return a user with the roles that are bound to it, for requests in a namespace."""
     if user.extra is None:
-        known: UserInfo = store.remembered(_with_roles, user)
+        known: UserInfo = store.remembered(_with_roles, user, namespace)
         return known
-    return _with_roles(store, user)
+    return _with_roles(store, user, namespace)
 
 
-def _with_roles(store: Store, user: UserInfo) -> UserInfo:
-    roles, cluster_roles = bound_roles(user, store)
+def _with_roles(store: Store, user: UserInfo, namespace: str) -> UserInfo:
+    roles, cluster_roles = bound_roles(user, namespace, store)
     return user._replace(roles=roles, cluster_roles=cluster_roles)

@@ -95,38 +95,30 @@ def refusal(request: ApiRequest, store: Store) -> ApiError | None:
     return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
 
-def bound_roles(user: UserInfo, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user."""
+def bound_roles(
+    user: UserInfo, namespace: str, store: Store
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
+
+    Roles are those of all namespaces; a ClusterRole that a RoleBinding gives counts for requests in
+    the `namespace` of that.
+    """
     found: tuple[tuple[str, ...], tuple[str, ...]]
-    found = store.remembered(_bound_roles, user.username, user.groups)
+    found = store.remembered(_bound_roles, user.username, user.groups, namespace)
     return found
 
 
 def _bound_roles(
-    store: Store, username: str, groups: tuple[str, ...]
+    store: Store, username: str, groups: tuple[str, ...], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    roles: list[str] = []
-    cluster_roles: list[str] = []
+    roles: set[str] = set()
+    cluster_roles: set[str] = set()
     for kind in ("RoleBinding", "ClusterRoleBinding"):
-        for binding in store.list(_RBAC, kind, ""):
-            if not _binds(binding, username, groups):
-                continue
-            reference = binding.get("roleRef") or {}
+        for _, binding in store.remembered(bound_to, (kind, ""), username, groups):
+            reference, place = binding.get("roleRef") or {}, object_key(binding).namespace
             name = text_field(reference, "name")
-            if text_field(reference, "kind") == "ClusterRole":
-                cluster_roles.append(name)
-            else:
-                roles.append(f"{object_key(binding).namespace}:{name}")
-    return tuple(dict.fromkeys(roles)), tuple(dict.fromkeys(cluster_roles))
-
-
-def _binds(binding: Json, username: str, groups: tuple[str, ...]) -> bool:
-    return any(_is_subject(one, username, groups) for one in binding.get("subjects") or ())
-
-
-def _is_subject(subject: Json, username: str, groups: tuple[str, ...]) -> bool:
-    kind, name = text_field(subject, "kind"), text_field(subject, "name")
-    if kind == "ServiceAccount":
-        account = f"system:serviceaccount:{text_field(subject, 'namespace')}:{name}"
-        return username == account
-    return (kind == "User" and name == username) or (kind == "Group" and name in groups)
+            if text_field(reference, "kind") == "Role" and kind == "RoleBinding":
+                roles.add(f"{place}:{name}")
+            elif text_field(reference, "kind") == "ClusterRole" and place in {"", namespace}:
+                cluster_roles.add(name)
+    return tuple(sorted(roles)), tuple(sorted(cluster_roles))

@@ -76,12 +76,12 @@ def test_answers_within_answers_hang_on_what_those_read():
 
 def test_roles_of_a_user_are_those_of_now():
     store = Store()
-    assert bound_roles(_ADA, store) == ((), ())
+    assert bound_roles(_ADA, "", store) == ((), ())
     store.put(_binding("one"))
-    assert bound_roles(_ADA, store) == ((), ("one",))
-    assert bound_roles(_ADA._replace(username="bob"), store) == ((), ())
+    assert bound_roles(_ADA, "", store) == ((), ("one",))
+    assert bound_roles(_ADA._replace(username="bob"), "", store) == ((), ())
     store.remove(_binding("one"))
-    assert bound_roles(_ADA, store) == ((), ())
+    assert bound_roles(_ADA, "", store) == ((), ())
 
 
 def _role(**rule):
