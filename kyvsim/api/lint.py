@@ -8,6 +8,7 @@ from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.discovery import crd_kinds
+from kyvsim.kube.objects import Json
 from kyvsim.languages import (
     READERS,
     derived_rules,
@@ -32,6 +33,7 @@ from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walk import USUAL, Walking
+from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Policy
@@ -115,11 +117,13 @@ def _findings(
     known = tuple(one for one in documents if has_known_shape(one))
     found += [*deprecated_versions(known), *duplicate_names(known)]
     found += expired_exceptions(known, options.system.clock.now())
+    bindings, unfit = load_bindings(documents)
+    found += unfit
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
     exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
     idle = (
-        *_idle(policies, exceptions, documents, definitions),
+        *_idle(policies, exceptions, objects_of((*documents, *definitions)), bindings),
         *(_of_exceptions(policies, exceptions, alone=walking.as_found) if not wrong else ()),
     )
     found += [one for one in idle if one.location not in wrong]
@@ -172,12 +176,10 @@ def _of_exceptions(
 def _idle(
     policies: tuple[Policy, ...],
     exceptions: Exceptions,
-    documents: tuple[Document, ...],
-    definitions: tuple[Document, ...],
+    objects: tuple[Json, ...],
+    bindings: tuple[Binding, ...],
 ) -> Iterator[Diagnostic]:
     """Yield what in policies, and beside them, has no effect."""
-    objects = objects_of((*documents, *definitions))
-    bindings = load_bindings(documents)[0]
     yield from of_policies(policies, objects, exceptions.rules)
     yield from unknown_resources(policies, objects, bindings)
     yield from doubtful_bindings(bindings, policies)

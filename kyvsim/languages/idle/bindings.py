@@ -68,9 +68,6 @@ def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
     if {"Deny", "Warn"} <= set(actions):
         text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
         yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
-    elif len(set(actions)) < len(actions):
-        text = "a cluster refuses actions that stand here twice"
-        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
 
 
 def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:

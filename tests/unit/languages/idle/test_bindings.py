@@ -57,7 +57,8 @@ def test_policies_and_bindings(told, objects, found):
     [
         (["Deny", "Warn"], ["KV266"]),
         (["Audit", "Deny", "Warn"], ["KV266"]),
-        (["Audit", "Audit"], ["KV266"]),
+        (["Audit", "Audit"], ["KV016"]),
+        (["Audit", "Stop"], ["KV014"]),
         (["Deny", "Audit"], []),
         (["Warn", "Audit"], []),
     ],
