@@ -50,6 +50,11 @@ _OTHER_OPERATIONS: Final = Condition(
     "requests of other operations",
     "they pass: preconditions that end in an error, since something is missing, refuse them, too",
 )
+_NEVER_FAILS: Final = Condition(
+    "never fails",
+    "the rule lets everything pass, as the new policy does: `(x)` says what it is about, and `=(x)`"
+    " what has to hold",
+)
 
 
 def convert(
@@ -115,8 +120,8 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
     derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
     given = Given(rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived)
-    emitted = within(found.steps, rule_type.emit, given)
-    entries = _guarded(emitted, asked) if folded else tuple(emitted)
+    emitted = _emitted(found, given)
+    entries = _guarded(emitted, asked) if folded else emitted
     mutations = tuple(one for one in entries if isinstance(one, Mutation))
     conditions: list[tuple[str, Test | str]] = [*asked_before(spec, desk)]
     conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
@@ -144,6 +149,14 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
         variables=without_unread(desk, read_by),
         entries=entries,
     )
+
+
+def _emitted(found: Found, given: Given) -> tuple[Entry, ...]:
+    """Return the entries of a rule."""
+    entries = tuple(within(found.steps, found.rule_type.emit, given))
+    if any(isinstance(one, Validation) and one.test == TRUE for one in entries):
+        given.scope.desk.at(*found.steps).note(_NEVER_FAILS)
+    return entries
 
 
 def _guarded(entries: Sequence[Entry], asked: Asked) -> tuple[Entry, ...]:

@@ -11,7 +11,7 @@ from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, some
 from kyvsim.migrate.levels import CONTROLLERS, CRON_JOBS, names_of_levels
-from kyvsim.migrate.matching import block_test
+from kyvsim.migrate.matching import block_kinds, block_test
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
@@ -80,15 +80,13 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
             computed = compute_rules(policy)
             place = (*_SPEC, "exceptions", index)
             references = within(place, _references, entry, conversion, computed)
-            kinds = _kinds(computed)
-            conditions = within(_SPEC, _conditions, exception, kinds, desk)
+            conditions = within(_SPEC, _conditions, exception, _kinds(computed), desk)
         except NotConvertible as refusal:
             verdicts.append(refused(exception.document, name, refusal))
             continue
         verdicts.append(told(exception.document, name, desk))
         for one in references:
-            kinds_test = some(like_one("request.kind.kind", list(one.only))) if one.only else TRUE
-            texts = written_conditions([*named_conditions("only", kinds_test), *conditions])
+            texts = written_conditions([*_kinds_asked(one.only, exception.match), *conditions])
             found.setdefault(texts, []).append(one)
     return Conversion(exception, tuple(verdicts), tuple(_made(exception, found)))
 
@@ -155,6 +153,16 @@ def _kinds(computed: ComputedRules) -> frozenset[str]:
     }
 
 
+def _kinds_asked(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
+    """Return the condition that an object is of the kinds that an exception is for.
+
+    None is needed where its match block names no others.
+    """
+    if not only or block_kinds(match) <= {*only}:
+        return []
+    return [("kinds", some(like_one("request.kind.kind", list(only))))]
+
+
 def _conditions(
     exception: PolicyException, kinds: frozenset[str], desk: Desk
 ) -> list[tuple[str, Test]]:
@@ -171,7 +179,8 @@ def _conditions(
     if exception.conditions:
         scope = Scope(desk, Value("object"), Value("oldObject"), read)
         holds = within(("conditions",), conditions_test, exception.conditions, scope)
-    return [*named_conditions("matched", matched), *named_conditions("condition", holds)]
+    asked = [] if matched == TRUE else [("matched", matched)]
+    return [*asked, *named_conditions("condition", holds)]
 
 
 def _made(

@@ -27,6 +27,7 @@ from kyvsim.migrate.known_types import (
     is_bool,
     is_list,
     is_number,
+    is_scalar,
     is_text,
 )
 from kyvsim.migrate.values import Value
@@ -172,12 +173,23 @@ def _amount(text: str, types: Types, sign: str, operand: str) -> Test:
     if is_number(types) and is_number_text(operand):
         return Relation(text, sign, operand)
     as_text = text if is_text(types) else f"string({text})"
-    if operand != "0" and parse_duration(operand) is not None:
+    if _is_duration(operand, types):
         return Relation(f"duration({as_text})", sign, f"duration({quoted(operand)})")
     if parse_quantity(operand) is None:
         return FALSE
     compared = f"quantity({as_text}).compareTo(quantity({quoted(operand)}))"
     return Relation(compared, sign, "0")
+
+
+def _is_duration(operand: str, types: Types) -> bool:
+    """Return whether an amount is compared as a duration.
+
+    `10m` is a duration and a quantity. Where a field takes quantities only, minutes are in the
+    order of thousandths, and what has no unit is no duration.
+    """
+    if operand == "0" or parse_duration(operand) is None:
+        return False
+    return not is_scalar(types) or parse_quantity(operand) is None
 
 
 def is_number_text(text: str) -> bool:
@@ -208,7 +220,7 @@ def _readable(value: Value, operand: str) -> Iterator[Test]:
     """Yield what has to hold of a text for it to be compared with an amount at all."""
     if not is_text(value.types) or value.constant:
         return
-    if operand != "0" and parse_duration(operand) is not None:
+    if _is_duration(operand, value.types):
         yield Plain(f"{value.tight()}.matches({quoted(_DURATION)})")
     elif parse_quantity(operand) is not None:
         yield Plain(f"isQuantity({value.text})")

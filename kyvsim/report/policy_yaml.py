@@ -1,11 +1,14 @@
 """Policies as YAML that people go on with: keys in their order, long texts as blocks, comments."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.kube.objects import Json
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDTH = 100
+_WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")
+"""What a line is not broken in: what stands in quotes, as texts of expressions do."""
 _ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
 """Fields of which each entry is made of a rule."""
 
@@ -100,10 +103,15 @@ def _folds(text: str) -> bool:
 
 def _folded(text: str, width: int) -> Iterator[str]:
     line = ""
-    for word in text.split(" "):
+    for word in _words(text, width):
         if line and len(line) + 1 + len(word) > width:
             yield line
             line = word
         else:
             line = f"{line} {word}" if line else word
     yield line
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        yield from (word,) if len(word) <= width else word.split(" ")

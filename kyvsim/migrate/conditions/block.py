@@ -7,11 +7,12 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.migrate.conditions.equality import equals, not_equals
+from kyvsim.migrate.conditions.equality import READ_TEXTS, equals, not_equals
 from kyvsim.migrate.conditions.membership import all_in, all_not_in, any_in, any_not_in, not_in
 from kyvsim.migrate.conditions.ordering import compared
+from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, chosen, every, some
-from kyvsim.migrate.known_types import is_list, is_text, list_of
+from kyvsim.migrate.known_types import is_list, is_number, list_of
 from kyvsim.migrate.queries.constants import constant
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.queries.texts import text_value
@@ -148,16 +149,20 @@ def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
         sides = [side for side in (key, value) if not _may_be_empty(side)]
         fails = any(side.needed() and not side.nullable for side in sides)
         nullable = [side.is_there() for side in sides if side.nullable]
-        if one["operator"] in _ORDERING and all(map(_is_read_text, (key, value))):
-            scope.desk.note(_AMOUNTS)
+        if not key.constant and not value.constant:
+            _note_read(one["operator"], key, value, scope.desk)
         held = operator(_insisted(key), _insisted(value))
         return Asked(every([*nullable, *_present(one["operator"], key, value), held]), fails)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
 
 
-def _is_read_text(value: Value) -> bool:
-    return is_text(value.types) and not value.constant
+def _note_read(operator: str, key: Value, value: Value, desk: Desk) -> None:
+    """Write down what has to hold of two sides that are both read at run time."""
+    if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
+        desk.note(_AMOUNTS)
+    elif operator not in _ORDERING and value.is_looked_up and is_list(value.types):
+        desk.note(READ_TEXTS)
 
 
 def _may_be_empty(value: Value) -> bool:

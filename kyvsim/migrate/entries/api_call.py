@@ -10,7 +10,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.expressions import quoted
-from kyvsim.migrate.known_types import list_of, types_of
+from kyvsim.migrate.known_types import is_list, list_of, types_of
 from kyvsim.migrate.queries.read import query_within
 from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.queries.texts import text_value
@@ -30,7 +30,8 @@ def api_call(entry: Json, scope: Scope) -> Value:
     query = entry.get("jmesPath")
     if not query:
         return value
-    return query_within(query, scope, value)
+    found = query_within(query, scope, value)
+    return found._replace(is_looked_up=True) if is_list(found.types) else found
 
 
 def _answer(path: str, scope: Scope) -> Value:

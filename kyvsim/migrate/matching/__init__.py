@@ -2,6 +2,7 @@
 
 from kyvsim.migrate.matching.blocks import (
     Matching,
+    block_kinds,
     block_test,
     matching_at_rest,
     matching_of,
@@ -15,6 +16,7 @@ __all__ = [
     "WRITES",
     "Matching",
     "Operations",
+    "block_kinds",
     "block_test",
     "matching_at_rest",
     "matching_of",

@@ -87,14 +87,21 @@ def block_test(block: Json, kinds: frozenset[str], desk: Desk) -> Test:
     """
     tests = []
     for steps, one in _filters(block):
-        named = {
-            parse_kind_selector(text).kind
-            for text in (one.get("resources") or {}).get("kinds") or ()
-        }
+        named = _kinds_of(one)
         left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
         found = within(steps, filter_tests, one, desk.at(*steps), EITHER, left_out=left_out)
         tests.append(every(found))
     return every(tests) if block.get("all") else some(tests)
+
+
+def block_kinds(block: Json) -> frozenset[str]:
+    """Return the kinds that a block is about, with `*` where one of its filters names none."""
+    return frozenset().union(*(_kinds_of(one) or {"*"} for _, one in _filters(block)))
+
+
+def _kinds_of(one: Json) -> frozenset[str]:
+    named = (one.get("resources") or {}).get("kinds") or ()
+    return frozenset(parse_kind_selector(text).kind for text in named)
 
 
 def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:

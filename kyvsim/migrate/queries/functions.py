@@ -127,11 +127,13 @@ def _replace_all(given: list[Value], _: Scope) -> Value:
 
 def _to_string(given: list[Value], _: Scope) -> Value:
     (value,) = given
-    if is_text(value.types):
-        return value
     if is_list(value.types) or is_map(value.types):
-        return Value(f"json.marshal({value.text})", TEXT, needs=value.needed())
-    return Value(f"string({value.text})", TEXT, needs=value.needed())
+        return Value(f"json.marshal({value.or_else(None)})", TEXT)
+    # What is missing is null to a function, and `null` is the text of that.
+    text = value.or_else("null")
+    if is_text(value.types):
+        return value._replace(text=text, optional="", has="", needs=())
+    return Value(f"string({text})", TEXT, needs=value.needs)
 
 
 def _to_number(given: list[Value], _: Scope) -> Value:

@@ -136,6 +136,23 @@ def test_rules_that_are_excepted_stand_in_policies_of_their_own(converted):
 
 
 @pytest.mark.parametrize(
+    ("kinds", "rules", "names"),
+    [
+        (["Pod"], ["pid"], ["matched"]),
+        (["Pod", "Deployment"], ["pid"], ["kinds", "matched"]),
+        (["*"], ["pid"], ["kinds", "matched"]),
+        (["Pod", "Deployment"], ["*pid"], ["matched"]),
+    ],
+)
+def test_kinds_are_asked_where_the_match_block_has_more_than_the_rules(
+    kinds, rules, names, converted
+):
+    match = every(*kinds, names=["tool-*"], namespaces=["ops"])
+    (made,) = converted(exception(*rules, match=match)).conversions[1].made
+    assert [one["name"] for one in made.data["spec"]["matchConditions"]] == names
+
+
+@pytest.mark.parametrize(
     ("excepting", "path"),
     [
         (exception("pid", policy="none"), "spec.exceptions[0].policyName"),

@@ -176,3 +176,35 @@ def test_a_place_behind_the_end_of_a_list_is_null(denials, pod):
     key = "{{ request.object.metadata.name | split(@, '-') | [1] }}"
     one = {"key": key, "operator": "NotEquals", "value": "b"}
     assert denials(deny(one), [pod("a-b"), pod("a-c"), pod("a")]) == ["a-c"]
+
+
+def test_a_text_of_what_is_missing_is_null(denials, pod):
+    one = condition("spec.volumes[].name | contains(to_string(@), 'tmp')", "Equals", True)
+    names = ("some", "tmp-a")
+    pods = [pod("none", containers=[])]
+    pods += [pod(f"p-{name}", containers=[], volumes=[{"name": name}]) for name in names]
+    assert denials(deny(one), pods) == ["p-tmp-a"]
+
+
+AMOUNTS = "amounts read at run time"
+WILDCARDS = "texts read at run time"
+LIMITS = {"name": "limits", "configMap": {"name": "limits", "namespace": "ops"}}
+HOSTS = {
+    "name": "hosts",
+    "apiCall": {"urlPath": "/api/v1/services", "jmesPath": "items[].spec.externalName"},
+}
+
+
+@pytest.mark.parametrize(
+    ("one", "entry", "name"),
+    [
+        (condition("spec.priority", "GreaterThan", "{{ limits.data.most }}"), LIMITS, AMOUNTS),
+        (condition("spec.hostname", "AnyIn", "{{ hosts }}"), HOSTS, WILDCARDS),
+        (condition("spec.hostname", "AnyIn", ["a"]), HOSTS, None),
+        (condition("spec.priority", "GreaterThan", 1), LIMITS, None),
+    ],
+)
+def test_what_must_hold_of_two_sides_that_are_read_is_told(one, entry, name, converted):
+    told, _ = converted(deny(one, context=[entry]))
+    names = {note.condition.name for note in told.notes} & {AMOUNTS, WILDCARDS}
+    assert names == {name} - {None}

@@ -202,3 +202,24 @@ def test_what_has_no_twin_is_told_with_its_place(spec, reason, path, converted):
     assert reason in told.reason
     assert told.path == f"spec.rules[0].validate.pattern.spec{path}"
     assert made == []
+
+
+def test_an_amount_of_a_resource_is_no_duration(denials, pod):
+    pods = [
+        pod(name, containers=containers(resources={"requests": {"cpu": cpu}}))
+        for name, cpu in (
+            ("less", "9m"),
+            ("least", "10m"),
+            ("one", "1"),
+            ("float", 0.5),
+            ("k", "1k"),
+        )
+    ]
+    amounts = pattern({"containers": [{"resources": {"requests": {"cpu": "10m-8"}}}]})
+    assert denials(amounts, pods) == ["less", "k"]
+
+
+def test_a_pattern_that_nothing_fails_is_told(converted):
+    told, (made,) = converted(pattern({"=(volumes)": [{"(hostPath)": {"path": "/var/log*"}}]}))
+    assert "never fails" in [note.condition.name for note in told.notes]
+    assert [one["expression"] for one in made["spec"]["validations"]] == ["true"]
