@@ -6,12 +6,11 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from kyvsim.api.suite_update import FileText, Updates
+from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import safe_line
 
 _FILE_MODE = 0o666
-_LONGEST = 50
-"""How much of a name stands in that of its temporary file: names have an end."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -65,8 +64,7 @@ def write_files(files: Sequence[FileText]) -> None:
 
 def _beside(file: FileText, stack: contextlib.ExitStack) -> str:
     """Return the path of a temporary file with a text; `stack` removes what is left of it."""
-    folder, name = os.path.split(file.path)
-    temporary = os.path.join(folder, f".{name[:_LONGEST]}.{os.urandom(4).hex()}.tmp")
+    temporary = passing_file(file.path)
     stack.callback(_remove, temporary)
     _fill(temporary, file.text)
     with contextlib.suppress(FileNotFoundError):

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.model.result import EngineResponse
@@ -83,7 +84,7 @@ class ObjectFiles:
             raise OutputError(f"cannot write to {place}: it is {kind}")
         if self._taken(str(place)):
             raise OutputError(f"cannot write to {place}: the run has another use for it")
-        temporary = place.with_name(f".{place.name}.{os.urandom(4).hex()}.tmp")
+        temporary = Path(passing_file(str(place)))
         self._temporary[place] = temporary
         with _explained(place):
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))

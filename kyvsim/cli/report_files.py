@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from kyvsim.cli import declared
+from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.wording import likely
@@ -187,7 +188,7 @@ class ReportFiles:
         place = os.path.realpath(path)
         if os.path.exists(place) and not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        temporary = f"{place}.{os.urandom(4).hex()}.tmp"
+        temporary = passing_file(place)
         self._temporary[place] = temporary
         return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
 
