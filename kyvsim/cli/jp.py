@@ -4,11 +4,8 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 """
 
 import json
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from kyvsim.api.system import own_system
@@ -24,6 +21,7 @@ from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.wording import likely
 from kyvsim.report.style import safe_line, safe_text
@@ -160,9 +158,9 @@ def _case(line: str) -> Json:
 def read_text(name: str) -> str:
     """Return the text of a file, `-` for standard input; raises ClickException."""
     try:
-        if name != "-" and not stat.S_ISREG(os.stat(name).st_mode):
-            raise declared.CommandError(f"failed to read file {safe_line(name)}: it is no file")
-        raw = read_stdin() if name == "-" else Path(name).read_bytes()
+        raw = read_stdin() if name == "-" else read_bytes(name)
+        if raw is None:
+            raise declared.CommandError(f"failed to read file {safe_line(name)}: {TOO_LARGE}")
         return raw.decode()
     except UnicodeDecodeError:
         raise declared.CommandError(f"failed to read file {name}: invalid UTF-8") from None

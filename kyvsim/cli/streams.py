@@ -11,6 +11,8 @@ from kyvsim.cli import declared
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""
+_PIECE = 1 << 20
+"""Bytes of standard input that are asked for at once."""
 
 _LEAST_WIDTH = 50
 _USUAL_WIDTH = 80
@@ -29,10 +31,20 @@ def say(text: str) -> None:
 
 
 def read_stdin() -> bytes:
-    """Return all of standard input; raise UsageError where it is closed."""
-    with contextlib.suppress(AttributeError, ValueError):
-        return sys.stdin.buffer.read()
-    raise declared.UsageError("- asks for standard input, but it is closed")
+    """Return all of standard input; raise CommandError where it is closed or too large."""
+    from kyvsim.load import whole_file  # noqa: PLC0415 — where `-` is given
+
+    read = bytearray()
+    try:
+        while True:
+            piece = sys.stdin.buffer.read(_PIECE)
+            read += piece
+            if len(read) > whole_file.LARGEST:
+                raise declared.CommandError(f"standard input is {whole_file.TOO_LARGE}")
+            if len(piece) < _PIECE:  # a terminal that is asked once more goes on
+                return bytes(read)
+    except (AttributeError, ValueError):
+        raise declared.UsageError("- asks for standard input, but it is closed") from None
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

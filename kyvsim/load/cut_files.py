@@ -12,6 +12,7 @@ from kyvsim.kube.yaml_cuts import Reader, Span, cut_bytes
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import is_list
 from kyvsim.load.files import STDIN, STDIN_NAME, Source, decode
+from kyvsim.load.whole_file import LARGEST, TOO_LARGE, without_waiting
 
 
 class Origin(NamedTuple):
@@ -66,7 +67,7 @@ def _mark(found: os.stat_result) -> tuple[int, int]:
 def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Iterator[Block]:
     """Yield the blocks of files, of about `size` bytes each, with a look for some kinds of objects.
 
-    Raises OSError where a file cannot be read any more.
+    Raises OSError where a file cannot be read any more, or a block is larger than what is read.
     """
     told = _teller(kinds)
     for one in files:
@@ -104,12 +105,14 @@ def _opened(origin: Origin) -> Iterator[Reader]:
     if not origin.path:
         yield lambda start, size: origin.data[start : start + size]
         return
-    with open(origin.path, "rb", buffering=0) as file:
+    with open(origin.path, "rb", buffering=0, opener=without_waiting) as file:
         found = os.fstat(file.fileno())
         if (found.st_size, _mark(found)) != (origin.length, origin.mark):
             raise _changed(origin)
 
         def read(start: int, size: int) -> bytes:
+            if size > LARGEST:
+                raise OSError(errno.EFBIG, TOO_LARGE, origin.name)
             file.seek(start)
             data = file.read(size)
             if len(data) < min(size, origin.length - start):

@@ -20,6 +20,7 @@ from kyvsim.load.walk import (
     unreadable,
     walk,
 )
+from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 
@@ -27,8 +28,6 @@ STDIN = "-"
 STDIN_NAME = "<stdin>"
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
-_LARGEST = 512 << 20
-"""Bytes of a file that is read as a whole: its objects take some twenty times as much."""
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -154,13 +153,11 @@ def _read_found(path: str) -> Iterator[Source | Diagnostic]:
 
 def _read_file(path: str) -> Source | Diagnostic:
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size > _LARGEST:
-                text = f"larger than {_LARGEST >> 20} MiB: split it"
-                return _error(TOO_MUCH, text, Location(path))
-            data = file.read()
+        data = read_bytes(path)
     except OSError as error:
         return unreadable(path, error)
+    if data is None:
+        return _error(TOO_MUCH, TOO_LARGE, Location(path))
     return decode(path, data)
 
 

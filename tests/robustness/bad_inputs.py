@@ -23,6 +23,8 @@ class BadInput(NamedTuple):
     stdin: Text = ""
     marks: tuple[str, ...] = ()
     """What standard error or output has to say of it."""
+    meanwhile: tuple[str, int, str] | None = None
+    """A file, and a program that runs when it is about to be opened for the n-th time."""
 
 
 POD = {

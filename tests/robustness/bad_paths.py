@@ -21,6 +21,8 @@ class Made(NamedTuple):
 
 PIPE = Made(os.mkfifo)
 FOLDER = Made(Path.mkdir)
+HUGE = Made(lambda path: (path.touch(), os.truncate(path, 600 << 20)))
+"""Of bytes 0, which take no room on the disk."""
 
 
 def link(target: str) -> Made:
@@ -79,6 +81,10 @@ PATHS = (
     beside_good("a test manifest that is a pipe", "test .", {"kyverno-test.yaml": PIPE}, ()),
     beside_good("settings that are a pipe", GOOD_RUN, {".kyvsim.yaml": PIPE}, ()),
     beside_good("an input of `jp` that is a pipe", "jp query -i pipe x", {"pipe": PIPE}, ()),
+    beside_good("an input of `jp` of 600 MiB", "jp query -i huge x", {"huge": HUGE}, ()),
+    beside_good("a batch of `jp` of 600 MiB", "jp query --batch huge", {"huge": HUGE}, ()),
+    beside_good("a batch of `cel` of 600 MiB", "cel eval --batch huge", {"huge": HUGE}, ()),
+    beside_good("a resource of 600 MiB", f"{GOOD_RUN} -r huge", {"huge": HUGE}),
     beside_good(
         "`--write-baseline` to a pipe that nobody reads",
         f"{GOOD_RUN} --write-baseline pipe",
@@ -132,6 +138,91 @@ PATHS = (
         "a program for `--helm` that is none",
         f"{GOOD_RUN} --helm .",
         {"bin/helm": Made(lambda path: (path.write_bytes(b"\0"), path.chmod(0o755)))},
+        (),
+    ),
+)
+
+STREAM = "".join(
+    f"---\n{json.dumps({**POD, 'metadata': {**POD['metadata'], 'name': f'web-{number}'}})}\n"
+    for number in range(1500)
+)
+"""A file that is read in parts, by several processes."""
+
+
+def meanwhile(
+    name: str, command: str, moment: str, program: str, marks: tuple[str, ...] = TOLD
+) -> BadInput:
+    """Return a command on paths, one of which changes: the last word of what opens before it.
+
+    `moment` is a path and how often it is opened, as in `policy.yaml 1`.
+    """
+    files: dict[str, Text | Made] = {f"more/{n}.yaml": json.dumps(POD) for n in range(3)}
+    files["stream.yaml"] = STREAM
+    files["kyverno-test.yaml"] = json.dumps(
+        {
+            "apiVersion": "cli.kyverno.io/v1alpha1",
+            "kind": "Test",
+            "metadata": {"name": "web"},
+            "policies": ["policy.yaml"],
+            "resources": ["pod.yaml"],
+            "results": [{"policy": "good", "rule": "has-app", "kind": "Pod", "result": "pass"}],
+        }
+    )
+    opened, count = moment.split()
+    return beside_good(name, command, files, marks)._replace(
+        meanwhile=(opened, int(count), program)
+    )
+
+
+IN_PARTS = f"{GOOD_RUN} -r stream.yaml --jobs 2"
+CHANGES = (
+    meanwhile("a policy that vanishes", GOOD_RUN, "policy.yaml 1", "rm policy.yaml", ()),
+    meanwhile(
+        "a policy that becomes a pipe",
+        GOOD_RUN,
+        "policy.yaml 1",
+        "rm policy.yaml; mkfifo policy.yaml",
+        (),
+    ),
+    meanwhile("a resource that vanishes", f"{GOOD_RUN} -r more", "policy.yaml 1", "rm pod.yaml"),
+    meanwhile(
+        "a file of a folder that vanishes", f"{GOOD_RUN} -r more", "more/0.yaml 1", "rm more/1.yaml"
+    ),
+    meanwhile("a folder that vanishes", f"{GOOD_RUN} -r more", "policy.yaml 1", "rm -r more"),
+    meanwhile("a working folder that vanishes", GOOD_RUN, "policy.yaml 1", 'rm -r "$PWD"', ()),
+    meanwhile("a file in parts that vanishes", IN_PARTS, "stream.yaml 2", "rm stream.yaml"),
+    meanwhile(
+        "a file in parts that is cut short",
+        IN_PARTS,
+        "stream.yaml 2",
+        "truncate -s 9990 stream.yaml",
+    ),
+    meanwhile("a file in parts that grows", IN_PARTS, "stream.yaml 2", "echo a: b >> stream.yaml"),
+    meanwhile(
+        "a file in parts of which another is made",
+        IN_PARTS,
+        "stream.yaml 2",
+        "sed 's/app/owner/g' stream.yaml > new; mv new stream.yaml",
+    ),
+    meanwhile(
+        "a file in parts that becomes a pipe",
+        IN_PARTS,
+        "stream.yaml 2",
+        "rm stream.yaml; mkfifo stream.yaml",
+    ),
+    meanwhile("a resource of a test that vanishes", "test .", "policy.yaml 1", "rm pod.yaml", ()),
+    meanwhile(
+        "a resource of a simulation that vanishes",
+        "simulate policy.yaml -r pod.yaml",
+        "policy.yaml 1",
+        "rm pod.yaml",
+        (),
+    ),
+    meanwhile(
+        "an input of `jp` that becomes a pipe",
+        "jp query -i pod.yaml kind",
+        "pod.yaml 1",
+        "rm pod.yaml; mkfifo pod.yaml",
         (),
     ),
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from bad_inputs import BUDGET, COMMANDS, DEPTH, OBJECTS, REGEXES, RULES, BadInput
-from bad_paths import PATHS, Made
+from bad_paths import CHANGES, PATHS, Made
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 2 << 30
@@ -27,6 +27,7 @@ ALL = {
     "Objects of odd shapes": OBJECTS,
     "Commands and their files": COMMANDS,
     "Paths and programs": PATHS,
+    "Files that change during a run": CHANGES,
 }
 ROWS = {f"{one.name}": one for some in ALL.values() for one in some}
 
@@ -51,7 +52,7 @@ def played(one: BadInput, folder: Path) -> Ending:
     path = os.pathsep.join((str(folder / "bin"), os.environ["PATH"]))
     given = one.stdin() if callable(one.stdin) else one.stdin
     done = subprocess.run(
-        [sys.executable, "-m", "kyvsim", *shlex.split(one.command)],
+        [sys.executable, *started(one), *shlex.split(one.command)],
         cwd=folder,
         input=given if isinstance(given, bytes) else given.encode(),
         capture_output=True,
@@ -61,6 +62,13 @@ def played(one: BadInput, folder: Path) -> Ending:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
     return Ending(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+
+
+def started(one: BadInput) -> list[str]:
+    """Return how Python starts kyvsim for an input."""
+    if one.meanwhile is None:
+        return ["-m", "kyvsim"]
+    return [str(Path(__file__).with_name("meanwhile.py")), *map(str, one.meanwhile)]
 
 
 @pytest.fixture(scope="module")

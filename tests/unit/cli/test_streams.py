@@ -1,6 +1,10 @@
+import io
+import sys
+
 import pytest
 
-from kyvsim.cli import streams
+from kyvsim.cli import declared, streams
+from kyvsim.load import whole_file
 
 
 @pytest.mark.parametrize(
@@ -23,3 +27,27 @@ def test_when_colours_show(monkeypatch, terminal, environment, unwanted, shown):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(streams, "is_terminal", lambda _stream: terminal)
     assert streams.shows_colours(unwanted=unwanted) is shown
+
+
+@pytest.fixture
+def said_by_stdin(monkeypatch):
+    """Return what reads bytes from standard input, of which ten may come."""
+    monkeypatch.setattr(streams, "_PIECE", 4)
+    monkeypatch.setattr(whole_file, "LARGEST", 10)
+
+    def read(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return streams.read_stdin()
+
+    return read
+
+
+@pytest.mark.parametrize("size", [0, 3, 4, 5, 10])
+def test_all_of_standard_input_is_read(said_by_stdin, size):
+    assert said_by_stdin(b"x" * size) == b"x" * size
+
+
+@pytest.mark.parametrize("size", [11, 12, 13, 1000])
+def test_standard_input_is_not_read_without_end(said_by_stdin, size):
+    with pytest.raises(declared.CommandError, match="standard input is larger than 512 MiB"):
+        said_by_stdin(b"x" * size)

@@ -1,8 +1,11 @@
 """Blocks of files are read when their turn comes, and only if the files are what they were."""
 
+import os
+
 import pytest
 
 from kyvsim.kube.discovery import crd_kinds
+from kyvsim.load import cut_files as load_cut_files
 from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import cut_files, origins, source_of
 from kyvsim.load.files import Source
@@ -96,3 +99,18 @@ def test_bytes_that_are_no_text_take_the_whole(file, data):
     file.write_bytes(data)
     with pytest.raises(Indivisible):
         load_block(blocks(file)[0], crd_kinds(()))
+
+
+def test_a_document_that_is_too_large_is_no_block(file, monkeypatch):
+    file.write_text(text(3) + "---\n" + POD.replace("NAME", "x" * 2000))
+    monkeypatch.setattr(load_cut_files, "LARGEST", 1000)
+    with pytest.raises(OSError, match="larger than 512 MiB: split it"):
+        blocks(file)
+
+
+def test_nobody_waits_for_a_pipe_that_has_taken_the_place_of_a_file(file):
+    first = blocks(file)[0]
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(OSError, match="has changed"):
+        source_of(first)

@@ -159,7 +159,7 @@ def test_what_cannot_be_read(folder, name, code, text):
 
 
 def test_a_file_without_permission(folder, monkeypatch):
-    def refuse(path, *_):
+    def refuse(path, *_, **_options):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("builtins.open", refuse)
