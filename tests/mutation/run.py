@@ -36,8 +36,13 @@ ELSEWHERE = {
     "patch": ("differential/test_mutations.py",),
     "cel": (
         "differential/test_cel.py",
+        "differential/test_cel_costs.py",
         "differential/test_cel_functions.py",
-        "unit/languages/cel/test_payloads.py",
+        "differential/test_cel_kinds.py",
+        "differential/test_environments.py",
+        "differential/test_policies_in_cel.py",
+        "unit/cli/test_cel.py",
+        "unit/languages/cel",
     ),
     "match": (),
     "engine": (
