@@ -42,7 +42,7 @@ from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Listener
-from kyvsim.model.source import Document, Stamp
+from kyvsim.model.source import Document, Location, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
 from kyvsim.model.values import Values
 from kyvsim.suite.compare import Files
@@ -352,6 +352,12 @@ def _read_files(rows: tuple[ExpectedRow, ...], reader: _Reader) -> Files:
 
 
 def _read_expected(path: str) -> tuple[Json, ...] | str:
+    """Return the objects of a file that a row names, or why there are none.
+
+    upstream opens it by its name: a folder or a pattern, which inputs may be, is no file there.
+    """
+    if os.path.isdir(path) or not os.path.lexists(path):
+        return str(Diagnostic("KV001", Severity.ERROR, "no such file", Location(path)))
     documents, remarks = load_resources((path,), typing=AS_RESOURCES)
     wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
     return objects_of(documents) if wrong is None else str(wrong)

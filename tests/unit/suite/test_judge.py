@@ -131,6 +131,8 @@ def test_a_row_without_resources_means_those_that_the_rule_has_results_for(outco
         ("secret.yaml", "Pass", "Ok"),
         ("other.yaml", "Fail", "Resource diff"),
         ("absent.yaml", "Fail", "Resource error"),
+        (".", "Fail", "Resource error"),
+        ("sec*.yaml", "Fail", "Resource error"),
     ],
 )
 def test_patched_resources_are_compared(outcomes_of, file, result, reason):
