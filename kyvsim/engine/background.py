@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/background.go, pkg/background/common/co
 from kyvsim.compile import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.context import request_context
-from kyvsim.engine.rule import RuleInput, evaluate_rule
+from kyvsim.engine.rule import RuleInput, confined, evaluate_rule
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, match_facts
@@ -35,9 +35,7 @@ def open_background(
         )
     else:
         given = _opened(request._replace(object=trigger), trigger, world)
-    if policy.kind == "Policy":
-        given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
-    return given
+    return confined(given, policy)
 
 
 def _opened(request: AdmissionRequest, subject: Json, world: World) -> RuleInput:
@@ -73,9 +71,7 @@ def check_rule(
     It passes where it does, and then `body` was run. A generate rule fails where it applied to the
     object before. `new` is None for a deletion.
     """
-    rule = rule._replace(
-        stage=Stage.GENERATE, body=body, concerns=None, weighs_exceptions=False, unmatched=None
-    )
+    rule = rule._replace(stage=Stage.GENERATE, body=body, concerns=None, unmatched=None)
     if new is None:
         return _gone(rule, old)
     always = rule._replace(matches=lambda _: True, entries=(), preconditions=None, body=_passes)

@@ -6,7 +6,7 @@ from kyvsim.compile import CompiledRule, Turn
 from kyvsim.compile.outcome import Outcome, errored, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
-from kyvsim.engine.rule import RuleInput, evaluate_rule, keeps_old_violation
+from kyvsim.engine.rule import RuleInput, confined, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -38,8 +38,7 @@ def run_turn(
     subject = seen = start = given.object if given.object is not None else given.request.subject
     results: list[RuleResult] = []
     silent: list[RuleResult] = []
-    if policy.kind == "Policy":
-        given = given._replace(scope=given.scope.confined(policy.namespace or "default"))
+    given = confined(given, policy)
     for rule in turn.rules:
         if subject is not seen:  # only now, since a changed object is mostly the last rule's
             given, seen = _after_change(given, subject), subject

@@ -14,6 +14,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.budget import BudgetError
+from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 
@@ -31,6 +32,13 @@ class RuleInput(NamedTuple):
 
     Exceptions look at these: upstream keeps the request's object for them.
     """
+
+
+def confined(given: RuleInput, policy: Policy) -> RuleInput:
+    """Return what rules of a policy are evaluated on: one in a namespace asks for what is there."""
+    if policy.kind != "Policy":
+        return given
+    return given._replace(scope=given.scope.confined(policy.namespace or "default"))
 
 
 def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:

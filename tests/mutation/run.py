@@ -51,8 +51,7 @@ ELSEWHERE = {
         "differential/test_generate.py",
         "unit/compile/test_plan.py",
         "unit/api/test_apply.py",
-        "unit/languages/cel/test_payloads.py",
-        "unit/languages/cel/test_deleting_policy.py",
+        "unit/languages/cel",
         "unit/languages/cleanup/test_lower.py",
     ),
 }

@@ -32,6 +32,8 @@ def check(compiled, policy, pod, world):
         request = AdmissionRequest(operation, objects[1], objects[0], "shop", UserInfo("u"))
         given = open_background(own, objects[1], request, world) if new else None
         outcome = check_rule(one, given, old_facts(request, world))
+        # Only what keeps a rule from its trigger says why.
+        assert outcome is None or bool(outcome.message) is (outcome.status.value == "skip")
         return outcome and outcome.status.value
 
     return status
@@ -48,6 +50,7 @@ def check(compiled, policy, pod, world):
         ({**MUTATE, "match": LABELLED}, "b", "c", None),
         ({**GENERATE, **PRECONDITIONS}, None, "b", "pass"),
         ({**GENERATE, **PRECONDITIONS}, None, "c", "skip"),
+        ({**GENERATE, **PRECONDITIONS}, "b", "b", "pass"),
         ({**GENERATE, **PRECONDITIONS}, "b", "c", "fail"),
         ({**GENERATE, **PRECONDITIONS}, "c", "c", "skip"),
     ],
@@ -76,3 +79,22 @@ def test_trigger_stands_for_the_object_of_the_request(policy, pod, world):
     given = open_background(own, live, request, world)
     assert given.object is live
     assert given.scope.root(frozenset())["request"]["object"] is live
+
+
+@pytest.mark.parametrize(("namespace", "asks_in"), [("", ""), ("team", "team"), (None, "default")])
+@pytest.mark.parametrize("with_request", [False, True])
+def test_a_policy_in_a_namespace_asks_for_what_is_there(
+    policy, pod, world, namespace, asks_in, with_request
+):
+    own = policy({"name": "r", "match": PODS, **GENERATE}, namespace=namespace or "")
+    if namespace is None:
+        own = own._replace(kind="Policy", namespace="")
+    request = AdmissionRequest(Operation.CREATE, pod(), None, "shop") if with_request else None
+    given = open_background(own, pod(), request, world)
+    assert given.scope.policy_namespace == asks_in
+
+
+def test_a_trigger_is_an_object(policy, world):
+    own = policy({"name": "r", "match": PODS, **GENERATE})
+    with pytest.raises(ValueError, match=r"^a trigger is an object$"):
+        open_background(own, {}, None, world)

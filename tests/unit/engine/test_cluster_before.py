@@ -55,4 +55,7 @@ def test_the_rest_is_as_the_cluster_has_it(objects, thing):
     assert before.kind_of("autoscaling/v1", "horizontalpodautoscalers") == SCALER
     assert list(before.kinds()) == [("autoscaling/v2", SCALER), ("v1", "Namespace")]
     assert before.namespace_labels("shop")["x"] == "y"
-    assert not before.is_namespaced("v1", "Pod")
+    assert before.is_namespaced("v1", "Pod") is False
+    assert before.has_ints is False
+    assert before.guesses("x.io/v1", "gizmos") is True
+    assert before.guesses("v1", "pods") is False

@@ -3,13 +3,17 @@
 from copy import deepcopy
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile import KindTurns, Turn
+from kyvsim.compile import CompileOptions, KindTurns, Turn
 from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.languages import compile_policies
+from kyvsim.model.budget import Budget, Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
+from kyvsim.model.values import Values
 
 LABELLED = {"metadata": {"labels": {"app": "?*"}}}
 ADD_LABEL = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"+(app)": "made"}}}}}
@@ -51,6 +55,49 @@ def test_a_policy_sees_what_the_policies_before_it_changed(run, policy, pod):
         [policy(copying("a", "b"), name="x"), policy(copying("b", "c"), name="y")], pod(a="1")
     )
     assert found.object["spec"] == {"a": "1", "b": "1", "c": "1"}
+
+
+def test_a_policy_matches_the_name_that_the_policies_before_it_gave(run, policy, pod):
+    renaming = {"mutate": {"patchStrategicMerge": {"metadata": {"name": "db"}}}}
+    named = {"any": [{"resources": {"kinds": ["Pod"], "names": ["db"]}}]}
+    found = run(
+        [policy(renaming, name="x"), policy({**ADD_LABEL, "match": named}, name="y")], pod()
+    )
+    assert found.object["metadata"]["labels"] == {"app": "made"}
+
+
+def test_values_that_take_the_object_from_one_policy_leave_it_to_the_next(run, policy, pod):
+    gone = Values(resource_values={("v", "web"): {"request.object": None}})
+    policies = [policy(NEEDS_LABEL, name="v"), policy({"validate": {"deny": {}}}, name="w")]
+    assert [one.policy.name for one in run(policies, pod(), values=gone).responses] == ["w"]
+
+
+WORDY = {"key": "{{ join('', request.object.spec.words) }}", "operator": "Equals", "value": ""}
+WORDS_OF_WORDY = ["x" * 1000] * 100
+"""Their text takes 12,500 steps."""
+
+
+@pytest.mark.parametrize(
+    ("budget", "statuses"),
+    [
+        (Budget(rule=20_000, resource=0), ["pass", "pass"]),
+        (Budget(rule=10_000, resource=0), ["error", "error"]),
+        (Budget(rule=0, resource=30_000), ["pass", "pass"]),
+        (Budget(rule=0, resource=20_000), ["pass", "error"]),
+        (Budget(rule=0, resource=0, run=70_000), ["pass", "pass"]),
+    ],
+)
+def test_each_rule_and_each_request_has_steps_of_its_own(
+    system, policy, pod, request_for, budget, statuses
+):
+    rule = {"validate": {"message": "no", "deny": {"conditions": {"any": [WORDY]}}}}
+    written = policy({**rule, "name": "a"}, {**rule, "name": "b"})
+    options = CompileOptions(system._replace(meter=Meter(budget)))
+    policies, _ = compile_policies([written], options)
+    obj = pod(words=WORDS_OF_WORDY)
+    for _ in range(2):
+        found = evaluate(policies, request_for(obj), World(GivenObjects([obj])))
+        assert [one.status.value for one in found.responses[0].results] == statuses
 
 
 def test_a_deletion_is_not_changed_and_meets_the_other_policies(run, policy, pod, verdicts):

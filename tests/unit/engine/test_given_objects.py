@@ -106,6 +106,23 @@ def test_groups_of_kubernetes_have_no_other_plurals(thing):
     assert given.kind_of("x.io/v1", "oxen") == "Oxen"
 
 
+@pytest.mark.parametrize(
+    ("api_version", "name", "guessed"),
+    [
+        ("v1", "pods", False),
+        ("v1", "gizmos", False),
+        ("apps/v1", "gizmos", False),
+        ("x.io/v1", "widgets", False),
+        ("x.io/v2", "widgets", False),
+        ("x.io/v1", "gizmos", True),
+        ("y.io/v1", "widgets", True),
+    ],
+)
+def test_a_kind_that_nothing_tells_of_is_guessed(thing, api_version, name, guessed):
+    given = GivenObjects([thing("Widget", "a", api_version="x.io/v1")])
+    assert given.guesses(api_version, name) is guessed
+
+
 def names(found):
     return [(one["metadata"]["namespace"], one["metadata"]["name"]) for one in found]
 

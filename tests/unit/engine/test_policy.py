@@ -2,7 +2,11 @@
 
 import pytest
 
+from kyvsim.compile.outcome import failed, passed, skipped
+from kyvsim.engine import GivenObjects, World, run_turn
+from kyvsim.engine.policy import open_for
 from kyvsim.model.request import Operation
+from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values
 
 NODE = "{{ request.object.spec.nodeName }}"
@@ -147,6 +151,8 @@ def test_namespace_labels_come_from_values_or_else_from_a_given_namespace(
     assert found_in(run(rules, pod(), given=[shop]), verdicts) == [("a", "fail")]
     values = Values(namespaces={"shop": {"metadata": {"labels": {"env": "dev"}}}})
     assert found_in(run(rules, pod(), given=[shop], values=values), verdicts) == []
+    rules = [policy(in_namespace(env="dev"))]
+    assert found_in(run(rules, pod(), given=[shop], values=values), verdicts) == [("a", "fail")]
 
 
 def generating(name, *, kind="ConfigMap"):
@@ -212,6 +218,25 @@ def test_an_old_violation_counts_only_for_whole_objects_and_nobodys_requests(
     assert found_in(found, verdicts) == [("hers", "fail"), ("all", "skip")]
 
 
+NOBODY = {
+    "users": {"subjects": [{"kind": "User", "name": "kyverno:kyverno-invalid-controller"}]},
+    "groups": {"subjects": [{"kind": "Group", "name": "kyverno:invalidgroup"}]},
+    "roles": {"roles": ["kyverno:invalidrole"]},
+    "cluster roles": {"clusterRoles": ["kyverno:invalidrole"]},
+}
+
+
+@pytest.mark.parametrize("who", NOBODY.values(), ids=NOBODY)
+def test_an_old_violation_is_looked_for_as_somebody_whom_upstream_names(
+    run, policy, pod, verdicts, who
+):
+    kinds = {"resources": {"kinds": ["Pod"]}}
+    spared = {"match": {"any": [kinds]}, "exclude": {"any": [{**kinds, **who}]}}
+    always = {"validate": {"failureAction": "Enforce", "message": "no", "deny": {}}}
+    found = run([policy({**always, **spared}, background=False)], pod(), old_object=pod(), **UPDATE)
+    assert found_in(found, verdicts) == [("r", "fail")]
+
+
 @pytest.mark.parametrize(
     ("kind", "status"),
     [
@@ -230,3 +255,67 @@ def test_the_old_object_of_a_subresource_is_of_its_own_group_and_version(
     of_deployment = {"subresource": "scale", "parent_kind": ("apps", "v1", "Deployment")}
     found = run([policy(rule)], scale, old_object=scale, **UPDATE, **of_deployment)
     assert found_in(found, verdicts) == [("a", status)]
+
+
+@pytest.fixture
+def answered(compiled, policy, pod, request_for):
+    """Return what runs a policy whose rules, `r0` and so on, have bodies of ours."""
+
+    def call(*bodies, world=None, **spec):
+        written = policy(*(deny(f"r{number}") for number in range(len(bodies))), **spec)
+        (turn,) = compiled(written).turns(Stage.VALIDATE, "Pod")
+        rules = zip(turn.rules, bodies, strict=True)
+        turn = turn._replace(rules=tuple(rule._replace(body=body) for rule, body in rules))
+        world = world or World(GivenObjects([]))
+        return run_turn(turn, Phase.VALIDATE, open_for(written, request_for(pod()), world), world)
+
+    return call
+
+
+def test_what_nothing_answered_is_told_of_the_rule_that_asked(answered):
+    def asking(evaluation):
+        evaluation.scope.hints.extend(("why", "why"))
+        return passed("")
+
+    found = answered(asking, lambda _: passed(""), asking)
+    assert [one.note for one in found.results] == ["why", "", "why"]
+
+
+@pytest.mark.parametrize(
+    ("apply", "told"),
+    [
+        ("All", [("r0", "skip"), ("r0", "pass"), ("r0", "fail"), ("r1", "pass")]),
+        ("One", [("r0", "skip"), ("r0", "pass"), ("r0", "fail")]),
+    ],
+)
+def test_a_rule_has_a_result_for_each_object_that_it_looks_at(answered, apply, told):
+    further = (passed(""), failed(""))
+    looking = skipped("")._replace(further=further)
+    found = answered(lambda _: looking, lambda _: passed(""), applyRules=apply)
+    assert [(one.rule.name, one.status.value) for one in found.results] == told
+
+
+@pytest.mark.parametrize(
+    ("unchecked", "note"),
+    [
+        ((), "so"),
+        (("a",), "so; not checked, and Kyverno does not say so: a"),
+        (("a", "b", "c"), "so; not checked, and Kyverno does not say so: a (and 2 more)"),
+    ],
+)
+def test_what_could_not_be_looked_at_is_told(answered, unchecked, note):
+    found = answered(lambda _: passed("")._replace(note="so", unchecked=unchecked))
+    assert [(one.note, one.unchecked) for one in found.results] == [(note, unchecked)]
+
+
+@pytest.mark.parametrize("spares", [False, True])
+def test_a_rule_sees_the_cluster_without_what_arrives(answered, pod, spares):
+    there = []
+
+    def looking(evaluation):
+        there.append(evaluation.scope.outside.cluster.get("v1", "Pod", "shop", "web"))
+        return passed("")
+
+    world = World(GivenObjects([pod()]), arriving=pod(), spares_triggers=spares)
+    answered(looking, world=world)
+    assert there == [None]

@@ -44,3 +44,8 @@ def test_kinds_of_which_all_are_at_hand_are_known():
     assert list(view.list("v1", "ConfigMap", "a")) == [there]
     assert view.get("v1", "ConfigMap", "a", "c") is None
     assert not view.asked
+
+
+def test_no_kind_is_known_to_live_in_namespaces():
+    view = UnaskedObjects()
+    assert (view.is_namespaced("v1", "Pod"), view.asked) == (False, set())
