@@ -169,7 +169,7 @@ class _Lowering:
         parts = (node.target, *node.arguments) if node.target and member else node.arguments
         codes = [self.lower(one) for one in parts]
         optimize = found[1][0].optimize if len(found[1]) == 1 else None
-        if optimize is not None and len(codes) > 1 and codes[1].constant:
+        if optimize is not None and codes[1].constant:
             pattern = codes[1].value
             try:
                 operand = weighed(found[0].name, codes[0].run, pattern)

@@ -5,7 +5,7 @@ Values stay text: only what joins tests matters to how an expression is read.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -185,20 +185,46 @@ def level_of(test: Test) -> int:
 
 def one_line(test: Test) -> str:
     """Return a test as text without line breaks."""
+    return "".join(_pieces(test))
+
+
+def short_line(test: Test, width: int) -> str | None:
+    """Return the same, or None where it is longer; then not all of it is looked at."""
+    text = ""
+    for piece in _pieces(test):
+        text += piece
+        if len(text) > width:
+            return None
+    return text
+
+
+def _pieces(test: Test) -> Iterator[str]:
+    """Yield the text of a test from left to right, however deep it is."""
+    waiting: list[Test | str] = [test]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        else:
+            waiting += reversed(_parts(one))
+
+
+def _parts(test: Test) -> list[Test | str]:
+    """Return what stands in a test, side by side."""
     if isinstance(test, Plain):
-        return test.text
+        return [test.text]
     if isinstance(test, Relation):
-        return f"{test.left} {test.sign} {test.right}"
+        return [f"{test.left} {test.sign} {test.right}"]
     if isinstance(test, Not):
-        return f"!{enclosed(test.test, UNARY)}"
-    if isinstance(test, All):
-        return " && ".join(enclosed(one, AND) for one in test.parts)
-    if isinstance(test, Some):
-        return " || ".join(enclosed(one, AND) for one in test.parts)
+        return ["!", *_enclosed(test.test, UNARY)]
+    if isinstance(test, All | Some):
+        sign = " && " if isinstance(test, All) else " || "
+        joined = (part for one in test.parts for part in (sign, *_enclosed(one, AND)))
+        return [*joined][1:]
     if isinstance(test, Each):
-        return f"{head_of(test)}, {one_line(test.body)})"
-    question, yes = enclosed(test.question, OR), enclosed(test.yes, OR)
-    return f"{question} ? {yes} : {enclosed(test.no, CHOICE)}"
+        return [f"{head_of(test)}, ", test.body, ")"]
+    question, yes = _enclosed(test.question, OR), _enclosed(test.yes, OR)
+    return [*question, " ? ", *yes, " : ", *_enclosed(test.no, CHOICE)]
 
 
 def head_of(test: Each) -> str:
@@ -209,8 +235,11 @@ def head_of(test: Each) -> str:
 
 def enclosed(test: Test, least: int) -> str:
     """Return a test on one line, in parentheses where it binds less tightly than `least`."""
-    text = one_line(test)
-    return text if level_of(test) >= least else f"({text})"
+    return "".join(one if isinstance(one, str) else one_line(one) for one in _enclosed(test, least))
+
+
+def _enclosed(test: Test, least: int) -> list[Test | str]:
+    return [test] if level_of(test) >= least else ["(", test, ")"]
 
 
 def wrapped(text: str, level: int, least: int) -> str:

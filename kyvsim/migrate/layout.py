@@ -4,6 +4,8 @@ from typing import Final
 
 from kyvsim.migrate.expressions import (
     AND,
+    OR,
+    RELATION,
     UNARY,
     All,
     Choice,
@@ -15,6 +17,7 @@ from kyvsim.migrate.expressions import (
     head_of,
     level_of,
     one_line,
+    short_line,
 )
 
 _WIDTH: Final = 84
@@ -27,8 +30,8 @@ def laid_out(test: Test) -> str:
 
 
 def _lines(test: Test, width: int) -> list[str]:
-    text = one_line(test)
-    if len(text) <= width:
+    text = short_line(test, width)
+    if text is not None:
         return [text]
     if isinstance(test, All | Some):
         return _joined(test, width)
@@ -42,27 +45,29 @@ def _lines(test: Test, width: int) -> list[str]:
         return ["!(", *_indented(_lines(test.test, width - _STEP)), ")"]
     if isinstance(test, Choice):
         question = enclosed(test.question, AND)
-        yes, no = (_lines(one, width - _STEP) for one in (test.yes, test.no))
+        yes = _part(test.yes, width - _STEP, OR)
+        no = _lines(test.no, width - _STEP)
         return [question, *_led("? ", yes), *_led(": ", no)]
-    return [text]
+    return [one_line(test)]
 
 
 def _joined(test: All | Some, width: int) -> list[str]:
     sign = " &&" if isinstance(test, All) else " ||"
     lines: list[str] = []
     for one in test.parts:
-        part = _part(one, width)
+        part = _part(one, width, RELATION)
         if lines:
             lines[-1] += sign
         lines += part
     return lines
 
 
-def _part(test: Test, width: int) -> list[str]:
-    if level_of(test) > AND:
+def _part(test: Test, width: int, least: int) -> list[str]:
+    if level_of(test) >= least:
         return _lines(test, width)
-    if len(one_line(test)) + 2 <= width:
-        return [f"({one_line(test)})"]
+    text = short_line(test, width - 2)
+    if text is not None:
+        return [f"({text})"]
     return ["(", *_indented(_lines(test, width - _STEP)), ")"]
 
 

@@ -41,6 +41,7 @@ ELSEWHERE = {
         "differential/test_cel_kinds.py",
         "differential/test_environments.py",
         "differential/test_policies_in_cel.py",
+        "differential/test_requests.py",
         "unit/cli/test_cel.py",
         "unit/languages/cel",
     ),

@@ -78,6 +78,19 @@ def _pod(number: int = 0, containers: int = 1, **spec: Json) -> Json:
     }
 
 
+def _celled_exception(number: int) -> Json:
+    condition = {"name": "c", "expression": f"object.metadata.name == 'other-{number}'"}
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": f"e{number}", "namespace": "default"},
+        "spec": {
+            "policyRefs": [{"name": "n", "kind": "ValidatingPolicy"}],
+            "matchConditions": [condition],
+        },
+    }
+
+
 def _exception(number: int) -> Json:
     resources = {"kinds": ["Pod"], "names": [f"web-{number}"]}
     return {
@@ -174,6 +187,73 @@ def _rows_on_policies(count: int) -> Files:
     }
 
 
+def _exceptions_in_cel(count: int) -> Files:
+    files = {"policy.yaml": [_native("n")], "resource.yaml": [_pod()]}
+    return {**files, "exception.yaml": [_celled_exception(n) for n in range(count)]}
+
+
+def _loops_in_cel(count: int) -> Files:
+    policy = _native("n")
+    loop = "object.spec.containers.all(c, c.image != 'x' && c.name.startsWith('c'))"
+    policy["spec"]["validations"] = [{"expression": loop, "message": "m"}]
+    return {"policy.yaml": [policy], "resource.yaml": [_pod(0, count)]}
+
+
+def _conditions(count: int) -> Files:
+    name = "{{ request.object.metadata.name }}"
+    found = [{"key": name, "operator": "NotEquals", "value": f"w{n}"} for n in range(count)]
+    rule = _rule("r", validate={"message": "m", "deny": {"conditions": {"all": found}}})
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod()]}
+
+
+def _namespaces(count: int) -> Files:
+    selected = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
+    rule = {**_labelled(), "match": {"any": [{"resources": {"kinds": ["Pod"], **selected}}]}}
+    native = _native("n")
+    native["spec"]["matchConstraints"] |= selected
+    resources: list[Json] = []
+    for n in range(count):
+        meta = {"name": f"n{n}", "labels": {"a": "b"}}
+        resources.append({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
+        pod = _pod(n)
+        resources.append({**pod, "metadata": {**pod["metadata"], "namespace": f"n{n}"}})
+    return {"policy.yaml": [_policy("p", rule), native], "resource.yaml": resources}
+
+
+def _values(count: int) -> Files:
+    given = [{"name": f"web-{n}", "values": {"x": "y"}} for n in range(count)]
+    values = {
+        "apiVersion": "cli.kyverno.io/v1alpha1",
+        "kind": "Values",
+        "policies": [{"name": "p", "resources": given}],
+        "namespaceSelector": [{"name": f"n{n}", "labels": {"a": "b"}} for n in range(count)],
+    }
+    return {**_resources(count), "values.yaml": [values]}
+
+
+def _chainsaw(count: int) -> Files:
+    asked = [{"resource": _pod(n)} for n in range(count)]
+    steps = [{"try": [{"apply": one}, {"assert": one}]} for one in asked]
+    meta = {"apiVersion": "chainsaw.kyverno.io/v1alpha1", "kind": "Test", "metadata": {"name": "x"}}
+    return {"chainsaw-test.yaml": [{**meta, "spec": {"steps": steps}}]}
+
+
+def _to_fix(count: int) -> Files:
+    policies = [_policy(f"p{n}", _labelled()) for n in range(count)]
+    for one in policies:
+        one["spec"]["validationFailureAction"] = "enforce"
+    return {"policy.yaml": policies}
+
+
+def _targets(count: int) -> Files:
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default"}
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    rule = _rule("r", mutate={"targets": [target], "patchStrategicMerge": patch})
+    meta = [{"name": f"c{n}", "namespace": "default"} for n in range(count)]
+    maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": one} for one in meta]
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(), *maps]}
+
+
 _WITH_EXCEPTIONS = ("-e", "exception.yaml")
 GROWING = (
     Growing("resources", _resources, (*_EVERY, _CREATE), 8),
@@ -181,6 +261,22 @@ GROWING = (
     Growing("policies in CEL", _native_policies, (*_EVERY, ("lint", "policy.yaml"))),
     Growing("rules", _rules, (*_EVERY, ("lint", "policy.yaml"), ("migrate", "policy.yaml"))),
     Growing("exceptions", _exceptions, tuple((*one, *_WITH_EXCEPTIONS) for one in _EVERY), 16),
+    Growing(
+        "exceptions in CEL",
+        _exceptions_in_cel,
+        tuple((*one, *_WITH_EXCEPTIONS) for one in (_APPLY, _EXPLAIN, _SIMULATE)),
+        16,
+    ),
+    Growing("elements of a loop in CEL", _loops_in_cel, (_APPLY, _EXPLAIN), 64),
+    Growing(
+        "conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), ("migrate", "policy.yaml")), 64
+    ),
+    Growing("namespaces that are selected", _namespaces, (_APPLY, _SIMULATE), 8),
+    Growing("values", _values, ((*_APPLY, "-f", "values.yaml"),), 16),
+    Growing("steps of chainsaw", _chainsaw, (("chainsaw", "."),), 8),
+    Growing("what lint fixes", _to_fix, (("lint", "policy.yaml", "--fix"),), 8),
+    Growing("targets", _targets, (_APPLY, _SIMULATE), 8),
+    Growing("policies to try", _policies, (("examples", "policy.yaml"),), 2),
     Growing("elements of a loop", _loops, (_APPLY, _EXPLAIN), 32),
     Growing("nesting", _depth, _EVERY, 20),
     Growing("rows on resources", _rows_on_resources, _TESTS, 16),

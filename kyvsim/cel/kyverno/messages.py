@@ -28,7 +28,6 @@ _DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "int": 0,
         "uint": UInt(0),
         "bool": False,
-        "double": 0.0,
         "bytes": b"",
         "timestamp": Timestamp(0),
     }
