@@ -269,7 +269,7 @@ GROWING = (
     ),
     Growing("elements of a loop in CEL", _loops_in_cel, (_APPLY, _EXPLAIN), 64),
     Growing(
-        "conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), ("migrate", "policy.yaml")), 64
+        "conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), ("migrate", "policy.yaml")), 16
     ),
     Growing("namespaces that are selected", _namespaces, (_APPLY, _SIMULATE), 8),
     Growing("values", _values, ((*_APPLY, "-f", "values.yaml"),), 16),
