@@ -19,6 +19,7 @@ from kyvsim.sim.crowd import Crowd
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts, first_stored, last_policies
+from kyvsim.sim.idleness import MOST_STEPS, Idleness
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
@@ -116,10 +117,11 @@ def _run(
     """Play the steps and what comes of them; return why that was stopped before its end."""
     settings = scenario.settings
 
-    crowd = Crowd(parts.timeline)
+    crowd, idleness = Crowd(parts.timeline), Idleness(parts.timeline, parts.scheduler)
 
     def exhausted() -> bool:
-        return len(parts.timeline.events) >= settings.max_events or crowd.is_wanted()
+        many = len(parts.timeline.events) >= settings.max_events
+        return many or crowd.is_wanted() or idleness.lasts()
 
     waits = sum(step.seconds for step in scenario.steps)
     parts.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
@@ -131,6 +133,9 @@ def _run(
         return _cut_at(f"{spent} of virtual time", steps, expectations)
     if crowd.wanted:
         return _cut_at(crowd.wanted, steps, expectations)._replace(by_events=False)
+    if idleness.lasts():
+        reached = f"{MOST_STEPS:,} steps in which nothing happened"
+        return _cut_at(reached, steps, expectations)._replace(by_events=False)
     if exhausted():
         return _cut_at(f"{settings.max_events} events", steps, expectations)
     return None

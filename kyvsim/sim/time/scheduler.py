@@ -58,6 +58,8 @@ class Scheduler:
         """The number of the step that runs now, 0 where none does."""
         self.actor = ""
         """Whose step that is."""
+        self.done = 0
+        """How many steps were run."""
 
     def after(
         self,
@@ -149,6 +151,7 @@ class Scheduler:
         self.running, self.actor = task.number, task.actor
         task.run()
         self.running, self.actor = 0, ""
+        self.done += 1
         return True
 
     def _enabled(self, end: float) -> list[Task]:
