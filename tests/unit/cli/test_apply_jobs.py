@@ -405,10 +405,11 @@ def test_documents_are_forgotten_when_they_are_told(given, kyvsim, monkeypatch):
         monkeypatch.setattr(apply_parts, "load_block", counted)
         command = given(POLICY, "---\n".join(pods(count)))
         gc.collect()
-        before = sum(one.__class__ is Document for one in gc.get_objects())
+        gc.freeze()  # what was there before is not listed: a long run of tests has millions
         kyvsim(*command, "-j", "1")
+        gc.unfreeze()
         monkeypatch.setattr(apply_parts, "load_block", real)
-        most.append(max(alive) - before)
+        most.append(max(alive))
         assert len(blocks) > count / 5
     assert most[0] == most[1] < 12
 
