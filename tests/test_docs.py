@@ -306,16 +306,6 @@ def test_the_readme_says_which_rules_are_not_evaluated():
     assert sorted(named) == sorted(missing)
 
 
-def test_the_readme_says_which_options_are_refused():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for option in re.findall(
-        r"`(--[\w-]+)`", re.search(r"^- the options (.*)$", text, re.MULTILINE)[1]
-    ):
-        output, status = shell(f"kyvsim apply policies -r fixtures/resources {option} x")
-        assert status == 2
-        assert "not supported by kyvsim yet" in output
-
-
 def test_the_library_example_runs():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

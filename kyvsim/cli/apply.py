@@ -40,6 +40,7 @@ from kyvsim.cli.options import (
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
+from kyvsim.kube.duration import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
@@ -61,6 +62,14 @@ POLICY is a file, a folder or - for standard input.
     kyvsim apply policies/ --resource pods.yaml
     kubectl get pods -o yaml | kyvsim apply policies/ -r -
 """
+
+
+def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
+    """Return a time as Go writes it, "" for none."""
+    nanoseconds = 0 if value == "0" else parse_duration(value)
+    if nanoseconds is None or nanoseconds < 0:
+        raise declared.UsageError(f"{spelled} {value}: not a time such as 168h or 90m", call)
+    return format_duration(nanoseconds) if nanoseconds else ""
 
 
 @declared.command(
@@ -96,6 +105,18 @@ POLICY is a file, a folder or - for standard input.
 )
 @declared.option(
     "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
+)
+@declared.option(
+    "--generate-exceptions",
+    is_flag=True,
+    help="Print PolicyExceptions by which what failed would pass.",
+)
+@declared.option(
+    "--generated-exception-ttl",
+    default="720h",
+    callback=_lifetime,
+    metavar="DURATION",
+    help="How long Kyverno is to keep them, such as 168h; 0 for ever.",
 )
 @declared.option(
     "--check-idempotent",

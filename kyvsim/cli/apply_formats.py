@@ -20,12 +20,16 @@ _VIEWS = (
     ("policy_report", "--policy-report", "policy-report"),
     ("table", "--table", "table"),
     ("stdin", "--stdin", "manifests"),
+    ("generate_exceptions", "--generate-exceptions", "exceptions"),
 )
 """Options that choose a format for standard output, with their spelling."""
-_REPORTS: Mapping[str, str] = MappingProxyType(
-    {"yaml": "policy-report", "json": "policy-report-json"}
+_AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "policy_report": {"yaml": "policy-report", "json": "policy-report-json"},
+        "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
+    }
 )
-"""What `--policy-report` makes of a format for standard output."""
+"""What options that choose a format make of one for data beside them."""
 _VIEW = "text"
 _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
     {
@@ -39,14 +43,18 @@ _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
 def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
     """Return the formats that the options choose; raise UsageError where they contradict."""
     named = named_formats(options["output_format"], FORMATS, call)
-    given = [(spelled, name) for key, spelled, name in _VIEWS if options[key]]
-    if named.shown and options["policy_report"]:
-        if named.shown not in _REPORTS:
-            text = f"--policy-report is printed as {' or '.join(_REPORTS)}, not as {named.shown}"
-            raise declared.UsageError(text, call)
-        given[0] = (given[0][0], _REPORTS[named.shown])
-    elif named.shown:
-        given.append((f"--output-format {named.shown}", named.shown))
+    given: list[tuple[str, str]] = []
+    shown = named.shown
+    for key, spelled, name in _VIEWS:
+        if options[key]:
+            known = _AS_DATA.get(key, {}) if shown else {}
+            if known and shown not in known:
+                text = f"{spelled} is printed as {' or '.join(known)}, not as {shown}"
+                raise declared.UsageError(text, call)
+            given.append((spelled, known.get(shown, name)))
+            shown = "" if known else shown
+    if shown:
+        given.append((f"--output-format {shown}", shown))
     if len(given) > 1:
         names = " and ".join(spelled for spelled, _ in given)
         text = f"{names} are formats of their own: standard output holds one of them"
@@ -138,6 +146,7 @@ def _plain_look(options: Mapping[str, Any]) -> Look:
         quiet=bool(options.get("quiet")),
         statistics=bool(options.get("statistics")),
         objects=not options["output"],
+        lifetime=options["generated_exception_ttl"],
         show=Show(options["show"] or Show.CHANGES),
         say=_say_all,
     )

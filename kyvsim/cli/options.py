@@ -29,12 +29,6 @@ _ONLINE = (
 )
 """Flags of the reference that need a server: whether they are bare, and what to do without."""
 
-_LATER = (
-    (("--generate-exceptions",), True),
-    (("--generated-exception-ttl",), False),
-)
-"""Flags of the reference's offline half that kyvsim does not have yet."""
-
 _NEEDLESS = (
     (("--continue-on-fail",), True, "kyvsim always goes on after an error: leave it out"),
     (("--v", "-v"), False, "kyvsim has no log to make longer: leave it out"),
@@ -184,8 +178,6 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     function = offline_options(*(names[-1] for names, _, _ in _ONLINE))(function)
     for names, bare, reason in _NEEDLESS:
         function = _refused(names, bare, f"{names[-1]}: {reason}")(function)
-    for names, bare in _LATER:
-        function = _refused(names, bare, f"{names[-1]} is not supported by kyvsim yet")(function)
     return function
 
 

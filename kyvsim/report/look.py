@@ -36,6 +36,8 @@ class Look(NamedTuple):
     objects: bool = True
     """Show mutated and generated objects; False when they go to files."""
     show: Show = Show.CHANGES
+    lifetime: str = ""
+    """How long Kyverno keeps exceptions that are made, as Go writes a time; "" for ever."""
     width: int = 80
     """Columns of a line that is wrapped."""
     on_terminal: bool = False

@@ -24,6 +24,12 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "open-report-json": Format(
             "policy_report", "application/json", ".json", "begin_open_json", parted=True
         ),
+        "exceptions": Format(
+            "policy_exceptions", "application/yaml", ".yaml", "begin_yaml", parted=True
+        ),
+        "exceptions-json": Format(
+            "policy_exceptions", "application/json", ".json", "begin_json", parted=True
+        ),
         "junit": Format("run_junit", "application/xml", ".xml", parted=True),
         "sarif": Format("run_sarif", "application/sarif+json", ".sarif"),
         "github": Format("run_github", "text/plain", ".txt", parted=True),

@@ -16,6 +16,8 @@ from kyvsim.report.known_codes import every_code
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
 CODE = re.compile(r"KV\d{3}")
 HOLE = "…"
+VARYING = "*varies*"
+"""Stands for messages that are made elsewhere."""
 
 
 def template(node, known):
@@ -108,7 +110,9 @@ def messages_by_code():
     found = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
         for code, messages in calls_of(ast.parse(path.read_text(encoding="utf-8"))):
-            found[code] += [text for text in messages if text not in found[code]]
+            for text in messages or [VARYING]:
+                if text not in found[code]:
+                    found[code].append(text)
     return found
 
 
@@ -124,7 +128,8 @@ def quoted(message):
 
 
 def row(code, messages):
-    said = "<br>".join(quoted(text) for text in messages) or "*varies*"
+    known = [quoted(text) for text in messages if text != VARYING]
+    said = "<br>".join(known + [VARYING] * (VARYING in messages or not known))
     return f"| {code.code} | {cell(code.title)} | {said} |"
 
 

@@ -24,7 +24,8 @@ def about(found):
     """Return what a format is: as the docstring of its module says, or of one of several in it."""
     module = importlib.import_module(f"kyvsim.report.{found.module}")
     alone = found.name in {"begin", "render"}
-    doc = module.__doc__ if alone else found.write.__doc__.removeprefix("Begin ")
+    written = getattr(found.write, "func", found.write)  # of a partial one what it is made of
+    doc = module.__doc__ if alone else written.__doc__.removeprefix("Begin ")
     return " ".join(doc.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
 
 

@@ -72,7 +72,11 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
             ["apply", "p", "-r", "r", "--json", "x"],
             "either resources or payloads (--json), not both",
         ),
-        (["apply", "p", "--generate-exceptions"], "--generate-exceptions is not supported by"),
+        (["apply", "p", "-r", "r", "--generated-exception-ttl", "x"], "x: not a time such as"),
+        (
+            ["apply", "p", "-r", "r", "--generate-exceptions", "--output-format", "csv"],
+            "--generate-exceptions is printed as yaml or json, not as csv",
+        ),
         (["apply", "p", "-r", "r", "--continue-on-fail"], "always goes on after an error"),
         (["apply", "p", "-r", "r", "-v", "4"], "-v: kyvsim has no log to make longer"),
         (["apply", "p", "-r", "r", "--warn-no-pass"], "give --warn-exit-code N too"),

@@ -1,0 +1,162 @@
+"""PolicyExceptions by which what failed passes: one for each failure, to be read and kept.
+
+A policy with rules gets one of `kyverno.io`, one in CEL an exception of `policies.kyverno.io`.
+upstream: cmd/cli/kubectl-kyverno/commands/apply/print.go (printExceptions). That knows the former
+only, and narrows those of Pod security to controls and images, by names that often do not fit.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
+from kyvsim.model.result import EngineResponse, Phase, RuleStatus
+from kyvsim.report.look import Look
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.run import Run
+from kyvsim.report.subject import short_title
+from kyvsim.report.summary import Row, compile_rows
+from kyvsim.report.writing import Begin, Lists, Writing
+
+_Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
+
+_LIFETIME: Final = "cleanup.kyverno.io/ttl"
+_NO_NAME: Final = regex(r"[^a-z0-9.-]")
+_MOST_OF_A_NAME: Final = 253
+_HELD: Final = "held"
+
+
+class _Form(NamedTuple):
+    """How objects are written one after the other."""
+
+    head: str
+    item: Callable[[Json], str]
+    """Writes one, behind what stands between two."""
+    between: int
+    """How many characters that has; the first goes without them."""
+    tail: str
+
+
+def _begin(run: Run, look: Look, *, form: _Form) -> Writing:
+    """Begin PolicyExceptions by which what failed passes, one for each failure.
+
+    Failures for which there can be none are counted aside.
+    """
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+    held: list[str] = []
+
+    def row(response: EngineResponse) -> str:
+        texts: list[str] = []
+        for one in rows_of(response):
+            if one.status != RuleStatus.FAIL.value or one.result.phase is Phase.DELETE:
+                continue
+            found = _exception(one, look.lifetime)
+            if found is None:
+                held.append(f"{one.policy.kind} {one.policy.key}, {short_title(one.resource)}")
+            else:
+                texts.append(form.item(found))
+        return "".join(texts)
+
+    def tail(lists: Lists) -> Iterator[str]:
+        kept = [*lists.get(_HELD, ())]
+        if kept:
+            look.say(f"no exception can be for {len(kept)} of the failures (first: {kept[0]})")
+        yield form.tail
+
+    return Writing(
+        head=lambda: (form.head,), row=row, tail=tail, lists={_HELD: held}, skipped=form.between
+    )
+
+
+_YAML = _Form("", lambda obj: f"---\n{to_yaml(obj)}", len("---\n"), "")
+_JSON = _Form(
+    '{"apiVersion": "v1", "kind": "List", "items": [',
+    lambda obj: f",\n  {json.dumps(obj)}",
+    len(","),
+    "]}\n",
+)
+begin_yaml: Begin = partial(_begin, form=_YAML)
+begin_json: Begin = partial(_begin, form=_JSON)
+
+
+def _exception(row: Row, lifetime: str) -> Json | None:
+    """Return the exception for a failure, or None where there can be none.
+
+    Kubernetes' own policies know no exceptions, and one can't be for an object without a name.
+    """
+    make = _MAKERS.get(split_api_version(row.policy.facts.api_version)[0])
+    key = object_key(row.resource)
+    if make is None or not key.name:
+        return None
+    own = make(row, key)
+    if lifetime:
+        own["metadata"] = {"labels": {_LIFETIME: lifetime}, **own["metadata"]}
+    return own
+
+
+def _for_rules(row: Row, key: ObjectKey) -> dict[str, Json]:
+    rule, policy = row.result.rule, row.policy
+    kinds, names, rules = [key.kind], [key.name], [rule.name]
+    if rule.carried_to:
+        own = next(one.name for one in policy.rules if one.path == rule.path)
+        if key.kind == "CronJob":
+            kinds.append("Job")
+            rules.append(f"autogen-{own}")
+        kinds.append("Pod")
+        names.append(f"{key.name}-*")
+        rules.append(own)
+    where = {"namespaces": [key.namespace]} if key.namespace else {}
+    return {
+        "apiVersion": "kyverno.io/v2beta1",
+        "kind": "PolicyException",
+        "metadata": {"name": _name(policy.name, rule.name, key)},
+        "spec": {
+            "exceptions": [{"policyName": policy.key, "ruleNames": rules}],
+            "match": {"all": [{"resources": {"kinds": kinds, "names": names, **where}}]},
+        },
+    }
+
+
+def _for_policy(row: Row, key: ObjectKey) -> dict[str, Json]:
+    policy = row.policy
+    tests = [f"object.kind == {_quoted(key.kind)}", f"object.metadata.name == {_quoted(key.name)}"]
+    test = " && ".join(tests)
+    if row.result.rule.variant:
+        below = "in ['Job', 'Pod']" if key.kind == "CronJob" else "== 'Pod'"
+        prefix = _quoted(f"{key.name}-")
+        test += f" || object.kind {below} && object.metadata.name.startsWith({prefix})"
+    conditions = [{"name": "object", "expression": test}]
+    if key.namespace:
+        inside = f"object.metadata.namespace == {_quoted(key.namespace)}"
+        conditions.append({"name": "namespace", "expression": inside})
+    where = {"namespace": policy.namespace} if policy.namespace else {}
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": _name(policy.name, "", key), **where},
+        "spec": {
+            "matchConditions": conditions,
+            "policyRefs": [{"kind": policy.kind, "name": policy.name}],
+        },
+    }
+
+
+_MAKERS: Mapping[str, _Maker] = MappingProxyType(
+    {"kyverno.io": _for_rules, "policies.kyverno.io": _for_policy}
+)
+"""What makes an exception, by the group of the policy."""
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text) if "'" in text or "\\" in text else f"'{text}'"
+
+
+def _name(policy: str, rule: str, key: ObjectKey) -> str:
+    """Return a name that an API server takes."""
+    text = "-".join(filter(None, (policy, rule, key.namespace, key.name))).lower()
+    return _NO_NAME.sub("-", text)[:_MOST_OF_A_NAME].rstrip("-.")
