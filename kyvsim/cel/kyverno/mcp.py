@@ -28,6 +28,7 @@ from kyvsim.cel.types import (
 from kyvsim.cel.values import Message
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.go_number import parse_float, parse_int, to_int64
+from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 
@@ -111,6 +112,10 @@ MCP_TYPES = MessageTypes(
         }
     ),
 )
+_SPELLED: Mapping[str, str] = MappingProxyType({"URI": "uri", "WebsiteURL": "websiteUrl"})
+"""Fields that JSON does not write like all others, which begin with a small letter."""
+_TEXTS: Mapping[str, str] = MappingProxyType({"Cursor": "mcp.Cursor", "Level": "mcp.LoggingLevel"})
+"""The types of Go that are texts with a name of their own."""
 _WITH_ARGUMENTS = ("ToolCall", "ResourceRead", "PromptGet")
 """The fields whose arguments functions ask for, the first one first."""
 
@@ -125,7 +130,7 @@ def parse_request(text: str) -> Message:
     method = _text(fields.get("method"), "JSONRPCRequest.Request.method")
     number = fields.get("id")
     if number is not None and number.__class__ not in {str, float}:
-        raise CelError(f"invalid request id: {text.strip() if number == data else number}")
+        raise CelError(f"invalid request id: {to_json(number)}")
     field = _METHODS.get(method, ("", ""))[1]
     given = {"Method": method, "ID": MCP_TYPES.make("mcp.RequestId", {})}
     if not field:
@@ -155,21 +160,23 @@ def _request(given: dict[str, Any], said: Mapping[str, Mapping[str, Json]]) -> M
     return found
 
 
-def _parameters(name: str, data: Mapping[str, Json]) -> Message:
+def _parameters(name: str, data: Mapping[str, Json], within: str = "params") -> Message:
+    """Return what JSON says of a type's fields, which stand `within` so many others."""
     given: dict[str, Any] = {}
     for field, kind in _PARAMETERS[name].items():
         value = data.get(field.lower())
-        place = f"{name.removeprefix('mcp.')}.params.{field[:1].lower()}{field[1:]}"
+        spelled = _SPELLED.get(field, f"{field[:1].lower()}{field[1:]}")
+        place = f"{name.removeprefix('mcp.')}.{within}.{spelled}"
         if value is None:
             continue
         if kind.kind == "string":
-            given[field] = _text(value, place)
+            given[field] = _text(value, place, _TEXTS.get(field, "string"))
         elif kind.kind == "map":
             named = _named(value, f"Go struct field {place}", "map[string]string")
             given[field] = {key: _text(one, place) for key, one in named.items()}
         else:
             inner = _fields(value, f"Go struct field {place}", kind.name)
-            given[field] = _parameters(kind.name, inner)
+            given[field] = _parameters(kind.name, inner, f"{within}.{spelled}")
     return MCP_TYPES.make(name, given)
 
 
@@ -186,12 +193,12 @@ def _named(data: Json, place: str, name: str) -> dict[str, Json]:
     return dict(data)
 
 
-def _text(value: Json, place: str) -> str:
+def _text(value: Json, place: str, name: str = "string") -> str:
     if value is None:
         return ""
     if value.__class__ is not str:
-        kind = _kind(value)
-        raise CelError(f"json: cannot unmarshal {kind} into Go struct field {place} of type string")
+        where = f"Go struct field {place}"
+        raise CelError(f"json: cannot unmarshal {_kind(value)} into {where} of type {name}")
     return str(value)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.conversion import text_to_timestamp
 from kyvsim.cel.environment import Library, Overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
@@ -21,6 +20,10 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
 from kyvsim.go.base64 import Base64Error, decode_unpadded
 from kyvsim.go.json import JsonError, parse_json
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_number import parse_int
+from kyvsim.kube.go_text import quote
+from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import Clock
@@ -32,12 +35,35 @@ _HASHES: Mapping[str, Callable[[], Any]] = MappingProxyType(
 )
 _OTHERS = frozenset(
     f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in ("256", "384", "512")
-) | {"none", "EdDSA", "ES256K", "Ed25519", "Ed448"}
+) | {"none", "EdDSA", "ES256K", "Ed25519"}
 _TIMES = frozenset({"exp", "nbf", "iat"})
 _TEXTS = frozenset({"iss", "sub", "jti"})
+_KINDS: Mapping[type, str] = MappingProxyType(
+    {float: "number", bool: "bool", list: "array", dict: "object"}
+)
+"""Kinds of JSON as Go calls them where it reads a text."""
+_GO_TYPES: Mapping[type, str] = MappingProxyType(
+    {
+        float: "float64",
+        bool: "bool",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+        type(None): "<nil>",
+    }
+)
+_HEADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "alg": "failed to unmarshal SignatureAlgorithm",
+        "kid": "error reading next value",
+        "typ": "error reading next value",
+    }
+)
+"""Headers that are texts, with what is said where they are not."""
+_CUT_OFF = "unexpected end of JSON input"
 _PARSE = "jwt.Parse: failed to parse token: "
 _VERIFY = f"{_PARSE}jws.Verify: "
 _UNREAD = f"{_VERIFY}failed to parse jws: jws.Parse: failed to parse compact format: "
+_HEADERS_UNREAD = f"{_UNREAD}failed to parse JOSE headers: "
 _UNVERIFIED = f"{_VERIFY}could not verify message using any of the signatures or keys: jws.Verify: "
 
 
@@ -130,13 +156,13 @@ def _verified(text: str, secret: bytes) -> bytes:
 def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the names of the hashes that may have signed; raises CelError where none may."""
     name, key = header.get("alg"), header.get("kid")
-    for field, value in (("alg", name), ("kid", key)):
-        if value is not None and value.__class__ is not str:
-            raise CelError(f"{_UNREAD}failed to parse JOSE headers: `{field}` has to be a text")
+    for field, value in header.items():
+        if field in _HEADERS and value is not None and value.__class__ is not str:
+            reason = f"{_HEADERS[field]}: {_no_text(value)}"
+            raise CelError(f"{_HEADERS_UNREAD}failed to decode value for key {field}: {reason}")
     if name is not None and name not in _HASHES and name not in _OTHERS:
         shown = f'unknown SignatureAlgorithm: "{name}"'
-        where = "failed to parse JOSE headers: failed to decode value for key alg: "
-        raise CelError(f"{_UNREAD}{where}{shown}")
+        raise CelError(f"{_HEADERS_UNREAD}failed to decode value for key alg: {shown}")
     reason = ""
     if key:
         reason = f'failed to find key with key ID "{key}" in key set'
@@ -150,16 +176,22 @@ def _algorithms(header: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _header(part: str) -> dict[str, Json]:
-    text = _decoded(part, "protected headers").decode("utf-8", "replace")
-    reason = ""
+    text = _decoded(part, "protected headers").decode("utf-8", "replace").strip()
     try:
         found = parse_json(text)
     except JsonError as error:
-        found, reason = None, str(error)
+        cut = "unexpected EOF" if text else "EOF"
+        reason = cut if str(error) == _CUT_OFF else str(error)
+        raise CelError(f"{_HEADERS_UNREAD}{reason}") from None
     if found.__class__ is dict:
         return dict(found)
-    reason = reason or f"expected '{{' but got '{text.strip()[:1]}'"
-    raise CelError(f"{_UNREAD}failed to parse JOSE headers: {reason}")
+    if found.__class__ is list:
+        reason = "expected '{' but got '['"
+    elif found.__class__ is str:
+        reason = f"failed to decode field {found}: EOF"
+    else:
+        reason = f"invalid token {_GO_TYPES[found.__class__]}"
+    raise CelError(f"{_HEADERS_UNREAD}{reason}")
 
 
 def _decoded(part: str, what: str) -> bytes:
@@ -182,31 +214,50 @@ def _claim(key: str, value: Json) -> Json:
     if key in _TIMES:
         return _seconds(value, where)
     if key in _TEXTS and value.__class__ is not str:
-        kind = {float: "number", bool: "bool", list: "array", dict: "object"}[value.__class__]
-        reason = f"json: cannot unmarshal {kind} into Go value of type string"
-        raise CelError(f"{where}error reading next value: {reason}")
+        raise CelError(f"{where}error reading next value: {_no_text(value)}")
     if key == "aud":
-        raise CelError("proto:\N{NO-BREAK SPACE}invalid type: []string")
+        raise CelError(_audience(value, where))
     return value
+
+
+def _no_text(value: Json) -> str:
+    return f"json: cannot unmarshal {_KINDS[value.__class__]} into Go value of type string"
+
+
+def _audience(value: Json, where: str) -> str:
+    """Return why no Struct holds who a token is for: it is no list of texts, or it is one."""
+    if value.__class__ is not list and value.__class__ is not str:
+        return f"{where}invalid type: {_GO_TYPES[value.__class__]}"
+    odd = next((one for one in value if one.__class__ is not str), "")
+    if odd != "":
+        return f"{where}invalid list element type {_GO_TYPES[odd.__class__]}"
+    return "proto:\N{NO-BREAK SPACE}invalid type: []string"
 
 
 def _seconds(value: Json, where: str) -> float:
     """Return a time claim in whole seconds since 1970."""
-    if value.__class__ is str:
-        if re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?", value):
-            return float(math.floor(float(value)))
-        try:
-            return float(text_to_timestamp(value).nanoseconds // 1_000_000_000)
-        except CelError:
-            reason = (
-                "value is not number of seconds since the epoch, and attempt to parse it as "
-                "RFC3339 timestamp failed"
-            )
-            shown = f'invalid value for NumericDate: failed to accept string "{value}": {reason}'
-            raise CelError(f"{where}{shown}") from None
-    if value.__class__ is not float:
-        raise CelError(f"{where}invalid value for NumericDate: unsupported type")
-    return float(math.floor(value))
+    where = f"{where}invalid value for NumericDate: "
+    if value.__class__ is not str and value.__class__ is not float:
+        raise CelError(f"{where}invalid type {_GO_TYPES[value.__class__]}")
+    is_text = value.__class__ is str
+    text = str(value) if is_text else f"{value:.9f}"
+    shown = f'string "{text}"' if is_text else f"float32 {text}"
+    number = re.fullmatch(r"(\d*)(?:\.\d+)?", text)
+    try:
+        if number is None:
+            return float(parse_rfc3339(text).nanoseconds // 1_000_000_000)
+        found = parse_int(number[1])
+        if found is not None:
+            return float(found)
+        problem = "value out of range" if number[1] else "invalid syntax"
+        parsing = f"strconv.ParseInt: parsing {quote(number[1])}: {problem}"
+        reason = f"failed to parse whole value {quote(number[1])}: {parsing}"
+    except TimeError as error:
+        reason = (
+            "value is not number of seconds since the epoch, and attempt to parse it as RFC3339 "
+            f"timestamp failed: {error}"
+        )
+    raise CelError(f"{where}failed to accept {shown}: {reason}")
 
 
 def _is_valid(claims: Mapping[str, Json], now: float) -> bool:
