@@ -49,6 +49,8 @@ class _Shape(NamedTuple):
     longest: int
     rule: str
     examples: tuple[str, ...]
+    unit: str = "characters"
+    """What is counted, in words: upstream has two for the same."""
 
     def fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern, text) is not None
@@ -56,7 +58,7 @@ class _Shape(NamedTuple):
     def too_long(self, text: str) -> list[str]:
         if len(text.encode()) <= self.longest:
             return []
-        return [f"must be no more than {self.longest} characters"]
+        return [f"must be no more than {self.longest} {self.unit}"]
 
     def explanation(self) -> str:
         examples = " or ".join(f"'{one}', " for one in self.examples)
@@ -96,6 +98,7 @@ _NAME = _Shape(
     63,
     f"must consist of alphanumeric characters, '-', '_' or '.', {_EDGES}",
     ("MyName", "my.name", "123-abc"),
+    "bytes",
 )
 _LABEL_VALUE = _Shape(
     f"({_NAME_PATTERN})?",
@@ -103,6 +106,7 @@ _LABEL_VALUE = _Shape(
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     f"{_EDGES}",
     ("MyValue", "my_value", "12345"),
+    "bytes",
 )
 _UUID = re.compile(
     "[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE | re.ASCII
