@@ -1,6 +1,6 @@
 """Two sets of policies made ready to be asked the same, and who says what decided in a case."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from kyvsim.api.explain import explanation_of
@@ -20,6 +20,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+from kyvsim.model.mention import About
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
@@ -96,8 +97,22 @@ def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Polic
     )
     targets = tuple(missing_targets(policies, others, options.kinds))
     stores = any(rule.facts.spares_triggers for one in policies for rule in one.rules)
-    surroundings = Surroundings(world, [*others, *targets], shared.definitions, stores=stores)
+    surroundings = Surroundings(
+        world,
+        [*others, *targets],
+        shared.definitions,
+        stores=stores,
+        binds=frozenset(place for one in policies for place in _role_places(one, options)),
+    )
     return Ground(options, given, surroundings, shared.user or STRANGER, targets)
+
+
+def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
+    """Yield the namespaces in which a policy asks for roles, "" where it does so at all."""
+    for one in mentions_of(policy, options.system):
+        if one.about is About.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
+            yield ""
+            yield from (value.partition(":")[0] for value in one.values if ":" in str(value))
 
 
 def why(policies: tuple[Policy, ...], ground: Ground) -> Why:

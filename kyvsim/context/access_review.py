@@ -102,6 +102,26 @@ def bound_to(
     return tuple((subject, one) for subject, one in found if subject)
 
 
+def roles_given(
+    bindings: Iterable[Json], namespace: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the Roles (as `namespace:name`) and the ClusterRoles that bindings give, sorted.
+
+    Roles are those of all namespaces; a ClusterRole that a RoleBinding gives counts for requests in
+    the `namespace` of that. upstream: pkg/userinfo/roleRef.go
+    """
+    roles: set[str] = set()
+    cluster_roles: set[str] = set()
+    for binding in bindings:
+        reference, key = _map(binding.get("roleRef")), object_key(binding)
+        kind, name = text_field(reference, "kind"), text_field(reference, "name")
+        if kind == "Role" and key.kind == "RoleBinding":
+            roles.add(f"{key.namespace}:{name}")
+        elif kind == "ClusterRole" and key.namespace in {"", namespace}:
+            cluster_roles.add(name)
+    return tuple(sorted(roles)), tuple(sorted(cluster_roles))
+
+
 def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -> str | None:
     """Return why the access is allowed, or None where it is not."""
     if _MASTERS in access.groups:

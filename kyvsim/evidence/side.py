@@ -6,6 +6,7 @@ from typing import TypeAlias
 from kyvsim.compile import PolicySet
 from kyvsim.engine import World, evaluate
 from kyvsim.evidence.answers import is_image, recorded
+from kyvsim.evidence.bindings import bindings, with_roles
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.lookups import Asked, AskedCluster, AskedImages
 from kyvsim.evidence.seeds import NAMESPACE
@@ -138,12 +139,15 @@ class Surroundings:
         definitions: Sequence[Json],
         *,
         stores: bool = False,
+        binds: frozenset[str] = frozenset(),
     ) -> None:
         """Take a world to which the given objects are added.
 
-        `stores` says whether policies look at it once the object of a case is there.
+        `stores` says whether policies look at it once the object of a case is there, `binds`
+        in which namespaces they ask for roles, none where they do not: "" is that of a case.
         """
         self.asked = Asked()
+        self._binds = binds
         self._stores = stores
         self._world = world
         self._mocks = world.outside.mocks
@@ -161,12 +165,16 @@ class Surroundings:
         """
         obj, old = self._read(case.object), self._read(case.old)
         deletes = case.operation is Operation.DELETE
+        namespace, user = object_key(obj).namespace, case.user
+        if self._binds:
+            there = (*case.there, *self._given, *bindings(user, (*self._binds, namespace)))
+            user = with_roles(user, there, namespace)
         return AdmissionRequest(
             case.operation,
             None if deletes else obj,
             obj if deletes else old,
-            namespace=object_key(obj).namespace,
-            user=case.user,
+            namespace=namespace,
+            user=user,
         )
 
     def _read(self, obj: Json) -> Json:
@@ -185,7 +193,7 @@ class Surroundings:
     def _found(self, request: AdmissionRequest, case: Case) -> World:
         if self._stores:
             return self._around(request.namespace, case, request.object)
-        if case.there:
+        if case.there or self._binds:
             if self._last is None or self._last[0] is not case:
                 self._last = case, self._around(request.namespace, case)
             return self._last[1]
@@ -199,6 +207,8 @@ class Surroundings:
         if stored is not None:
             there = object_key(stored)
             objects = [stored, *(one for one in objects if object_key(one) != there)]
+        if self._binds:
+            objects += bindings(case.user, (*self._binds, name))
         labels, stand_in = case.namespace_labels, None
         if name and (labels or not _has_namespace(objects, name)):
             meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}

@@ -14,6 +14,7 @@ from kyvsim.model.mention import About, Mention, Way
 from kyvsim.model.request import UserInfo
 
 _LABELS: Way = ("metadata", "labels")
+_ACCOUNT = UserInfo(f"system:serviceaccount:{NAMESPACE}:a")
 _NO_PLACES: frozenset[Way] = frozenset({(), ("kind",)})
 """What is never changed in an object: one of another kind is another object."""
 
@@ -131,9 +132,9 @@ def _user(field: str, value: str) -> Iterator[UserInfo]:
     elif field == "groups":
         yield STRANGER._replace(groups=(*STRANGER.groups, value))
     elif field == "roles":
-        yield STRANGER._replace(roles=(value,))
+        yield from (one._replace(roles=(value,)) for one in (STRANGER, _ACCOUNT))
     elif field == "clusterRoles":
-        yield STRANGER._replace(cluster_roles=(value,))
+        yield from (one._replace(cluster_roles=(value,)) for one in (STRANGER, _ACCOUNT))
 
 
 def _namespace_labels(mentions: Iterable[Mention]) -> Iterator[Mapping[str, str]]:

@@ -10,6 +10,7 @@ from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
+from kyvsim.migrate.matching.bound_roles import ROLE_FIELDS, roles_test
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.wildcards import like, like_one
@@ -168,17 +169,12 @@ def _may_be_namespaces(resources: Json) -> bool:
 
 
 def _user_tests(one: Json, desk: Desk) -> list[Test]:
-    for field in ("roles", "clusterRoles"):
-        if one.get(field):
-            raise NotConvertible(
-                f"`{field}` has no twin in CEL: requests tell groups, not the roles bound to them",
-                "name users or groups as `subjects`",
-                (field,),
-            )
-    if not one.get("subjects"):
-        return []
-    desk.note(USER_KNOWN)
-    return [some(_subject(subject) for subject in one["subjects"])]
+    found = [roles_test(field, one[field], desk) for field in ROLE_FIELDS if one.get(field)]
+    if one.get("subjects"):
+        found.append(some(_subject(subject) for subject in one["subjects"]))
+    if found:
+        desk.note(USER_KNOWN)
+    return found
 
 
 def _subject(subject: Json) -> Test:

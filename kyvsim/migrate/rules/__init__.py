@@ -13,7 +13,7 @@ from kyvsim.migrate.rules.generate import evaluation_of, generate
 from kyvsim.migrate.rules.mutate_existing import existing
 from kyvsim.migrate.rules.mutate_resource import by_json_patch, strategic_merge
 from kyvsim.migrate.rules.validate_any_pattern import any_pattern
-from kyvsim.migrate.rules.validate_cel import cel
+from kyvsim.migrate.rules.validate_cel import cel, reads_object
 from kyvsim.migrate.rules.validate_deny import deny
 from kyvsim.migrate.rules.validate_pattern import pattern
 from kyvsim.migrate.rules.validate_pod_security import pod_security
@@ -53,7 +53,12 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
 
 
 def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
-    """Return the operations that a rule is asked for; patterns and loops see no deletions."""
+    """Return the operations that a rule is asked for; patterns and loops see no deletions.
+
+    Nor do expressions that read the object: without one they end in an error.
+    """
+    if rule_type.emit is cel and not reads_object(body):
+        return WRITES
     if (
         rule_type.kind == VALIDATING
         and isinstance(body, list)

@@ -1,8 +1,10 @@
 """`validate.cel`: expressions that are CEL already."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
+from kyvsim.kube.objects import Json
 from kyvsim.migrate.expressions import CHOICE, Plain
 from kyvsim.migrate.matching import names_operations
 from kyvsim.migrate.messages import Message
@@ -16,6 +18,15 @@ _DELETIONS: Final = Condition(
 )
 
 
+_OBJECT: Final = re.compile(r"\bobject\b")
+
+
+def reads_object(body: Json) -> bool:
+    """Return whether an expression of a rule looks at the object, which a deletion has none of."""
+    entries = (*(body.get("variables") or ()), *(body.get("expressions") or ()))
+    return any(_OBJECT.search(one["expression"]) for one in entries)
+
+
 def cel(given: Given) -> Sequence[Validation]:
     """Return the validations as they are written."""
     body = given.body
@@ -27,7 +38,8 @@ def cel(given: Given) -> Sequence[Validation]:
         )
     for one in body.get("variables") or ():
         given.scope.desk.keep(one["name"], one["expression"])
-    if given.rule.get("celPreconditions") or not names_operations(given.rule):
+    asks_more = given.rule.get("celPreconditions") or not names_operations(given.rule)
+    if asks_more and not given.matching.deletes:
         given.scope.desk.note(_DELETIONS)
     usual = given.rule["validate"].get("message") or ""
     return [

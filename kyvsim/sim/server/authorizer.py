@@ -1,16 +1,15 @@
 """Who may do what: RBAC as it stands in the store.
 
-Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac; for `bound_roles` upstream
-pkg/userinfo/roleRef.go.
+Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 """
 
 from functools import partial
 from types import MappingProxyType
 
-from kyvsim.context.access_review import allows, allows_any, bound_to
+from kyvsim.context.access_review import allows, allows_any, bound_to, roles_given
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
@@ -100,8 +99,7 @@ def bound_roles(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
 
-    Roles are those of all namespaces; a ClusterRole that a RoleBinding gives counts for requests in
-    the `namespace` of that.
+    Those count that requests in a `namespace` are made with.
     """
     found: tuple[tuple[str, ...], tuple[str, ...]]
     found = store.remembered(_bound_roles, user.username, user.groups, namespace)
@@ -111,14 +109,9 @@ def bound_roles(
 def _bound_roles(
     store: Store, username: str, groups: tuple[str, ...], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    roles: set[str] = set()
-    cluster_roles: set[str] = set()
-    for kind in ("RoleBinding", "ClusterRoleBinding"):
-        for _, binding in store.remembered(bound_to, (kind, ""), username, groups):
-            reference, place = binding.get("roleRef") or {}, object_key(binding).namespace
-            name = text_field(reference, "name")
-            if text_field(reference, "kind") == "Role" and kind == "RoleBinding":
-                roles.add(f"{place}:{name}")
-            elif text_field(reference, "kind") == "ClusterRole" and place in {"", namespace}:
-                cluster_roles.add(name)
-    return tuple(sorted(roles)), tuple(sorted(cluster_roles))
+    found = (
+        binding
+        for kind in ("RoleBinding", "ClusterRoleBinding")
+        for _, binding in store.remembered(bound_to, (kind, ""), username, groups)
+    )
+    return roles_given(found, namespace)

@@ -193,7 +193,16 @@ def test_cel_stays_as_it_is(converted):
     ("rule", "path"),
     [
         ({"mutate": {"patchesJson6902": "{{ x }}"}}, ".mutate.patchesJson6902"),
-        ({"exclude": {"any": [{"clusterRoles": ["x"]}]}}, ".exclude.any[0].clusterRoles"),
+        (
+            {
+                "exclude": {
+                    "any": [
+                        {"resources": {"kinds": ["*"], "namespaceSelector": {"matchLabels": {}}}}
+                    ]
+                }
+            },
+            ".exclude.any[0].resources.namespaceSelector",
+        ),
         (
             {"validate": {"manifests": {"attestors": [{"entries": [{"keys": {"kms": "k"}}]}]}}},
             ".validate.manifests",
