@@ -12,6 +12,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rules.carried import carried_conditions
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 
@@ -224,6 +225,8 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
         return None
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
+    if "preconditions" in kept:
+        kept["preconditions"] = carried_conditions(kept["preconditions"])
     return rule._replace(
         name=name,
         data={"name": name, **kept, **body},

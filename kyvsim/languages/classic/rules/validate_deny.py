@@ -13,7 +13,7 @@ from kyvsim.languages.classic.messages import (
     usual_pass,
 )
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check
+from kyvsim.languages.classic.rules.carried import carried_check, carried_deny
 from kyvsim.languages.classic.rules.idle import never_denies
 from kyvsim.model.result import Phase
 from kyvsim.proof import Shape
@@ -69,7 +69,7 @@ RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
     _compile,
-    carried_check("deny"),
+    carried_check("deny", carried_deny),
     idle=never_denies,
     ends=_ends,
     proofs=_proofs,

@@ -19,7 +19,7 @@ from kyvsim.conditions import ConditionError, elements_shape
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check
+from kyvsim.languages.classic.rules.carried import carried_check, carried_loops
 from kyvsim.languages.classic.rules.idle import (
     NOTHING_CHECKED,
     empty,
@@ -217,7 +217,7 @@ RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
     _compile,
-    carried_check("foreach", pivot="pattern"),
+    carried_check("foreach", carried_loops, pivot="pattern"),
     problems=_problems,
     idle=_idle,
     patterns=_patterns,

@@ -18,6 +18,7 @@ CONTROLLERS = (
     *("ReplicaSet", "ReplicationController", "StatefulSet"),
 )
 DENY = {"validate": {"message": "no", "deny": {}}}
+NEVER = {"key": "1", "operator": "Equals", "value": "2"}
 
 
 def policy_of(rules, annotations=None):
@@ -146,3 +147,31 @@ def test_a_policy_without_pods_stays_as_it_is(rules):
     computed = compute_rules(policy)
     assert computed.every == policy.rules
     assert all(computed.for_kind(kind) == policy.rules for kind in (*CONTROLLERS, "CronJob", "Pod"))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "derived"),
+    [
+        ({"any": []}, {}),
+        ({"any": [], "all": [NEVER]}, {"all": [NEVER]}),
+        ({"any": [NEVER], "all": []}, {"any": [NEVER]}),
+        ([], []),
+        ([NEVER], [NEVER]),
+    ],
+)
+def test_empty_lists_of_conditions_are_not_carried(conditions, derived):
+    """Upstream writes rules down as JSON, which leaves them out; loops keep their preconditions."""
+    loop = {"list": "a", "preconditions": conditions, "deny": {"conditions": conditions}}
+    loops = [{"list": "a", "foreach": [loop]}]
+    rules = [
+        matching("Pod") | {"preconditions": conditions},
+        matching("Pod") | {"validate": {"deny": {"conditions": conditions}}},
+        matching("Pod") | {"validate": {"foreach": loops}},
+    ]
+    before = deepcopy(rules)
+    found = [one.rule.data for one in asking("Deployment", *rules).derived]
+    assert found[0].get("preconditions", derived) == derived
+    assert found[1]["validate"]["deny"] == {"conditions": derived}
+    (carried,) = found[2]["validate"]["foreach"][0]["foreach"]
+    assert carried == {**loop, "deny": {"conditions": derived}}
+    assert rules == before
