@@ -65,6 +65,7 @@ TABLES = {
         ("math.round(-2.5)", -3.0),
     ],
     "json": [
+        ("json.marshal(lists.range(2000)).size() > 2000", True),
         ("json.marshal({'b': 1.5, 'a': 2.0})", '{"a":2,"b":1.5}'),
         ("json.marshal(['<'])", '["\\u003c"]'),
         ("json.marshal(object.spec.nil)", "0"),
