@@ -20,8 +20,7 @@ _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations ar
 _OLD_OBJECT = "request.oldObject"
 _NOBODY = UserInfo(
     "kyverno:kyverno-invalid-controller",
-    "kyverno:invaliduid",
-    ("kyverno:invalidgroup",),
+    groups=("kyverno:invalidgroup",),
     roles=("kyverno:invalidrole",),
     cluster_roles=("kyverno:invalidrole",),
 )

@@ -131,6 +131,23 @@ def test_validation_of_a_controller_meets_derived_rules(run, policy, thing, verd
     assert [(name, status) for name, status, _ in verdicts(found)] == [("autogen-r", "fail")]
 
 
+def test_a_policy_that_cannot_be_asked_costs_no_other(compiled, policy, pod, request_for, verdicts):
+    def raising(_facts):
+        raise KeyError("oops")
+
+    set_ = compiled(policy({**NEEDS_LABEL, "name": "a"}, {**NEEDS_LABEL, "name": "b"}))
+    (good,) = set_.turns(Stage.VALIDATE, "Pod")
+    bad = good._replace(rules=tuple(one._replace(matches=raising) for one in good.rules))
+    turns = KindTurns({Stage.VALIDATE: (bad, good)})
+    policies = SimpleNamespace(begin_resource=lambda: None, of_kind=lambda _: turns)
+    found = verdicts(evaluate(policies, request_for(pod()), World(GivenObjects([]))))
+    assert [(name, status) for name, status, _ in found] == [
+        *(("a", "error"), ("b", "error")),
+        *(("a", "fail"), ("b", "fail")),
+    ]
+    assert "internal error in kyvsim, please report it: KeyError: 'oops'" in found[0][2]
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from(["a", "b", "c"])

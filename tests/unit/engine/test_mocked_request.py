@@ -12,6 +12,12 @@ def test_a_creation_stays_one(pod, request_for, variables):
     assert with_given_operation(request, variables) is request
 
 
+@pytest.mark.parametrize("operation", [Operation.UPDATE, Operation.DELETE])
+def test_what_is_no_creation_stays_what_it_is(pod, request_for, operation):
+    request = request_for(pod(), operation=operation)
+    assert with_given_operation(request, {"request.operation": "DELETE"}) is request
+
+
 def test_connect_is_treated_as_the_creation_it_looks_like(pod, request_for):
     request = request_for(pod())
     assert with_given_operation(request, {"request.operation": "CONNECT"}) is request

@@ -112,3 +112,15 @@ def test_what_fails_is_not_shown(planned, pod, request_for):
     )
     names = {turn.policy.policy.name for turn in turns if id(turn) in shown}
     assert names == {"host", "operation", "new"}
+
+
+def test_a_plan_is_of_one_kind(compiled, policy, thing, request_for):
+    labelled = {"message": "no", "pattern": {"metadata": {"name": "?*"}}}
+    every, secrets = ({"any": [{"resources": {"kinds": [kind]}}]} for kind in ("*", "Sec*"))
+    policies = compiled(
+        policy({"match": every, "exclude": secrets, "validate": labelled}, background=False)
+    )
+    for _ in range(_PLANNED_AFTER + 2):
+        found = evaluate(policies, request_for(thing("ConfigMap")), WORLD)
+    assert len(found.answers) == len(said(found)) == 1
+    assert said(evaluate(policies, request_for(thing("Secret")), WORLD)) == []

@@ -110,6 +110,13 @@ def test_given_values_stand_in_for_names(run, policy, pod, verdicts, values, sta
     assert found_in(run([policy(rule)], pod(), values=values), verdicts) == [("a", status)]
 
 
+def test_values_of_one_policy_are_not_those_of_the_next(run, policy, pod, verdicts):
+    given = {("p", "web"): {"request.object.spec.nodeName": "n1"}}
+    rules = [policy(deny("a"), name=name) for name in ("p", "q")]
+    found = run(rules, pod(nodeName="n2"), values=Values(resource_values=given))
+    assert found_in(found, verdicts) == [("a", "fail"), ("a", "pass")]
+
+
 def test_given_values_change_the_object_itself(run, policy, pod, verdicts):
     values = Values({"request.object.spec.nodeName": "n1"})
     pattern = {"name": "b", "validate": {"pattern": {"spec": {"nodeName": "n1"}}}}
@@ -306,6 +313,14 @@ def test_a_rule_has_a_result_for_each_object_that_it_looks_at(answered, apply, t
 def test_what_could_not_be_looked_at_is_told(answered, unchecked, note):
     found = answered(lambda _: passed("")._replace(note="so", unchecked=unchecked))
     assert [(one.note, one.unchecked) for one in found.results] == [(note, unchecked)]
+
+
+def test_where_upstream_has_no_result_there_is_still_what_was_not_looked_at(answered):
+    found = answered(
+        lambda _: passed("")._replace(silent=True, unchecked=("a",)), lambda _: passed("")
+    )
+    assert [one.rule.name for one in found.results] == ["r1"]
+    assert [(one.rule.name, one.unchecked) for one in found.silent] == [("r0", ("a",))]
 
 
 @pytest.mark.parametrize("spares", [False, True])

@@ -157,3 +157,13 @@ def test_a_fault_of_evaluation_is_an_error_of_the_rule(
     given = open_request(request_for(pod()), World(GivenObjects([])), "p")
     outcome = evaluate_rule(rule, given)
     assert (outcome.status.value, outcome.message) == ("error", message)
+
+
+@pytest.mark.parametrize("concerned", [False, True])
+def test_a_rule_that_an_object_does_not_concern_says_nothing(
+    compiled, policy, pod, request_for, concerned
+):
+    (compiled_policy,) = compiled(policy(DENY)).policies
+    rule = compiled_policy.rules[0]._replace(concerns=lambda _: concerned)
+    given = open_request(request_for(pod()), World(GivenObjects([])), "p")
+    assert (evaluate_rule(rule, given) is not None) is concerned

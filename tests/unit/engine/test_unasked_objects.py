@@ -48,4 +48,4 @@ def test_kinds_of_which_all_are_at_hand_are_known():
 
 def test_no_kind_is_known_to_live_in_namespaces():
     view = UnaskedObjects()
-    assert (view.is_namespaced("v1", "Pod"), view.asked) == (False, set())
+    assert (view.is_namespaced("v1", "Pod"), view.has_ints, view.asked) == (False, False, set())
