@@ -83,7 +83,10 @@ def _near_text(text: str) -> list[Json]:
             _filled(operand, star, mark) for star, mark in (("x", "x"), ("", "y"), ("ab", "z"))
         ]
         bare = operand.replace("*", "").replace("?", "")
-        return [*filled, *([bare] if bare else []), OTHER, operand]
+        # What goes on behind the end, or begins before, shows that the whole text has to fit.
+        longer = [] if operand.endswith("*") else [f"{filled[0]}x"]
+        longer += [] if operand.startswith("*") else [f"x{filled[0]}"]
+        return [*filled, *([bare] if bare else []), *longer, OTHER, operand]
     number = _NUMBER.fullmatch(operand)
     if number:
         near: list[Json] = [operand, *_steps(operand)]

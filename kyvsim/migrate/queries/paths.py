@@ -66,7 +66,9 @@ def _named(key: str, scope: Scope) -> Value:
         return Value("parseServiceAccount(request.userInfo.username).Namespace", TEXT)
     if key == "images":
         raise no_twin(
-            "`images`", "read `image(...)` of each container, or write an ImageValidatingPolicy"
+            "`images`",
+            "read `image(...)` of each container, which fills in `library/` where a rule does not,"
+            " or write an ImageValidatingPolicy",
         )
     if not key:
         return constant(None)  # `x || ""`: a name that nothing has, and not an empty text

@@ -37,7 +37,14 @@ def test_the_first_value_is_the_one_that_is_written():
 
 
 @pytest.mark.parametrize(
-    ("written", "beside"), [(3, [4, 2, "3"]), (True, [False]), ("2Gi", ["1Gi", "3Gi"])]
+    ("written", "beside"),
+    [
+        (3, [4, 2, "3"]),
+        (True, [False]),
+        ("2Gi", ["1Gi", "3Gi"]),
+        ("*:latest", ["x:latest", "x:latestx"]),
+        ("ab/*", ["ab/x", "xab/x"]),
+    ],
 )
 def test_neighbours_are_a_step_away(written, beside):
     found = [*samples([written])]
