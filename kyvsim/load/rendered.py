@@ -72,7 +72,7 @@ def _output(programs: Sequence[str], arguments: Sequence[str]) -> str:
     """Return what the first of some programs that is there prints."""
     found = next((one for one in programs if shutil.which(one)), None)
     if found is None:
-        raise RenderError(f"{' or '.join(programs)} is wanted to render it, and not on the PATH")
+        raise RenderError(f"no program that renders it is on the PATH: {' or '.join(programs)}")
     called = (found, *_WORDS[found], *arguments)
     told = " ".join(called)
     done = _run(called)

@@ -300,8 +300,12 @@ def test_a_kustomization_is_rendered_by_what_is_there(folder, kyvsim, program, n
 @pytest.mark.parametrize(
     ("arguments", "script", "told"),
     [
-        (["--helm", "web"], None, "error: helm is wanted to render it, and not on the PATH\n"),
-        (["--kustomize", "web"], None, "error: kustomize or kubectl is wanted to render it"),
+        (["--helm", "web"], None, "error: no program that renders it is on the PATH: helm\n"),
+        (
+            ["--kustomize", "web"],
+            None,
+            "error: no program that renders it is on the PATH: kustomize or kubectl\n",
+        ),
         (["--helm", "wbe"], CHART, "error: wbe: there is no chart of this name on this machine\n"),
         (["--kustomize", "wbe"], None, "error: wbe: there is no kustomization of this name"),
         (
