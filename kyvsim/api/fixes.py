@@ -4,12 +4,13 @@ A fix is taken where the file, read once more, has the remark no longer and no o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Edit
 
 Check = Callable[[Source], tuple[Diagnostic, ...]]
 """Returns the remarks on one text."""
@@ -52,36 +53,63 @@ def fixed_files(
 
 
 def _fixed(source: Source, check: Check) -> FixedFile:
-    text = source.text
+    """Return a file with all that can be put right, of which as much as fits is done at once.
+
+    What a check refuses together is tried in halves; what it refuses by itself is passed over, and
+    tried again where something behind it was put right.
+    """
     done: list[Diagnostic] = []
-    said = check(source)
-    while step := _step(source._replace(text=text), said, check):
-        one, text, said = step
-        done.append(one)
-    return FixedFile(source, text, tuple(done))
-
-
-def _step(
-    source: Source, said: tuple[Diagnostic, ...], check: Check
-) -> tuple[Diagnostic, str, tuple[Diagnostic, ...]] | None:
-    """Return the first remark that can be put right, the text after it, and what is said then."""
-    for one in said:
-        found = tried(one, source, said, check)
+    now, said = source, check(source)
+    passed, size, ahead = 0, len(said), 0
+    while True:
+        open_ones = [one for one in said if one.fix is not None][passed:]
+        some = _side_by_side(open_ones[:size])
+        if not some:
+            if len(done) == ahead:
+                return FixedFile(source, now.text, tuple(done))
+            passed, size, ahead = 0, len(said), len(done)
+            continue
+        found = tried(some, now, said, check)
         if found is not None:
-            return one, *found
-    return None
+            done += some
+            now, said = found
+            size *= 2
+        elif len(some) > 1:
+            size = len(some) // 2
+        else:
+            passed += 1
+
+
+def _side_by_side(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return those of some remarks that are fixed in places apart from the fixes before them."""
+    found: list[Diagnostic] = []
+    taken: list[Edit] = []
+    for one in remarks:
+        both = sorted((*taken, *_edits(one)))
+        if all(map(_are_apart, both, both[1:])):
+            found.append(one)
+            taken = both
+    return found
+
+
+def _are_apart(one: Edit, other: Edit) -> bool:
+    end, start = (one.end_line, one.end_column), (other.line, other.column)
+    return end <= start and (one.line, one.column) < start
+
+
+def _edits(remark: Diagnostic) -> tuple[Edit, ...]:
+    return remark.fix.edits if remark.fix else ()
 
 
 def tried(
-    remark: Diagnostic, source: Source, said: Iterable[Diagnostic], check: Check
-) -> tuple[str, tuple[Diagnostic, ...]] | None:
-    """Return a text with the fix of a remark, and what is said then; None where it fixes nothing.
+    remarks: Sequence[Diagnostic], source: Source, said: Iterable[Diagnostic], check: Check
+) -> tuple[Source, tuple[Diagnostic, ...]] | None:
+    """Return a text with the fixes of remarks, and what is said then; None where one fixes nothing.
 
     `said` is what `check` says of the text as it is.
     """
-    if remark.fix is None:
-        return None
-    text = with_edits(source.text, remark.fix.edits)
-    then = check(source._replace(text=text))
-    before, after = (Counter(one.code for one in some) for some in (said, then))
-    return (text, then) if after <= before and after[remark.code] < before[remark.code] else None
+    edits = sorted(each for one in remarks for each in _edits(one))
+    fixed = source._replace(text=with_edits(source.text, edits))
+    then = check(fixed)
+    before, gone, after = (Counter(one.code for one in some) for some in (said, remarks, then))
+    return (fixed, then) if after <= before - gone else None

@@ -97,7 +97,7 @@ def can_be_fixed(remark: Diagnostic, source: Source, rules: Rules = USUAL_RULES)
     def check(one: Source) -> tuple[Diagnostic, ...]:
         return remarks_on(one, (), rules)
 
-    return remark.fix is not None and tried(remark, source, check(source), check) is not None
+    return remark.fix is not None and tried([remark], source, check(source), check) is not None
 
 
 def _of_forms(source: Source) -> Iterator[Diagnostic]:

@@ -1,10 +1,16 @@
 import json
+import re
 
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api.fixes import fixed_files
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.load.edits import with_edits
+from kyvsim.load.files import Source
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.fix import Edit, Fix
+from kyvsim.model.source import Location
 
 HEAD = """\
 apiVersion: kyverno.io/v1
@@ -186,3 +192,52 @@ def test_findings_tell_the_edits_of_their_fixes_and_where_they_end(tmp_path):
     assert one.fix.title == "use Equals"
     assert with_edits(found.texts[path], one.fix.edits) == plan_fixes(found)[0].text
     assert found.end_of(one) == (one.location.line, one.location.column + len("operator: Equal"))
+
+
+WORD = re.compile(r"\b(bad|stuck|hidden)\b")
+GOOD = {"bad": "good", "stuck": "stuck ", "hidden": "shown"}
+
+
+@pytest.fixture
+def checked():
+    """How often texts were checked, by a check of words of which `stuck` only looks to be mended.
+
+    Behind a `bad` word that is mended a `hidden` one shows itself.
+    """
+    asked = []
+
+    def check(source):
+        asked.append(source.text)
+        found = []
+        for number, line in enumerate(source.text.split("\n"), 1):
+            for word in WORD.finditer(line):
+                if word[0] == "hidden" and "bad" in source.text:
+                    continue
+                edit = Edit(number, word.start() + 1, number, word.end() + 1, GOOD[word[0]])
+                place = Location("a.txt", number, word.start() + 1)
+                fix = Fix("", (), (edit,))
+                found.append(Diagnostic(word[0], Severity.WARNING, "", place, fix=fix))
+        return tuple(found)
+
+    return check, asked
+
+
+def mended(text, check):
+    source = Source("a.txt", text)
+    return [(one.text, len(one.fixed)) for one in fixed_files(check(source), [source], check)]
+
+
+def test_what_fits_together_is_tried_together(checked):
+    check, asked = checked
+    text = "bad bad\n" * 500
+    assert mended(text, check) == [(text.replace("bad", "good"), 1000)]
+    assert len(asked) < 6
+
+
+@pytest.mark.parametrize(
+    "text", ["stuck bad hidden\nbad stuck", "stuck\nstuck", "bad stuck hidden"]
+)
+def test_what_fixes_nothing_keeps_nothing_else_from_it(checked, text):
+    wanted = text.replace("bad", "good").replace("hidden", "shown")
+    found = mended(text, checked[0])
+    assert found == ([(wanted, len(re.findall("bad|hidden", text)))] if wanted != text else [])
