@@ -194,16 +194,13 @@ def test_findings_tell_the_edits_of_their_fixes_and_where_they_end(tmp_path):
     assert found.end_of(one) == (one.location.line, one.location.column + len("operator: Equal"))
 
 
-WORD = re.compile(r"\b(bad|stuck|hidden)\b")
-GOOD = {"bad": "good", "stuck": "stuck ", "hidden": "shown"}
+WORD = re.compile(r"\b(bad|stuck)\b")
+GOOD = {"bad": "good", "stuck": "stuck "}
 
 
 @pytest.fixture
 def checked():
-    """How often texts were checked, by a check of words of which `stuck` only looks to be mended.
-
-    Behind a `bad` word that is mended a `hidden` one shows itself.
-    """
+    """How often texts were checked, by a check of words of which `stuck` stays."""
     asked = []
 
     def check(source):
@@ -211,8 +208,6 @@ def checked():
         found = []
         for number, line in enumerate(source.text.split("\n"), 1):
             for word in WORD.finditer(line):
-                if word[0] == "hidden" and "bad" in source.text:
-                    continue
                 edit = Edit(number, word.start() + 1, number, word.end() + 1, GOOD[word[0]])
                 place = Location("a.txt", number, word.start() + 1)
                 fix = Fix("", (), (edit,))
@@ -234,10 +229,7 @@ def test_what_fits_together_is_tried_together(checked):
     assert len(asked) < 6
 
 
-@pytest.mark.parametrize(
-    "text", ["stuck bad hidden\nbad stuck", "stuck\nstuck", "bad stuck hidden"]
-)
+@pytest.mark.parametrize("text", ["stuck bad\nbad stuck", "stuck\nstuck", "bad stuck bad", "bad"])
 def test_what_fixes_nothing_keeps_nothing_else_from_it(checked, text):
-    wanted = text.replace("bad", "good").replace("hidden", "shown")
-    found = mended(text, checked[0])
-    assert found == ([(wanted, len(re.findall("bad|hidden", text)))] if wanted != text else [])
+    count = text.count("bad")
+    assert mended(text, checked[0]) == ([(text.replace("bad", "good"), count)] if count else [])
