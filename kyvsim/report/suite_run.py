@@ -128,8 +128,9 @@ def summary_line(outcome: SuiteOutcome) -> str:
     """Return the counts as one line."""
     tally = tally_of(outcome)
     skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+    rows = "row" if tally.total == 1 else "rows"
     manifests = "manifest" if tally.manifests == 1 else "manifests"
     return (
-        f"{tally.total} rows in {tally.manifests} {manifests}: "
+        f"{tally.total} {rows} in {tally.manifests} {manifests}: "
         f"{tally.passed} passed, {tally.failed} failed{skipped}"
     )

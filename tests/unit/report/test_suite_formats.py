@@ -204,7 +204,7 @@ def test_github_takes_no_command_from_a_text():
         "title=Want pass%2C got fail"
         "::p / r  v1/Pod/default/c%0A100%25%0D%0A\\x3a:warning::no"
     )
-    assert summary == "1 rows in 1 manifest: 0 passed, 1 failed"
+    assert summary == "1 row in 1 manifest: 0 passed, 1 failed"
 
 
 HOLE = Hole("p", "constant", "1", "2", Location("p.yaml", 3, 7), "  size: 1", None)
