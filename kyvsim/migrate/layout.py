@@ -38,7 +38,7 @@ def _lines(test: Test, width: int) -> list[str]:
     if isinstance(test, Each):
         body = _indented(_lines(test.body, width - _STEP))
         return [f"{head_of(test)},", *body, ")"]
-    if isinstance(test, Not) and level_of(test.test) > UNARY:
+    if isinstance(test, Not) and level_of(test.test) >= UNARY:
         first, *rest = _lines(test.test, width)
         return [f"!{first}", *rest]
     if isinstance(test, Not):

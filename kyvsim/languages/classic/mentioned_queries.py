@@ -14,6 +14,8 @@ _WORD = "x"
 _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
 """What rules know of who sends a request, where that is a ServiceAccount."""
 _BOOLEAN = frozenset({"comparator", "not_expression"})
+_MOST_WAYS = 64
+"""So many ways of one reading are told apart: lists in lists have twice as many each time."""
 
 
 class Queries:
@@ -102,7 +104,7 @@ class Queries:
 
     def _flatten(self, tree: Tree, here: Reading) -> Reading:
         found = self._chain(tree, here)
-        if not found.spread:
+        if not found.spread or len(found.ways) > _MOST_WAYS:
             return found
         # What is found in each of several elements may be a list itself, or not.
         both = [found.below(Hole.ELEMENT), found]

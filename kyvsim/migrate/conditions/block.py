@@ -140,9 +140,11 @@ def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
     try:
         key = value_of(one.get("key"), scope)
         value = value_of(one.get("value"), scope)
-        operator = OPERATORS.get(one["operator"])
+        name = one.get("operator") or ""
+        operator = OPERATORS.get(name)
         if operator is None:
-            raise no_twin(f"the operator {one['operator']}", "use one of the usual operators")
+            what = f"the operator `{name}`" if name else "a condition without an operator"
+            raise no_twin(what, "use one of the usual operators")
         if reading.lenient:
             needs = (*key.needed(), *value.needed())
             return Asked(every([*needs, operator(key.given(), value.given())]), fails=False)
@@ -150,9 +152,9 @@ def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
         fails = any(side.needed() and not side.nullable for side in sides)
         nullable = [side.is_there() for side in sides if side.nullable]
         if not key.constant and not value.constant:
-            _note_read(one["operator"], key, value, scope.desk)
+            _note_read(name, key, value, scope.desk)
         held = operator(_insisted(key), _insisted(value))
-        return Asked(every([*nullable, *_present(one["operator"], key, value), held]), fails)
+        return Asked(every([*nullable, *_present(name, key, value), held]), fails)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
 
