@@ -9,6 +9,7 @@ from kyvsim.lsp.outline import Entry, entries, place_at
 from kyvsim.model.source import Path
 
 _WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_TYPED: Final = re.compile(r"[\w.$-]*")
 _KEY: Final = re.compile(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<value>.*)$')
 _CEL_KEYS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
@@ -61,12 +62,11 @@ class Text(NamedTuple):
         above = self._text_above(line, len(before) - len(before.lstrip()))
         if above is not None:
             path, own = above.path, _KEY.match("key: x")
-        typed = re.search(r"[\w.$-]*$", before)
         return Cursor(
             document=place.document,
             path=path,
             in_value=own is not None,
-            typed=typed[0] if typed else "",
+            typed=_last_word(before),
             before=before,
             line=line,
             column=len(before),
@@ -78,6 +78,12 @@ class Text(NamedTuple):
         if last and last[-1].value[:1] in {"|", ">"} and last[-1].column < indent:
             return last[-1]
         return None
+
+
+def _last_word(before: str) -> str:
+    """Return the word with which a text ends; looked for from there, since a line may be long."""
+    found = _TYPED.match(before[::-1])
+    return found[0][::-1] if found else ""
 
 
 def read_text(text: str) -> Text:
