@@ -116,7 +116,7 @@ def list_option(
     """Return an option that may repeat, as a tuple; it splits its values at commas, or not."""
     settings = {"type": declared.PathText()} if paths else {}
     return declared.option(
-        *names, multiple=True, callback=_split if split else None, help=help, **settings
+        *names, multiple=True, callback=at_commas if split else None, help=help, **settings
     )
 
 
@@ -203,7 +203,8 @@ def refuse_urls(paths: Iterable[str], call: declared.Call) -> None:
             )
 
 
-def _split(call: declared.Call, spelled: str, values: Sequence[str]) -> tuple[str, ...]:
+def at_commas(call: declared.Call, spelled: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of all values: the callback of options that split theirs at commas."""
     del call, spelled
     parts: list[str] = []
     for value in values:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from kyvsim.cli.commands import every_command
 from kyvsim.cli.declared import Command, Parameter, PathText, Setting, Settled
 from kyvsim.cli.front_page import COMMANDS
+from kyvsim.cli.options import at_commas
 from kyvsim.cli.plain_arguments import NO, YES, is_flag
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -115,7 +116,7 @@ def _words(parameter: Parameter, value: Json, folder: str) -> tuple[str, ...] | 
     texts = [str(one) for one in values]
     if isinstance(kind, PathText):
         texts = [_seen_from_here(one, kind, folder) for one in texts]
-    if settings.get("multiple") and settings.get("callback"):
+    if settings.get("callback") is at_commas:  # a text of a file is one value
         texts = [f'"{one}"' if "," in one and '"' not in one else one for one in texts]
     return tuple(texts)
 

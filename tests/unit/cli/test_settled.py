@@ -63,6 +63,12 @@ def test_a_flag_can_be_switched_off(project, kyvsim):
     assert "RESULT" not in kyvsim("apply", "--table=false")[1]
 
 
+def test_a_comma_that_splits_nothing_stays_as_it_is(project, kyvsim):
+    configure(project, WHOLE + "apply: {namespace-labels: ['default:team=a,tier=b']}\n")
+    status, _, err = kyvsim("apply")
+    assert (status, err) == (1, "")
+
+
 def test_variables_count_before_files_and_those_of_a_command_first(project, kyvsim, monkeypatch):
     configure(project, WHOLE + "apply: {output-format: csv}\njobs: 2\n")
     monkeypatch.setenv("KYVSIM_APPLY_OUTPUT_FORMAT", "json")
