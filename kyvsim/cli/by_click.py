@@ -29,6 +29,8 @@ from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
 from kyvsim.model.wording import nearest
 
+_ORIGINS = "kyvsim.origins"
+"""Where a context of click keeps the places that set parameters outside of the line."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -134,6 +136,7 @@ class _Declared(click.Command):
             setting = settings.get(parameter.name or "")
             if setting and _is_left(parameter, ctx):
                 ctx.params[parameter.name or ""] = _set_value(parameter, setting, ctx)
+                ctx.meta.setdefault(_ORIGINS, {})[parameter.name] = setting.origin
         return rest
 
 
@@ -163,7 +166,7 @@ def _set_value(parameter: click.Parameter, setting: Setting, ctx: click.Context)
 def _callback(command: Command) -> Callable[..., Any]:
     @click.pass_context
     def run(ctx: click.Context, /, **values: Any) -> Any:
-        return Call(ctx.command_path, command).run(values)
+        return Call(ctx.command_path, command, ctx.meta.get(_ORIGINS, {})).run(values)
 
     return run
 

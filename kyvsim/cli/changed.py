@@ -36,7 +36,7 @@ def unchanged_of(
     try:
         found = changes_since(ref)
     except ChangesError as error:
-        raise declared.UsageError(f"--changed {ref}: {error}", call) from None
+        raise call.wrong("--changed", f"{ref}: {error}") from None
     decides = decider()
     own = {os.path.realpath(one) for one in configuration_files()}
     for one in sorted(found.changed):

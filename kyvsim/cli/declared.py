@@ -117,6 +117,8 @@ PREFIX = "KYVSIM_"
 """How variables begin that set parameters."""
 UNSET: Mapping[str, Setting] = MappingProxyType({})
 """No settings."""
+NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
+"""All that is set stands on the line."""
 
 
 class Settled(NamedTuple):
@@ -149,6 +151,18 @@ class Call(NamedTuple):
     path: str
     """The words that lead to it, as `kyvsim apply`."""
     command: Command
+    origins: Mapping[str, str] = NOWHERE_ELSE
+    """Where parameters are set outside of the line, by their names."""
+
+    def wrong(self, spelled: str, told: str) -> UsageError:
+        """Return the error that an option has a wrong value, with the place that sets it.
+
+        `told` is the value, and why it is wrong.
+        """
+        text = f"{spelled} {told}"
+        names = (one.name for one in self.command.parameters if spelled in one.spellings)
+        origin = self.origins.get(next(names, ""))
+        return UsageError(f"{origin}: {text}" if origin else text, self)
 
     def run(self, values: Mapping[str, Any]) -> Any:
         """Run the command with the values of its parameters, and return what it returns."""

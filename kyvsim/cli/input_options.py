@@ -179,7 +179,7 @@ def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
         if not name or not value or "=" in value:
-            raise declared.UsageError(f"--set {pair}: not of the form name=value", call)
+            raise call.wrong("--set", f"{pair}: not of the form name=value")
 
 
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:

@@ -54,8 +54,10 @@ def command(call: declared.Call, /, **options: Any) -> int:
         from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
     walking_of(options, call)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
-    usual = read_plainly(call, ()) or {}
-    given = {name: one for name, one in options.items() if one != usual.get(name)}
+    usual = read_plainly(call, ())
+    given = {
+        name: one for name, one in options.items() if usual is None or one != usual.values.get(name)
+    }
     for name in _PATHS & given.keys():
         given[name] = tuple(os.path.abspath(one) for one in given[name])
     serve(lambda: _settings(call, given))
@@ -68,7 +70,8 @@ def _settings(call: declared.Call, given: Mapping[str, Any]) -> "Settings":
 
     found = settled(call, ())
     remarks = found.remarks
-    options = {**(read_plainly(call, (), found.settings) or {}), **given}
+    read = read_plainly(call, (), found.settings)
+    options = {**(read.values if read else {}), **given}
     try:
         walking = walking_of(options, call)
     except declared.UsageError as error:

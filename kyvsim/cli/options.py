@@ -133,7 +133,7 @@ def budget_of(given: tuple[str, ...], call: declared.Call, usual: Budget = UNCHA
         name, _, number = one.partition("=")
         if name not in Budget._fields or not (number.isascii() and number.isdigit()):
             known = ", ".join(f"{field}=N" for field in Budget._fields)
-            raise declared.UsageError(f"--budget {one}: not one of {known}", call)
+            raise call.wrong("--budget", f"{one}: not one of {known}")
         found[name] = int(number[:18])
     return usual._replace(**found)
 

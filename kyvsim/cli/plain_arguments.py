@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kyvsim.cli.declared import (
+    NOWHERE_ELSE,
     UNSET,
     BadValueError,
     Call,
@@ -34,17 +35,28 @@ class _Odd(Exception):  # noqa: N818 — no fault: click knows what to say of it
     """Arguments of which click is asked."""
 
 
+class Read(NamedTuple):
+    """What a command is given."""
+
+    values: dict[str, Any]
+    """By the names of parameters."""
+    origins: Mapping[str, str]
+    """Where some of them are set outside of the line."""
+
+
 class _Given(NamedTuple):
     """What stands on a command line."""
 
     options: dict[str, list[str]]
     """The values of each option that is given, by the option's name."""
     arguments: tuple[str, ...]
+    origins: Mapping[str, str] = NOWHERE_ELSE
+    """Where some options are set outside of it."""
 
 
 def read_plainly(
     call: Call, words: Sequence[str], settings: Mapping[str, Setting] = UNSET
-) -> dict[str, Any] | None:
+) -> Read | None:
     """Return what click would give a command for such words; None where click is to be asked.
 
     That is where anything is wrong with them, or may be. Settings count where the words say
@@ -53,11 +65,12 @@ def read_plainly(
     command = call.command
     try:
         given = _with_settings(command, _sorted(command, respelled(command, words)), settings)
-        return {
+        values = {
             one.name: _value(one, given, call)
             for one in command.parameters
             if one.settings.get("expose_value", True)
         }
+        return Read(values, given.origins)
     except (_Odd, UsageError, BadValueError):
         return None
 
@@ -126,16 +139,21 @@ def _with_settings(command: Command, given: _Given, settings: Mapping[str, Setti
         return given
     known = {one.name: one for one in command.parameters}
     arguments = given.arguments
-    for name, (words, _) in settings.items():
+    origins: dict[str, str] = {}
+    for name, (words, origin) in settings.items():
         if not known[name].is_option:
             arguments = arguments or words
-        elif known[name].settings.keys() - _PLAIN:
+            continue
+        if known[name].settings.keys() - _PLAIN:
             raise _Odd
-        elif not is_flag(known[name]):
-            given.options.setdefault(name, [*words])
+        if name in given.options:
+            continue
+        origins[name] = origin
+        if not is_flag(known[name]):
+            given.options[name] = [*words]
         elif is_yes(words[0]):
-            given.options.setdefault(name, [])
-    return given._replace(arguments=arguments)
+            given.options[name] = []
+    return _Given(given.options, arguments, origins)
 
 
 def _value(parameter: Parameter, given: _Given, call: Call) -> Any:

@@ -95,9 +95,9 @@ def _status(arguments: Sequence[str]) -> Any:
             settings, remarks = settled(call, words)
             if remarks and _are_refused(remarks):
                 return UNUSABLE
-        values = read_plainly(call, words, settings)
-        if values is not None:
-            return call.run(values)
+        read = read_plainly(call, words, settings)
+        if read is not None:
+            return call._replace(origins=read.origins).run(read.values)
     from kyvsim.cli.by_click import run_by_click  # noqa: PLC0415 — slow, for what is not plain
 
     return run_by_click(arguments, settings)

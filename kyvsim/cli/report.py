@@ -81,8 +81,7 @@ def summary(call: declared.Call, /, partials: tuple[str, ...], **options: Any) -
     """Count the results in partial reports by cluster, namespace, policy or rule."""
     for name in options["by"]:
         if name not in PARTS:
-            text = f"--by {name}: results are counted by {', '.join(PARTS)}"
-            raise declared.UsageError(text, call)
+            raise call.wrong("--by", f"{name}: results are counted by {', '.join(PARTS)}")
     return _shown(partials, options, counts_of)
 
 

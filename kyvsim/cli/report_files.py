@@ -80,7 +80,7 @@ def chosen_files(
     chosen = [_format_and_file(value, known, option, call) for value in values]
     bare = next((name for name, path in chosen if not path), None)
     if bare is not None:
-        raise declared.UsageError(f"{option} {bare}: name a file, as in {bare}=FILE", call)
+        raise call.wrong(option, f"{bare}: name a file, as in {bare}=FILE")
     _refuse_shared(chosen, option, call)
     return tuple(chosen)
 
@@ -92,14 +92,14 @@ def _format_and_file(
     name, separator, path = value.partition("=")
     name = name.lower()
     if name not in known:
-        text = f"{option} {value}: choose from {', '.join(known)}{likely(name, known)}"
+        text = f"{value}: choose from {', '.join(known)}{likely(name, known)}"
         fitting = _format_of(value, known)
         if fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
             text += " (-o PATH is of kyvsim apply)"
-        raise declared.UsageError(text, call)
+        raise call.wrong(option, text)
     if separator and not path:
-        raise declared.UsageError(f"{option} {value}: there is no file after =", call)
+        raise call.wrong(option, f"{value}: there is no file after =")
     return name, path
 
 

@@ -259,7 +259,7 @@ def _selector(text: str, call: declared.Call) -> Selector:
     try:
         return parse_selector(text)
     except SelectorError as error:
-        raise declared.UsageError(f"--test-case-selector {error}", call) from None
+        raise call.wrong("--test-case-selector", str(error)) from None
 
 
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:

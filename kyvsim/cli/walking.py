@@ -44,7 +44,7 @@ def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:
             options["exclude"], ignore_files=not options["no_ignore"], most=options["max_files"]
         )
     except ValueError as error:
-        raise declared.UsageError(f"--exclude: {error}", call) from None
+        raise call.wrong("--exclude", f"{' '.join(options['exclude'])}: {error}") from None
 
 
 def say_looked_at(policies: Iterable[Policy]) -> None:

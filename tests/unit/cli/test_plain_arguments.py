@@ -33,6 +33,12 @@ def by_click(command, words):
         return None
 
 
+def plainly(call, words):
+    """The values that are read without click, None where they are not plain."""
+    read = read_plainly(call, words)
+    return read and read.values
+
+
 def words_of(option):
     for name in option.spellings:
         yield [name]
@@ -45,14 +51,14 @@ def test_plain_arguments_are_what_click_reads(name):
     command = EVERY[name]
     call = Call(f"kyvsim {name}", command)
     found = [
-        (words, read_plainly(call, words), by_click(command, words))
+        (words, plainly(call, words), by_click(command, words))
         for option in command.parameters
         if option.is_option
         for one in words_of(option)
         for words in (one, ["p", *one, "q"])[: 1 + one[0].startswith("--")]
     ]
     found += [
-        (words, read_plainly(call, words), by_click(command, words))
+        (words, plainly(call, words), by_click(command, words))
         for words in ([], ["p"], ["p", "--", "-x"], ["-"], ["--help"], ["--no"], [""], ["-xy"])
     ]
     assert not [one for one in found if one[1] is not None and one[1] != one[2]]
@@ -70,7 +76,7 @@ def test_plain_arguments_are_what_click_reads(name):
 )
 def test_usual_arguments_are_plain(words, expected):
     call, rest = called(words)
-    values = read_plainly(call, rest)
+    values = plainly(call, rest)
     assert call.path == "kyvsim apply"
     assert (values["policies"], values["resource"], values["table"]) == (("p",), expected, True)
 
@@ -95,4 +101,4 @@ def test_an_option_stands_before_or_behind_arguments():
     command = EVERY["lint"]
     call = Call("kyvsim lint", command)
     for words in product(["--strict", "p"], repeat=2):
-        assert read_plainly(call, words) == by_click(command, words)
+        assert plainly(call, words) == by_click(command, words)

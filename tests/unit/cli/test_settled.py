@@ -57,6 +57,12 @@ def test_a_line_says_otherwise(project, kyvsim):
     assert (status, "web" in out) == (0, False)
 
 
+@pytest.mark.parametrize("spelled", [["-s", "b"], ["-sb"]], ids=["plain", "not plain"])
+def test_a_wrong_value_on_a_line_has_no_place_in_a_file(project, kyvsim, spelled):
+    configure(project, WHOLE + "apply: {set: a}\n")
+    assert "error: --set b: not of the form" in kyvsim("apply", *spelled)[2]
+
+
 def test_a_flag_can_be_switched_off(project, kyvsim):
     configure(project, WHOLE + "apply: {table: true}\n")
     assert "RESULT" in kyvsim("apply")[1]
@@ -106,6 +112,11 @@ def test_a_table_of_another_program_is_none(project, kyvsim):
         ("apply: [a]\n", "error KV096: `apply` must be a map"),
         ("jobs: many\n", "../.kyvsim.yaml:1:1: Invalid value for '-j' / '--jobs': 'many'"),
         ("now: soon\n", "error: ../.kyvsim.yaml:1:1: --now soon: not a time"),
+        ("budget: lots\n", "error: ../.kyvsim.yaml:1:1: --budget lots: not one of rule=N"),
+        ("exclude: '!'\n", "error: ../.kyvsim.yaml:1:1: --exclude !: "),
+        ("apply: {set: a}\n", "error: ../.kyvsim.yaml:1:9: --set a: not of the form"),
+        ("apply: {output-format: cvs}\n", "error: ../.kyvsim.yaml:1:9: --output-format cvs: "),
+        ("apply: {output-format: cvs}\njobs: 2_0\n", "../.kyvsim.yaml:1:9: --output-format cvs"),
         ("- a\n", "../.kyvsim.yaml: error KV094: a configuration is one map"),
         ("a: [\n", "error KV006"),
         ("", "error KV009"),

@@ -358,7 +358,7 @@ def test_a_pattern_that_is_none_is_told_where_it_is_set(edit):
         check=False,
     )
     assert done.returncode == 2
-    assert "error: --exclude: " in done.stderr
+    assert "error: --exclude " in done.stderr
 
 
 ODD = (
