@@ -148,8 +148,28 @@ def _is_left(parameter: click.Parameter, ctx: click.Context) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.DEFAULT
 
 
+def usual_values(call: Call) -> Mapping[str, Any]:
+    """Return what a command is given where nothing is set."""
+    with as_click(call.command).make_context(call.path, []) as ctx:
+        return ctx.params
+
+
+def read_setting(call: Call, name: str, setting: Setting) -> Any:
+    """Return the value of a parameter that is set outside of a line; raises UsageError."""
+    with as_click(call.command).make_context(call.path, []) as ctx:
+        parameter = next(one for one in ctx.command.params if one.name == name)
+        return _value_of(parameter, setting, ctx)
+
+
 def _set_value(parameter: click.Parameter, setting: Setting, ctx: click.Context) -> Any:
-    """Return the value of a setting; raises UsageError with its origin where it has none."""
+    """Return the same; raises UsageError with its origin where it has none."""
+    try:
+        return _value_of(parameter, setting, ctx)
+    except UsageError as error:
+        raise UsageError(f"{setting.origin}: {error}") from None
+
+
+def _value_of(parameter: click.Parameter, setting: Setting, ctx: click.Context) -> Any:
     value: Any = setting.words
     if isinstance(parameter, click.Option) and parameter.is_flag:
         value = is_yes(setting.words[0])
@@ -158,9 +178,7 @@ def _set_value(parameter: click.Parameter, setting: Setting, ctx: click.Context)
     try:
         return parameter.process_value(ctx, value)
     except click.ClickException as error:
-        raise UsageError(f"{setting.origin}: {error.format_message()}") from None
-    except UsageError as error:
-        raise UsageError(f"{setting.origin}: {error}") from None
+        raise UsageError(error.format_message()) from None
 
 
 def _callback(command: Command) -> Callable[..., Any]:

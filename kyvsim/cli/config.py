@@ -102,7 +102,7 @@ def _held(
     for parameter in command.parameters:
         setting = settings.get(parameter.name)
         if setting is not None:
-            yield _Held(name, parameter.keys[0], list(setting.words), setting.origin)
+            yield _Held(name, parameter.keys[0], list(setting.words), str(setting.origin))
         elif every and parameter.keys:
             yield _Held(name, parameter.keys[0], parameter.settings.get("default"), _DEFAULT)
 

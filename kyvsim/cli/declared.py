@@ -13,6 +13,7 @@ from kyvsim.light.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from kyvsim.model.diagnostic import Diagnostic
+    from kyvsim.model.source import Location
 
 AnyFunction: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[AnyFunction], AnyFunction]
@@ -107,7 +108,7 @@ class Setting(NamedTuple):
     """What a parameter is set to outside of a line, in words as they would stand on one."""
 
     words: tuple[str, ...]
-    origin: str
+    origin: "Location"
     """A place in a file, or the name of a variable."""
 
 
@@ -117,7 +118,7 @@ PREFIX = "KYVSIM_"
 """How variables begin that set parameters."""
 UNSET: Mapping[str, Setting] = MappingProxyType({})
 """No settings."""
-NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
+NOWHERE_ELSE: "Mapping[str, Location]" = MappingProxyType({})
 """All that is set stands on the line."""
 
 
@@ -151,7 +152,7 @@ class Call(NamedTuple):
     path: str
     """The words that lead to it, as `kyvsim apply`."""
     command: Command
-    origins: Mapping[str, str] = NOWHERE_ELSE
+    origins: "Mapping[str, Location]" = NOWHERE_ELSE
     """Where parameters are set outside of the line, by their names."""
 
     def wrong(self, spelled: str, told: str) -> UsageError:

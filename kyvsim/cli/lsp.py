@@ -5,15 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from kyvsim.cli import declared
+from kyvsim.cli.by_click import read_setting, usual_values
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
-from kyvsim.cli.plain_arguments import read_plainly
-from kyvsim.cli.settled import configuration_files, settled
+from kyvsim.cli.settled import settled
 from kyvsim.cli.walking import walking_of, walking_options
-from kyvsim.load.walk import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Location
 
 if TYPE_CHECKING:
     from kyvsim.lsp.session import Settings
@@ -54,35 +52,35 @@ def command(call: declared.Call, /, **options: Any) -> int:
         from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
     walking_of(options, call)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
-    usual = read_plainly(call, ())
-    given = {
-        name: one for name, one in options.items() if usual is None or one != usual.values.get(name)
-    }
+    usual = usual_values(call)
+    given = {name: one for name, one in options.items() if one != usual[name]}
     for name in _PATHS & given.keys():
         given[name] = tuple(os.path.abspath(one) for one in given[name])
-    serve(lambda: _settings(call, given))
+    serve(lambda: _settings(call, usual, given))
     return OK
 
 
-def _settings(call: declared.Call, given: Mapping[str, Any]) -> "Settings":
+def _settings(
+    call: declared.Call, usual: Mapping[str, Any], given: Mapping[str, Any]
+) -> "Settings":
     from kyvsim.api.workspace import Rules  # noqa: PLC0415 — where the server runs
     from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
 
     found = settled(call, ())
-    remarks = found.remarks
-    read = read_plainly(call, (), found.settings)
-    options = {**(read.values if read else {}), **given}
-    try:
-        walking = walking_of(options, call)
-    except declared.UsageError as error:
-        walking = USUAL
-        place = Location(configuration_files()[0])
-        remarks = (*remarks, Diagnostic("KV096", Severity.ERROR, str(error), place))
+    options, remarks = {**usual}, [*found.remarks]
+    for name, one in found.settings.items():
+        try:
+            options[name] = read_setting(call, name, one)
+            walking_of(options, call)
+        except declared.UsageError as error:
+            options[name] = usual[name]
+            remarks.append(Diagnostic("KV096", Severity.ERROR, str(error), one.origin))
+    options |= given
     rules = Rules(
         paths=tuple(options["paths"]),
         exceptions=tuple(options["exception"]),
         crd_paths=tuple(options["crd_path"]),
-        walking=walking,
+        walking=walking_of(options, call),
         strict=options["strict"],
     )
-    return Settings(rules, remarks)
+    return Settings(rules, tuple(remarks))

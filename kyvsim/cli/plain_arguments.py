@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli.declared import (
     NOWHERE_ELSE,
@@ -18,6 +18,9 @@ from kyvsim.cli.declared import (
     UsageError,
 )
 from kyvsim.light.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from kyvsim.model.source import Location
 
 _PLAIN = frozenset(
     {"callback", "default", "help", "is_flag", "metavar", "multiple", "show_default", "type"}
@@ -40,7 +43,7 @@ class Read(NamedTuple):
 
     values: dict[str, Any]
     """By the names of parameters."""
-    origins: Mapping[str, str]
+    origins: "Mapping[str, Location]"
     """Where some of them are set outside of the line."""
 
 
@@ -50,7 +53,7 @@ class _Given(NamedTuple):
     options: dict[str, list[str]]
     """The values of each option that is given, by the option's name."""
     arguments: tuple[str, ...]
-    origins: Mapping[str, str] = NOWHERE_ELSE
+    origins: "Mapping[str, Location]" = NOWHERE_ELSE
     """Where some options are set outside of it."""
 
 
@@ -139,7 +142,7 @@ def _with_settings(command: Command, given: _Given, settings: Mapping[str, Setti
         return given
     known = {one.name: one for one in command.parameters}
     arguments = given.arguments
-    origins: dict[str, str] = {}
+    origins: dict[str, Location] = {}
     for name, (words, origin) in settings.items():
         if not known[name].is_option:
             arguments = arguments or words

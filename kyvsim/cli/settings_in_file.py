@@ -80,7 +80,7 @@ def _settings(level: _Level, found: Mapping[str, Json], configuration: Configura
         if isinstance(words, str):
             remarks += _wrong(configuration, (*level.path, key), words).remarks
         else:
-            settings[parameter.name] = Setting(words, str(place))
+            settings[parameter.name] = Setting(words, place)
     return Settled(settings, tuple(remarks))
 
 

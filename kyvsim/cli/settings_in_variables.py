@@ -36,7 +36,7 @@ def settings_in_variables(
             if is_flag(parameter) and value.lower() not in {*YES, *NO}:
                 text = f"`{value}` is neither true nor false"
                 remarks.append(Diagnostic("KV096", Severity.ERROR, text, Location(name)))
-            settings[parameter.name] = Setting((value,), name)
+            settings[parameter.name] = Setting((value,), Location(name))
     return Settled(settings, (*remarks, *_misspelt(left)))
 
 

@@ -361,6 +361,22 @@ def test_a_pattern_that_is_none_is_told_where_it_is_set(edit):
     assert "error: --exclude " in done.stderr
 
 
+@pytest.mark.parametrize("origin", ["a file", "a variable"])
+def test_a_wrong_setting_leaves_the_others(edit, origin, monkeypatch):
+    configured = "lsp:\n  exclude: [policies]\n"
+    if origin == "a file":
+        configured += "  max-files: many\n"
+    else:
+        monkeypatch.setenv("KYVSIM_LSP_MAX_FILES", "many")
+    editor = edit({".kyvsim.yaml": configured, **FILES})
+    if origin == "a file":
+        editor.versions[".kyvsim.yaml"] = None
+        (found,) = editor.remarks(".kyvsim.yaml")
+        assert (found.code, found.range.start.line) == ("KV096", 2)
+    assert editor.open("policies/named.yaml") == []
+    assert editor.logged == []
+
+
 ODD = (
     "",
     "\n\n---\n---\n",
