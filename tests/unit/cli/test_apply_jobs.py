@@ -259,6 +259,24 @@ def test_much_that_is_looked_up_is_read_once(given, kyvsim, parted, monkeypatch)
 ROOT = Path(__file__).parents[3]
 
 
+def test_forms_of_a_rule_are_told_apart_wherever_they_come_up_first(
+    given, kyvsim, parted, monkeypatch
+):
+    policies = POLICY.partition("---")[2].replace("object.metadata.name != 'p7'", "false")
+    template = "template: {spec: {containers: [{name: c, image: a}]}}"
+    deployments = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n"
+        f"spec: {{selector: {{}}, {template}}}\n# {number * '.'}\n"
+        for number in range(40)
+    )
+    text = "---\n".join((*pods(3), *deployments, *pods(9)))
+    alone, one, two = both(given, kyvsim, monkeypatch, policies, text)
+    assert alone == one == two
+    assert alone[1].count("  FAIL  owner (autogen)\n") == 2  # where it is told, and summed up
+    assert alone[1].count("  FAIL  owner\n") == 2
+    assert parted == [True, True]
+
+
 @pytest.mark.parametrize("options", FORMATS, ids=" ".join)
 def test_policies_of_the_repository(kyvsim, parted, monkeypatch, options):
     policies = [str(one.parent) for one in sorted(ROOT.glob("policies/*/README.md"))]
