@@ -150,22 +150,17 @@ def _keep(dest: Json, known: Field | None) -> Json:
 
 
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
-    tidy, types = tidy_parts(), None if known is None else known.fields
-    unseen = {
-        name
-        for name, before in dest.items()
-        if (before.__class__ is dict or before.__class__ is list)
-        and (types is None or name in types)
-        and (id(before), id(types[name] if types else None)) not in tidy
-        and name not in skip
-    }
-    if not unseen:
-        return dest
-    changed = {}
-    for name in dest if types is None else types:
-        if name in unseen:
-            after = _keep(dest[name], types[name] if types else None)
-            if after is not dest[name]:
+    tidy, changed = tidy_parts(), {}
+    for name, below in dict.fromkeys(dest).items() if known is None else known.fields.items():
+        before = dest.get(name)
+        kind = before.__class__
+        if (
+            (kind is dict or kind is list)
+            and (id(before), id(below)) not in tidy
+            and name not in skip
+        ):
+            after = _keep(before, below)
+            if after is not before:
                 changed[name] = after
     return {**dest, **changed} if changed else dest
 

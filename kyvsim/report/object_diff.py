@@ -92,15 +92,12 @@ def _compare_mappings(
     lines, whole = told
     lead, indent, depth = spot
     first = pad = " " * indent
-    if lead.endswith(":"):
-        if whole:
-            lines.append((" ", lead))
-    else:
-        first = lead
-    first_old, first_new = min(before), min(after)
-    keys = {*before, *after}
-    if not whole:
-        keys = {one for one in keys if before.get(one, _ABSENT) is not after.get(one, _ABSENT)}
+    keys = before.keys() | after.keys() if whole else _differing(before, after)
+    first_old = first_new = ""
+    if not lead.endswith(":"):
+        first, first_old, first_new = lead, min(before), min(after)
+    elif whole:
+        lines.append((" ", lead))
     for key in sorted(keys):
         old, new = before.get(key, _ABSENT), after.get(key, _ABSENT)
         start = first if key == (first_new if key in after else first_old) else pad
@@ -113,6 +110,12 @@ def _compare_mappings(
             lines += [("+", line) for line in yaml_lines(new, inner, indent + 2)]
         else:
             _compare(told, _Spot(inner, indent + 2, depth + 1), old, new)
+
+
+def _differing(before: dict[str, Json], after: dict[str, Json]) -> list[str]:
+    """Return the keys whose values are not one and the same."""
+    keys = [key for key, new in after.items() if before.get(key, _ABSENT) is not new]
+    return keys + [key for key in before if key not in after]
 
 
 def _compare_lists(told: _Told, spot: _Spot, before: list[Json], after: list[Json]) -> None:
