@@ -5,7 +5,7 @@ the output, and a ToldPart with what the run has to know of it besides. Put toge
 their parts these say what the whole says; where they would not, Unparted says so.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
@@ -21,7 +21,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.course import Course
-from kyvsim.report.run import Run, Teller, Unparted
+from kyvsim.report.run import Run, Teller, Telling, Unparted
 
 Part: TypeAlias = Sequence[Block]
 Example: TypeAlias = tuple[str, str, str]
@@ -123,25 +123,48 @@ class Sink(Protocol):
         """Take the next entries of a list of that format, which are texts of one line."""
 
 
-def tell_part(work: PartWork, part: Iterable[Block], sink: Sink) -> ToldPart:
-    """Write what the run tells of a part, and return what else is known of it.
+TellPart: TypeAlias = Callable[[Iterable[Block], Sink], ToldPart]
+"""Writes what the run tells of a part, and returns what else is known of it.
 
-    Raises AskedForOthers, where it may be done again with more objects, or Unparted.
+Raises AskedForOthers, where all may be done again with more objects, or Unparted."""
+
+
+def compile_tell_part(work: PartWork) -> TellPart:
+    """Return what tells parts, which come in their order.
+
+    Who tells several has one of these: what explains failures is compiled once for all of them, and
+    what was told in full is not told again.
     """
     values = work.read.values
     named = (one.name for one in values.entries if one.kind == "resource") if values else ()
-    seen = _Seen(frozenset(named))
-    course = Course(audit_warn=work.inputs.audit_warn)
+    names = frozenset(named)
     cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
-    responses = _responses(work, part, seen, cluster)
-    if has_baseline(work.inputs):
-        from kyvsim.api.baseline import judged  # noqa: PLC0415 — seldom asked for
-
-        responses = judged(responses, course, work.inputs, work.read)
-    responses = course.watching(responses)
     explain = explaining(work.inputs, work.read, cluster)
-    run = work.run._replace(responses=responses, course=course, is_part=True, explain=explain)
-    told = work.teller.tell(run)
+    tell = work.teller.begin(work.run._replace(is_part=True, explain=explain))
+
+    def tell_part(part: Iterable[Block], sink: Sink) -> ToldPart:
+        seen, course = _Seen(names), Course(audit_warn=work.inputs.audit_warn)
+        responses = _responses(work, part, seen, cluster)
+        if has_baseline(work.inputs):
+            from kyvsim.api.baseline import judged  # noqa: PLC0415 — seldom asked for
+
+            responses = judged(responses, course, work.inputs, work.read)
+        lists = _written(tell(course.watching(responses)), sink)
+        return ToldPart(
+            remarks=tuple(seen.remarks),
+            problems=tuple(seen.problems),
+            resources=seen.resources,
+            examples=tuple(seen.examples),
+            files=tuple(seen.files),
+            course=course.closed(),
+            lists=lists,
+        )
+
+    return tell_part
+
+
+def _written(told: Telling, sink: Sink) -> tuple[tuple[int, str], ...]:
+    """Write what is told; return which lists that follow on it have entries."""
     filled: dict[tuple[int, str], None] = {}
     for number, piece in told.pieces:
         if piece:
@@ -151,15 +174,7 @@ def tell_part(work: PartWork, part: Iterable[Block], sink: Sink) -> ToldPart:
                 filled[number, name] = None
                 sink.note(number, name, entries)
                 entries.clear()
-    return ToldPart(
-        remarks=tuple(seen.remarks),
-        problems=tuple(seen.problems),
-        resources=seen.resources,
-        examples=tuple(seen.examples),
-        files=tuple(seen.files),
-        course=course.closed(),
-        lists=tuple(filled),
-    )
+    return tuple(filled)
 
 
 def _responses(

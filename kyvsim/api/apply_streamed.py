@@ -16,8 +16,8 @@ from kyvsim.api.apply_parts import (
     Part,
     PartWork,
     Sum,
+    compile_tell_part,
     shared_among,
-    tell_part,
 )
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
@@ -140,8 +140,9 @@ def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
     if how.jobs == 1:
+        tell_part = compile_tell_part(work)
         for part, text in zip(parts, texts, strict=True):
-            text.end(tell_part(work, how.watch(iter(part), len(part)), text))
+            text.end(tell_part(how.watch(iter(part), len(part)), text))
     else:
         from kyvsim.api.part_processes import told_by_processes  # noqa: PLC0415 — slow, for some
 

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from threading import Thread
 from typing import IO
 
-from kyvsim.api.apply_parts import Part, PartWork, tell_part
+from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
 from kyvsim.api.part_text import PartText
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.run import Unparted
@@ -34,7 +34,15 @@ class _Inherited(NamedTuple):
     """A pipe of which the first process alone holds the end for writing: it ends with that."""
 
 
-_INHERITED: ContextVar[_Inherited] = ContextVar("inherited")
+class _Own(NamedTuple):
+    """What a process has for all parts that it tells."""
+
+    tell_part: TellPart
+    parts: Sequence[Part]
+    texts: Sequence[PartText]
+
+
+_OWN: ContextVar[_Own] = ContextVar("own")
 
 
 def can_fork() -> bool:
@@ -79,7 +87,8 @@ def _begin(inherited: _Inherited) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     inherited.lifeline[1].close()
     Thread(target=_end_with, args=(inherited.lifeline[0],), daemon=True).start()
-    _INHERITED.set(inherited)
+    work, parts, texts, _ = inherited
+    _OWN.set(_Own(compile_tell_part(work), parts, texts))
 
 
 def _end_with(lifeline: IO[bytes]) -> None:
@@ -89,7 +98,10 @@ def _end_with(lifeline: IO[bytes]) -> None:
 
 
 def _do(number: int) -> None:
-    """Tell of a part. What is long goes to its file: a process killed midway blocks nobody."""
-    work, parts, texts, _ = _INHERITED.get()
+    """Tell of a part, of those of a process one after the other as they are numbered.
+
+    What is long goes to its file: a process killed midway blocks nobody.
+    """
+    tell_part, parts, texts = _OWN.get()
     text = texts[number]
-    text.end(tell_part(work, parts[number], text))
+    text.end(tell_part(parts[number], text))

@@ -14,7 +14,7 @@ from kyvsim.report.run import Run, Teller
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_text
-from kyvsim.report.writing import Writing, tell, written
+from kyvsim.report.writing import Writing, compile_tell, written
 
 _VIEWS = (
     ("policy_report", "--policy-report", "policy-report"),
@@ -115,7 +115,7 @@ def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or not all(FORMATS[name].parted for name in names):
         return None
-    return Teller(len(names), lambda run: tell(run, _writings(run, chosen, options)))
+    return Teller(len(names), lambda run: compile_tell(_writings(run, chosen, options)))
 
 
 def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Writing]:

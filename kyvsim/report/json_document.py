@@ -98,16 +98,12 @@ def _compile_results(
     Without `books` there must be nothing that goes there: it raises Unparted.
     """
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
-    unchecked = 0
 
     def results(response: EngineResponse) -> str:
-        nonlocal unchecked
         _note(response, books)
         rows = list(rows_of(response))
         texts = [row_text(row, response) for row in rows]
-        if run.course.unchecked != unchecked:
-            unchecked = run.course.unchecked
-            lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
+        lists["unchecked"].extend(map(to_json, _unchecked((*rows, *silent_rows(response)))))
         lists["notIdempotent"].extend(map(to_json, repeat_entries(response)))
         for key, entry in _objects(response):
             lists[key].append(to_json(entry))

@@ -131,9 +131,15 @@ class Run(NamedTuple):
         return self.afterthoughts(self.resource_count - self.course.unmatched)
 
 
+Tell: TypeAlias = Callable[[Iterable[EngineResponse]], Telling]
+"""Writes the responses of a part."""
+
+
 class Teller(NamedTuple):
     """Writes parts of a run in the formats that are chosen."""
 
     formats: int
     """How many there are."""
-    tell: Callable[[Run], Telling]
+    begin: Callable[[Run], Tell]
+    """Begins their documents, for parts of the run that are told in their order: what is told of
+    one may leave out what was told of those before it."""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Look
-from kyvsim.report.run import Run, Telling, Told
+from kyvsim.report.run import Run, Tell, Telling, Told
 
 Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""
@@ -56,7 +56,7 @@ def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
         for piece in one.head():
             yield index, piece
     begun = [False] * len(writings)
-    texts = _put_together(run.told, writings) if run.told else _texts(run, writings)
+    texts = _put_together(run.told, writings) if run.told else _texts(run.responses, writings)
     for index, text in texts:
         if begun[index]:
             yield index, text
@@ -68,10 +68,12 @@ def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
             yield index, piece
 
 
-def _texts(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+def _texts(
+    responses: Iterable[EngineResponse], writings: Sequence[Writing]
+) -> Iterator[tuple[int, str]]:
     """Yield what documents say of each response."""
     rows = [*enumerate(one.row for one in writings)]
-    for response in run.responses:
+    for response in responses:
         for index, row in rows:
             yield index, row(response)
 
@@ -83,9 +85,10 @@ def _put_together(told: Told, writings: Sequence[Writing]) -> Iterator[tuple[int
             yield index, piece
 
 
-def tell(run: Run, writings: Sequence[Writing]) -> Telling:
-    """Return what several documents say of the responses of a part."""
-    return Telling(_texts(run, writings), [one.lists for one in writings])
+def compile_tell(writings: Sequence[Writing]) -> Tell:
+    """Return a function that gives what several documents say of the responses of a part."""
+    lists = [one.lists for one in writings]
+    return lambda responses: Telling(_texts(responses, writings), lists)
 
 
 def render(begin: Begin, run: Run, look: Look) -> Iterator[str]:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
-from kyvsim.api import apply_parts, apply_streamed, part_processes
+from kyvsim.api import apply_parts, apply_streamed, explain_rows, part_processes
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
@@ -146,6 +146,30 @@ def test_what_is_alike_is_told_once_by_all_parts(given, kyvsim, parted, monkeypa
     assert alone[1].count("        rule: ") == 10
     assert "the same for 3 more objects" in alone[1]
     assert "in other words for" in alone[1]
+
+
+def test_a_process_explains_what_is_alike_once(tmp_path, given, kyvsim, monkeypatch):
+    """However many parts it tells: what a failure is explained with is compiled for all of them."""
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    real = explain_rows.compile_explain
+
+    def noting(*arguments):
+        explain = real(*arguments)
+
+        def noted(response, row):
+            with (asked / str(os.getpid())).open("a") as told:
+                told.write(f"{id(explain)}\n")
+            return explain(response, row)
+
+        return noted
+
+    monkeypatch.setattr(explain_rows, "compile_explain", noting)
+    refused = WORDY.replace("{{ request.object.metadata.labels.word }}", "no")
+    kyvsim(*given(refused, "---\n".join(map(pod, range(60)))), "--jobs", "2")
+    told = [file.read_text().split() for file in asked.iterdir()]
+    assert told
+    assert all(len(one) == 1 for one in told)
 
 
 @pytest.mark.parametrize("name", ODD_STREAMS)

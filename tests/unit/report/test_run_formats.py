@@ -17,7 +17,7 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.look import Look
 from kyvsim.report.run import Told
 from kyvsim.report.run_formats import FORMATS
-from kyvsim.report.writing import render, tell, written
+from kyvsim.report.writing import compile_tell, render, written
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -205,7 +205,7 @@ def test_parts_are_put_together(menagerie, make, name):
     again, texts, lists = run(), [], {}
     for some in ((web, calm), (calm, web)):
         part = run(*some)._replace(is_part=True)
-        telling = tell(part, [begin(part, look)])
+        telling = compile_tell([begin(part, look)])(part.responses)
         texts += [piece for _, piece in telling.pieces]
         for key, entries in telling.lists[0].items():
             lists.setdefault(key, []).extend(entries)
