@@ -3,6 +3,7 @@
 A fix is taken where the file, read once more, has the remark no longer and no other in its place.
 """
 
+from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -85,11 +86,21 @@ def _side_by_side(remarks: Iterable[Diagnostic]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     taken: list[Edit] = []
     for one in remarks:
-        both = sorted((*taken, *_edits(one)))
-        if all(map(_are_apart, both, both[1:])):
+        edits = _edits(one)
+        if all(map(_are_apart, edits, edits[1:])) and all(
+            _finds_room(each, taken) for each in edits
+        ):
             found.append(one)
-            taken = both
+            for each in edits:
+                insort(taken, each)
     return found
+
+
+def _finds_room(edit: Edit, taken: Sequence[Edit]) -> bool:
+    """Return whether an edit is apart from those that are taken, which are in their order."""
+    place = bisect(taken, edit)
+    around = (*taken[max(place - 1, 0) : place], edit, *taken[place : place + 1])
+    return all(map(_are_apart, around, around[1:]))
 
 
 def _are_apart(one: Edit, other: Edit) -> bool:
