@@ -11,6 +11,7 @@ order come first, and among them races of a sort that was seldom tried.
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -80,8 +81,9 @@ def explore(
         plan = plans.take()
         if plan is None:
             return
-        simulation, steps = play(plan.directions, plans.likely)
         tried += 1
+        left = None if limit is None else limit - tried
+        simulation, steps = play(plan.directions, partial(plans.likely, left))
         plans.learn(plan, steps, text_of(simulation))
         yield Order(simulation, plan.changes, plan.directions, plans.left())
 
@@ -111,9 +113,13 @@ class _Plans:
                 return plan
         return None
 
-    def likely(self, count: int) -> Iterator[Directions]:
-        """Yield what comes next unless something is learned meanwhile: at most so many orders."""
-        for plan in heapq.nsmallest(count, self._waiting):
+    def likely(self, left: int | None, count: int) -> Iterator[Directions]:
+        """Yield what comes next unless something is learned meanwhile: at most so many orders.
+
+        No more than are `left` to be tried, None for any number.
+        """
+        most = count if left is None else min(count, left)
+        for plan in heapq.nsmallest(most, self._waiting):
             if not self._is_known(plan):
                 yield plan.directions
 

@@ -93,6 +93,17 @@ def test_no_more_runs_are_made_than_wished():
     assert len([*explore(simulate(*programs), None)]) > 3
 
 
+def test_no_more_orders_are_likely_than_are_left_to_try():
+    play, told = simulate(increment(), increment(), increment()), []
+
+    def playing(directions, likely):
+        told.append(len([*likely(10)]))
+        return play(directions, likely)
+
+    assert len([*explore(playing, 4)]) == len(told) == 4
+    assert (told[0], told[1:]) == (0, [2, 1, 0])
+
+
 def test_ends_that_differ_only_in_what_chance_gives_are_one():
     def ending(uid, time):
         meta = {"uid": uid, "creationTimestamp": time, "generateName": "a-", "name": f"a-{uid[:3]}"}
