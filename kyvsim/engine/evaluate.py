@@ -37,9 +37,10 @@ def evaluate(
             given = _opened(given, source, world, prospect.turn)
             if given is None:
                 continue
+            seen = given
             if stage is Stage.CEL_MUTATE and source is not begun:
-                given = within_request(given, begun, world)
-            response = _asked(prospect, stage.phase, given, world, subject=source.subject)
+                seen = within_request(given, begun, world)
+            response = _asked(prospect, stage.phase, seen, world, subject=source.subject)
             if response.results or response.silent:
                 answers.append(response)
             if response.changed:

@@ -167,6 +167,18 @@ def test_the_request_of_later_policies_is_as_it_came(run):
     assert obj["data"]["b"] == "false"
 
 
+def test_what_a_last_policy_saw_is_not_what_validation_sees(run):
+    """That a policy changes nothing leaves the object and the request as they are."""
+    idle = policy(merge("Object{}"), name="q")
+    mutated = 'request.object.metadata.labels.x == "y" && object.metadata.labels.x == "y"'
+    validating = (
+        policy(f"{{expression: {json.dumps(mutated)}}}", name="v", kind="ValidatingPolicy")
+    ).replace("mutations:", "validations:")
+    rows, _, diagnostics = run(f"{policy(merge(LABEL))}---{idle}---{validating}")
+    assert not diagnostics
+    assert rows == PASS * 3
+
+
 def test_a_policy_on_pods_changes_the_templates_of_their_controllers(run):
     text = 'Object{spec: Object.spec{containers: [Object.spec.containers{name: "web", tty: true}]}}'
     rows, obj, _ = run(policy(merge(text), resource='"", v1, pods'), DEPLOYMENT)
