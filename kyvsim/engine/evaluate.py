@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from kyvsim.compile import OpenTurn, PolicySet, Turn
 from kyvsim.engine.phases import STAGES
 from kyvsim.engine.planned import prospects
-from kyvsim.engine.policy import faulted, open_for, run_turn, within_request
+from kyvsim.engine.policy import faulted, open_for, reopened, run_turn, within_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key, text_field
@@ -45,7 +45,6 @@ def evaluate(
                 answers.append(response)
             if response.changed:
                 source = current = current._replace(object=response.object)
-                given = None
             if stage is Stage.CEL_MUTATE and world.targets:
                 world, given = _with_targets_after(world, response), None
     return EngineResponse(request.subject, current.object, tuple(answers), request=request)
@@ -84,8 +83,9 @@ def _opened(
 ) -> RuleInput | None:
     """Return what the rules of a turn are evaluated on; None where no object is left.
 
-    Given values differ from policy to policy; without them one opening serves all.
+    Given values differ from policy to policy; without them one opening serves all, until the object
+    is another one.
     """
-    if given is not None and not world.values:
-        return given
-    return open_for(turn.policy.policy, request, world)
+    if given is None or world.values:
+        return open_for(turn.policy.policy, request, world)
+    return given if given.request is request else reopened(given, request, world)

@@ -163,6 +163,21 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     return RuleInput(request, facts, scope, request.object)
 
 
+def reopened(given: RuleInput, request: AdmissionRequest, world: World) -> RuleInput | None:
+    """Return what a request opens as that has changed its object since it was `given`.
+
+    Most mutations leave what match blocks look at alone.
+    """
+    before, after = given.request.object, request.object
+    if not (
+        after.__class__ is dict is before.__class__
+        and all(before.get(name) is after.get(name) for name in ("apiVersion", "kind", "metadata"))
+    ):
+        return open_request(request, world, "")
+    scope = request_context(request, given.scope.outside, {})
+    return RuleInput(request, given.facts, scope, after)
+
+
 def within_request(given: RuleInput, begun: AdmissionRequest, world: World) -> RuleInput:
     """Return what a later policy in CEL sees: of the object changes, of the request none.
 
