@@ -6,6 +6,7 @@ upstream: Go's encoding/json.
 import json
 import math
 import re
+from types import MappingProxyType
 
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
@@ -13,6 +14,9 @@ from kyvsim.light.regex import regex
 
 _LONE = "[\ud800-\udfff]"
 _HALF = regex(r"\\u[dD][89a-fA-F]")
+_KINDS = MappingProxyType(
+    {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+)
 
 
 class JsonError(ValueError):
@@ -32,6 +36,11 @@ def parse_json(text: str) -> Json:
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(data):
         raise JsonError(TOO_DEEP)
     return _with_characters(data) if _HALF.search(text) else data
+
+
+def json_kind(value: Json) -> str:
+    """Return what Go calls a value, not null, that does not fit what is read."""
+    return _KINDS[value.__class__]
 
 
 def _with_characters(value: Json) -> Json:

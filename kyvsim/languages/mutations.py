@@ -26,6 +26,7 @@ from kyvsim.cel.values import (
     UInt,
     type_name,
 )
+from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import FailedTestError, PatchError
@@ -44,9 +45,6 @@ _TEXT_OR_NULL = frozenset({str, type(None)})
 _READ_NAMES = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; '
     r'Kind string "json:\"kind,omitempty\"" }'
-)
-_JSON_KINDS: Mapping[type, str] = MappingProxyType(
-    {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 )
 _NULL = Foreign("structpb.NullValue", "NULL_VALUE", "0")
 
@@ -104,7 +102,7 @@ def _check_names(patched: Json) -> None:
 def _unread(value: Json, wanted: str) -> MutationError:
     return MutationError(
         "Internal error occurred: couldn't get version/kind; json parse error: json: "
-        f"cannot unmarshal {_JSON_KINDS[value.__class__]} into Go {wanted}"
+        f"cannot unmarshal {json_kind(value)} into Go {wanted}"
     )
 
 

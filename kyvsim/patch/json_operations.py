@@ -7,6 +7,7 @@ github.com/evanphx/json-patch/v5 (DecodePatch).
 import json
 from collections.abc import Mapping, Sequence
 
+from kyvsim.go.json import json_kind
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -90,9 +91,7 @@ def _mistyped(value: Json, wanted: str) -> PatchError:
 
 
 def _cannot_read(value: Json, wanted: str) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "bool"}
-    found = names.get(value.__class__, "number")
-    return f"json: cannot unmarshal {found} into Go value of type {wanted}"
+    return f"json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
 
 
 def _prepared(operation: Json) -> Operation:

@@ -26,7 +26,7 @@ from kyvsim.cel.types import (
     struct,
 )
 from kyvsim.cel.values import Message
-from kyvsim.go.json import JsonError, parse_json
+from kyvsim.go.json import JsonError, json_kind, parse_json
 from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -189,7 +189,7 @@ def _named(data: Json, place: str, name: str) -> dict[str, Json]:
     if data is None:
         return {}
     if data.__class__ is not dict:
-        raise CelError(f"json: cannot unmarshal {_kind(data)} into {place} of type {name}")
+        raise CelError(f"json: cannot unmarshal {json_kind(data)} into {place} of type {name}")
     return dict(data)
 
 
@@ -198,13 +198,8 @@ def _text(value: Json, place: str, name: str = "string") -> str:
         return ""
     if value.__class__ is not str:
         where = f"Go struct field {place}"
-        raise CelError(f"json: cannot unmarshal {_kind(value)} into {where} of type {name}")
+        raise CelError(f"json: cannot unmarshal {json_kind(value)} into {where} of type {name}")
     return str(value)
-
-
-def _kind(value: Json) -> str:
-    names = {str: "string", float: "number", bool: "bool", list: "array", dict: "object"}
-    return names[value.__class__]
 
 
 def _arguments_of(request: Message) -> Mapping[str, Json]:

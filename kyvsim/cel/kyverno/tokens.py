@@ -19,7 +19,7 @@ from kyvsim.cel.signature import function
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
 from kyvsim.go.base64 import Base64Error, decode_unpadded
-from kyvsim.go.json import JsonError, parse_json
+from kyvsim.go.json import JsonError, json_kind, parse_json
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_number import parse_int
 from kyvsim.kube.go_text import quote
@@ -38,10 +38,6 @@ _OTHERS = frozenset(
 ) | {"none", "EdDSA", "ES256K", "Ed25519"}
 _TIMES = frozenset({"exp", "nbf", "iat"})
 _TEXTS = frozenset({"iss", "sub", "jti"})
-_KINDS: Mapping[type, str] = MappingProxyType(
-    {float: "number", bool: "bool", list: "array", dict: "object"}
-)
-"""Kinds of JSON as Go calls them where it reads a text."""
 _GO_TYPES: Mapping[type, str] = MappingProxyType(
     {
         float: "float64",
@@ -221,7 +217,7 @@ def _claim(key: str, value: Json) -> Json:
 
 
 def _no_text(value: Json) -> str:
-    return f"json: cannot unmarshal {_KINDS[value.__class__]} into Go value of type string"
+    return f"json: cannot unmarshal {json_kind(value)} into Go value of type string"
 
 
 def _audience(value: Json, where: str) -> str:

@@ -6,6 +6,7 @@ upstream: encoding/json (Go 1.26), and the types of k8s.io/apimachinery that rea
 from collections.abc import Collection, Iterator
 from operator import is_
 
+from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.pod_security.go_types import (
@@ -178,13 +179,5 @@ def _misfit(value: Json, wanted: str, place: tuple[str, tuple[str, ...]]) -> str
 
 
 def _described(value: Json, wanted: str) -> str:
-    kind = value.__class__
-    if kind is dict:
-        return "object"
-    if kind is list:
-        return "array"
-    if kind is str:
-        return "string"
-    if kind is bool:
-        return "bool"
-    return f"number {to_json(value)}" if wanted.startswith("int") else "number"
+    kind = json_kind(value)
+    return f"number {to_json(value)}" if kind == "number" and wanted.startswith("int") else kind
