@@ -157,6 +157,9 @@ def _quoted(text: str) -> str:
 
 
 def _name(policy: str, rule: str, key: ObjectKey) -> str:
-    """Return a name that an API server takes."""
-    text = "-".join(filter(None, (policy, rule, key.namespace, key.name))).lower()
+    """Return a name that an API server takes.
+
+    upstream leaves the kind out: of two objects with one name the second's replaces the first's.
+    """
+    text = "-".join(filter(None, (policy, rule, key.kind, key.namespace, key.name))).lower()
     return _NO_NAME.sub("-", text)[:_MOST_OF_A_NAME].rstrip("-.")

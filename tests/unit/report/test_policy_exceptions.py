@@ -111,7 +111,7 @@ def test_what_controllers_make_is_let_off_too(asked, kind, kinds, names, rules):
     policy = (RULES % ("ClusterPolicy", "")).partition("  - name: restricted")[0]
     _, text, _ = asked(policy, [named(kind, "a")], "--generate-exceptions")
     found = yaml.safe_load(text)
-    assert found["metadata"]["name"] == f"team-{rules[0]}-shop-a"
+    assert found["metadata"]["name"] == f"team-{rules[0]}-{kind.lower()}-shop-a"
     assert found["spec"]["exceptions"] == [{"policyName": "team", "ruleNames": rules}]
     resources = {"kinds": kinds, "names": names, "namespaces": ["shop"]}
     assert found["spec"]["match"] == {"all": [{"resources": resources}]}
@@ -127,12 +127,19 @@ def test_how_long_they_are_kept(asked, given, written):
     assert labels == (written and {"cleanup.kyverno.io/ttl": written})
 
 
+def test_objects_of_one_name_have_exceptions_of_their_own(asked):
+    policy = IN_CEL % ("ValidatingPolicy", "")
+    _, text, _ = asked(policy, [named("Pod"), named("Deployment")], "--generate-exceptions")
+    first, second = [one["metadata"]["name"] for one in yaml.safe_load_all(text)]
+    assert first != second
+
+
 def test_names_that_no_server_takes_are_changed(asked):
     policy = IN_CEL % ("ValidatingPolicy", "")
     names = ["A:b_c", "x" * 300]
     _, text, _ = asked(policy, [named("Pod", one) for one in names], "--generate-exceptions")
     first, second = [one["metadata"]["name"] for one in yaml.safe_load_all(text)]
-    assert first == "team-shop-a-b-c"
+    assert first == "team-pod-shop-a-b-c"
     assert len(second) == 253
 
 
