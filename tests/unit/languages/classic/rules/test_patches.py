@@ -43,6 +43,14 @@ def test_blocks_filled_alike_are_taken_apart_once():
     assert other is not first
 
 
-def test_a_block_that_json_does_not_know_is_taken_apart_each_time():
-    block = {"patchStrategicMerge": {"metadata": {"labels": {"a": {1, 2}}}}}
+def test_values_that_are_equal_and_not_alike_are_told_apart():
+    made = [
+        filled_patcher({"patchStrategicMerge": {"spec": {"m": value}}})(POD)["spec"]["m"]
+        for value in (1, True, 1.5, "1", 0, False)
+    ]
+    assert [repr(one) for one in made] == ["1", "True", "1.5", "'1'", "0", "False"]
+
+
+def test_a_block_with_what_no_document_has_is_taken_apart_each_time():
+    block = {"patchStrategicMerge": {"metadata": {"labels": {"a": object()}}}}
     assert filled_patcher(block) is not filled_patcher(block)
