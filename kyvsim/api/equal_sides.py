@@ -112,7 +112,8 @@ def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
     for one in mentions_of(policy, options.system):
         if one.about is About.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
             yield ""
-            yield from (value.partition(":")[0] for value in one.values if ":" in str(value))
+            texts = (value for value in one.values if value.__class__ is str)
+            yield from (text.partition(":")[0] for text in texts if ":" in text)
 
 
 def why(policies: tuple[Policy, ...], ground: Ground) -> Why:

@@ -187,6 +187,14 @@ def test_namespaces_labels_of_namespaces_and_users_are_tried():
     assert [one.user["username"] for one in found.counterexamples] == ["root"]
 
 
+def test_roles_may_be_compared_with_what_is_no_role():
+    asked = {"key": "{{ request.userInfo.roles }}", "operator": "AnyIn"}
+    deny = {"conditions": {"any": [{**asked, "value": [{"a": "b:c"}, 5, "shop:dev"]}]}}
+    rule = {"name": "roles", "match": MATCH, "validate": {"message": "no", "deny": deny}}
+    old = rules(rule, background=False)
+    assert evidence(old, old).counterexamples == ()
+
+
 def test_controllers_are_tried():
     none = {"pod-policies.kyverno.io/autogen-controllers": "none"}
     found = evidence(rules(RULE), rules(RULE, annotations=none))
