@@ -28,7 +28,7 @@ def find(path: str) -> list[InputFile]:
     else:
         names = sorted(glob.glob(path, recursive=True))
         names = [one for one in names if os.path.isfile(one)]
-        missing = "the pattern finds no file" if glob.has_magic(path) else explain_missing(path)
+        missing = explain_missing(path)
     if not names:
         raise FleetError(f"{path}: {missing}")
     return [_found(name) for name in names]

@@ -91,6 +91,8 @@ def explain_missing(path: str) -> str:
     """Return the message for a path that leads nowhere, with the likely spelling."""
     if "://" in path:
         return "no such file: only local files are read"
+    if glob.has_magic(path):
+        return "the pattern finds no file"
     given = Path(path)
     try:
         names = sorted(entry.name for entry in given.parent.iterdir())

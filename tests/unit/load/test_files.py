@@ -143,7 +143,7 @@ def test_a_byte_order_mark_is_dropped():
         ("zzz", "KV001", "no such file or folder"),
         ("no/where", "KV001", "no such file or folder"),
         ("b.yaml/x", "KV001", "no such file or folder"),
-        ("*.tf", "KV001", "no such file or folder"),
+        ("*.tf", "KV001", "the pattern finds no file"),
         ("*.txt", "KV002", "no YAML or JSON file among what the pattern finds"),
         ("empty", "KV002", "no YAML or JSON file in this folder"),
         ("pipe", "KV004", "neither a file nor a folder: devices, pipes and sockets are not read"),
