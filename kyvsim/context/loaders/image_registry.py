@@ -6,6 +6,8 @@ reads there, an image can have the JSON of its `manifest`, `manifestList` and `c
 Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 """
 
+from typing import Final
+
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query, compile_template
@@ -53,20 +55,32 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
     except ValueError as error:
         raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
     found = scope.outside.mocks.images.get(image.reference)
-    if found is None or found.manifest is None or found.config is None:
-        # An undefined entry could let an image pass that nobody looked at.
+    told = f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no registry"
+    # An undefined entry could let an image pass that nobody looked at.
+    if found is None:
         raise QueryError(
-            f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no "
-            f'registry; give its answer in the values file: images: {{"{image.reference}": '
+            f'{told}; give its answer in the values file: images: {{"{image.reference}": '
             "{digest: sha256:…, manifest: {}, configData: {}}}"
+        )
+    documents = _documents(found)
+    lacking = [field for field in _ALWAYS if documents[field] is None]
+    if lacking:
+        fields = " and no ".join(f"`{field}`" for field in lacking)
+        raise QueryError(
+            f"{told}; what the values file gives of `{image.reference}` below `images` has no "
+            f"{fields}: a registry answers with both"
         )
     repository = f"{image.registry}/{image.path}"
     return {
         "image": text,
         "resolvedImage": f"{repository}@{found.digest or image.digest}",
         **image.as_data(),
-        **_documents(found),
+        **documents,
     }
+
+
+_ALWAYS: Final = ("manifest", "configData")
+"""What a registry tells of every image."""
 
 
 def _documents(found: ImageData) -> dict[str, Json]:

@@ -14,6 +14,7 @@ RECORDED = {
         "configData": {"config": {"User": "app"}},
     },
     "x.io/team/b:1.0": {"digest": DIGEST},
+    "x.io/team/c:1.0": {"configData": {}},
 }
 
 
@@ -73,6 +74,21 @@ def test_an_image_that_nobody_recorded_shows_what_to_write(ask):
         "failed to fetch image data of x.io/a:shop for context entry got: kyvsim asks no registry; "
         'give its answer in the values file: images: {"x.io/a:shop": {digest: sha256:…, '
         "manifest: {}, configData: {}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("image", "lacking"),
+    [
+        ("x.io/team/b:1.0", "has no `manifest` and no `configData`"),
+        ("x.io/team/c:1.0", "has no `manifest`"),
+    ],
+)
+def test_an_image_of_which_part_is_recorded_shows_what_is_missing(ask, recorded, image, lacking):
+    assert ask(recorded, imageRegistry={"reference": image}) == (
+        f"failed to fetch image data of {image} for context entry got: kyvsim asks no registry; "
+        f"what the values file gives of `{image}` below `images` {lacking}: "
+        "a registry answers with both"
     )
 
 
