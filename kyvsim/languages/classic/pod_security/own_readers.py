@@ -3,6 +3,8 @@
 upstream: k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1, pkg/util/intstr.
 """
 
+from functools import lru_cache
+
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.go_time import parse_rfc3339, parse_time
@@ -45,10 +47,19 @@ def is_whole(number: float, span: range) -> bool:
 def _time(value: Json, name: str) -> None:
     if value.__class__ is not str:
         raise OwnReaderError(wanted="string")
+    problem = _time_problem(value, name)
+    if problem:
+        raise OwnReaderError(message=problem)
+
+
+@lru_cache(maxsize=1024)
+def _time_problem(text: str, name: str) -> str:
+    """Return what is wrong with a time, "" for nothing; much happens at the same moment."""
     try:
-        parse_time(_MICRO, value) if name == "v1.MicroTime" else parse_rfc3339(value)
+        parse_time(_MICRO, text) if name == "v1.MicroTime" else parse_rfc3339(text)
     except TimeError as error:
-        raise OwnReaderError(message=str(error)) from error
+        return str(error)
+    return ""
 
 
 def _quantity(value: Json) -> None:
