@@ -6,8 +6,7 @@ Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controll
 generate-vap.go, generate-map.go).
 """
 
-from kyvsim.context.access_review import allows
-from kyvsim.kube.discovery import plural, preferred_version
+from kyvsim.kube.discovery import preferred_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
 from kyvsim.languages.classic import native_twin as classic
@@ -17,6 +16,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.native_rules import UnclearKindError, match_resources
 from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.server.authorizer import may
 
 _NATIVE = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
@@ -59,12 +59,9 @@ def plan_of(policy: Policy, parts: Parts) -> Plan | None:
 def _lacking(plan: Plan, parts: Parts) -> str:
     """Return what Kyverno may not make, as statuses say it; "" where it may."""
     for key in plan.keys:
-        resource = plural(_NATIVE, key.kind)
-        for verb in _VERBS:
-            asked = {"verb": verb, "group": _NATIVE, "resource": resource}
-            if not allows(asked, ADMISSION, parts.store):
-                named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
-                return f"insufficient permissions to generate {named}"
+        if not all(may(ADMISSION, verb, key._replace(name=""), parts.store) for verb in _VERBS):
+            named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
+            return f"insufficient permissions to generate {named}"
     return ""
 
 
