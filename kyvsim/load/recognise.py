@@ -19,7 +19,8 @@ RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 OLD_TEST_GROUP = "kyverno.io"
 """The group that manifests of tests were of once."""
 _SELECTIONS = frozenset({"any", "all", "resources"})
-_KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml"})
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
+"""How the file of a kustomization may be called, in small letters."""
 _CLOSE = 0.8
 
 
@@ -99,7 +100,7 @@ def is_chart(data: Json) -> bool:
 
 def is_kustomization(document: Document) -> bool:
     """Return whether a document tells kustomize what to put together."""
-    if os.path.basename(document.file).lower() in _KUSTOMIZATIONS:
+    if os.path.basename(document.file).lower() in KUSTOMIZATIONS:
         return True
     return _group(document.data) == "kustomize.config.k8s.io"
 

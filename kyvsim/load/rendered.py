@@ -14,6 +14,8 @@ from typing import IO
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
+from kyvsim.load.recognise import KUSTOMIZATIONS
+from kyvsim.model.source import HELM, KUSTOMIZE
 
 _SECONDS = 300
 """After this a program is given up: it may wait for a network or an answer."""
@@ -33,7 +35,7 @@ class RenderError(Exception):
 def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     """Yield the manifests of a Helm chart, by template; raises RenderError.
 
-    They are named after their template, and their lines are those of what the template makes.
+    They are named after the file of their template, and their lines are those of what it makes.
     """
     _find(chart, "chart")
     files = [part for one in values for part in ("--values", one)]
@@ -42,18 +44,27 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     lines: dict[str, int] = {}
     # What makes nothing at all is told as an empty file is.
     if parts[0].strip() or len(parts) == 1:
-        yield Source(f"helm:{chart}", parts[0])
+        yield Source(f"{HELM}:{chart}", parts[0])
     for template, part in zip(parts[1::2], parts[2::2], strict=True):
         line = lines.get(template, 1)
-        yield Source(f"helm:{template}", part, line=line)
+        yield Source(f"{HELM}:{_template_file(chart, template)}", part, line=line)
         lines[template] = line + part.count("\n")
 
 
 def rendered_kustomization(folder: str) -> Iterator[Source]:
-    """Yield the manifests of a kustomization; raises RenderError."""
+    """Yield the manifests of a kustomization, named after its file; raises RenderError."""
     _find(folder, "kustomization")
     text = _output(("kustomize", "kubectl"), (folder,))
-    yield Source(f"kustomize:{folder}", text)
+    files = (os.path.normpath(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+    yield Source(f"{KUSTOMIZE}:{next(filter(os.path.isfile, files), folder)}", text)
+
+
+def _template_file(chart: str, template: str) -> str:
+    """Return the file of a template, which begins with the name that the chart gives itself."""
+    _, sign, inside = template.partition("/")
+    if not (sign and os.path.isdir(chart)):
+        return template
+    return os.path.normpath(os.path.join(chart, inside))
 
 
 def _find(path: str, what: str) -> None:

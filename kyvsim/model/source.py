@@ -11,6 +11,11 @@ Path: TypeAlias = tuple[str | int, ...]
 """The way from a document's root to a node: mapping keys and list indices."""
 
 
+HELM = "helm"
+KUSTOMIZE = "kustomize"
+"""Rendered text is called after what renders it and the file of which it is made, `helm:FILE`."""
+
+
 class Location(NamedTuple):
     """A place in an input file; line and column count from 1, 0 where unknown."""
 
@@ -22,6 +27,14 @@ class Location(NamedTuple):
         if not self.line:
             return self.file
         return f"{self.file}:{self.line}:{self.column}"
+
+    def in_repository(self) -> "Location":
+        """Return the place that a repository has, for what shows remarks beside its files.
+
+        For rendered text that is the file of which it is made, without a line: it has others.
+        """
+        renderer, sign, path = self.file.partition(":")
+        return Location(path) if sign and renderer in {HELM, KUSTOMIZE} else self
 
 
 class Mark(NamedTuple):

@@ -30,6 +30,7 @@ def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str)
     Without a known line it stands at the first.
     """
     check, text = told
+    place = place.in_repository()
     return {
         "description": safe_text(text),
         "check_name": safe_text(check),

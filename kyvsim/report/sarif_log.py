@@ -18,6 +18,7 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 
 def physical_location(place: Location) -> dict[str, Json]:
     """Return a place as a `physicalLocation`; its region is left out where the line is unknown."""
+    place = place.in_repository()
     found: dict[str, Json] = {"artifactLocation": {"uri": _uri(place.file)}}
     if place.line:
         region = {"startLine": place.line}

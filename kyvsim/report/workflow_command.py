@@ -16,6 +16,7 @@ _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", 
 
 def annotation(severity: Severity, place: Location | None, title: str, text: str) -> str:
     """Return the command, one line, that shows a text with a title at a place."""
+    place = place and place.in_repository()
     pairs: list[tuple[str, str]] = [("title", title)]
     if place and place.line:
         pairs = [("line", str(place.line)), ("col", str(place.column)), *pairs]

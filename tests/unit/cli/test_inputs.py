@@ -1,6 +1,7 @@
 """Ways to give manifests: changed files, charts, kustomizations, reviews, bare arguments."""
 
 import json
+import re
 import stat
 import subprocess
 import time
@@ -287,6 +288,33 @@ def test_a_chart_is_rendered_and_places_are_those_of_its_templates(folder, kyvsi
     ]
     assert [one["location"]["line"] for one in results] == [1, 4]
     assert (folder / "told").read_text() == "template web --values v.yaml\n"
+
+
+def shown_at(text, name):
+    """The files and lines at which a format for a service shows what it tells."""
+    if name == "github":
+        return re.findall(r"^::error file=([^,]+),(line=)?", text, re.MULTILINE)
+    if name == "gitlab":
+        places = (one["location"] for one in json.loads(text))
+        return [(one["path"], one["lines"]["begin"]) for one in places]
+    results = json.loads(text)["runs"][0]["results"]
+    places = (one["locations"][0]["physicalLocation"] for one in results)
+    return [(one["artifactLocation"]["uri"], one.get("region")) for one in places]
+
+
+@pytest.mark.parametrize(("name", "line"), [("github", ""), ("gitlab", 1), ("sarif", None)])
+def test_services_show_what_is_rendered_at_the_files_of_the_repository(
+    folder, kyvsim, program, name, line
+):
+    (folder / "charts/own").mkdir(parents=True)
+    (folder / "over/kustomization.yaml").touch()
+    program("helm", CHART)
+    program("kustomize", f"echo '{pod('built')}'")
+    given = ("--helm", "charts/own", "--kustomize", "over")
+    _, out, _ = kyvsim("apply", "pol", *given, "--output-format", name)
+    template = "charts/own/templates/pod.yaml"
+    files = [template, template, "over/kustomization.yaml"]
+    assert shown_at(out, name) == [(one, line) for one in files]
 
 
 @pytest.mark.parametrize(("name", "words"), [("kustomize", "build"), ("kubectl", "kustomize")])
