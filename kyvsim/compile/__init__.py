@@ -2,7 +2,7 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.plan import Plan, Prospect
+from kyvsim.compile.plan import Plan, Prospect, Recalled
 from kyvsim.compile.policy_set import KindTurns, PolicySet, index_policies
 from kyvsim.compile.turn import OpenTurn, Turn
 
@@ -17,6 +17,7 @@ __all__ = [
     "PolicySet",
     "Properties",
     "Prospect",
+    "Recalled",
     "Turn",
     "index_policies",
 ]

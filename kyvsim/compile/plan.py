@@ -5,9 +5,9 @@ once at what several of them ask for. Where it shows nothing a rule is evaluated
 makes no verdict of its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
@@ -16,23 +16,30 @@ from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
-from kyvsim.proof import Walk, compile_walk
-
-if TYPE_CHECKING:
-    from kyvsim.compile.recall import Recall
+from kyvsim.proof import Mark, Trace, compile_walk
 
 _REMEMBERED: Final = 1024
-"""How many combinations of what is shown a plan remembers the prospects of."""
+"""How many combinations of what is found a plan remembers the prospects of."""
 
-Prospect: TypeAlias = tuple[PolicyPasses, ...] | OpenTurn
+
+class Recalled(NamedTuple):
+    """A turn that ended before as it must end now."""
+
+    policy: Policy
+    results: tuple[RuleResult, ...]
+
+
+Prospect: TypeAlias = tuple[PolicyPasses, ...] | Recalled | OpenTurn
 """Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
 
 
 class _Chance(NamedTuple):
     """One way in which a rule may be shown to end."""
 
-    bit: int
+    mark: Mark
+    """What shows it."""
     result: RuleResult
     exact: bool
 
@@ -44,33 +51,28 @@ class TurnPlan(NamedTuple):
     """The rules that can match such objects."""
     chances: tuple[tuple[_Chance, ...], ...]
     """Those of each rule; none where nothing shows how the turn ends."""
-    bits: int
-    """All bits of theirs."""
-    likely: PolicyPasses | None
-    """The results where none of these is missing."""
+    single: int
+    """The bits that say that the only chances of the rules are not shown; 0 where some have more,
+    or lists with an element are counted."""
+    likely: PolicyPasses
+    """The results where the first chance of each rule is shown."""
 
-    def passes(self, missing: int) -> PolicyPasses | None:
-        """Return the results if all are shown, where so many bits are not."""
-        if not missing & self.bits:
-            return self.likely
-        return _passes(self.open.turn, self.chances, missing)
-
-
-def _passes(
-    turn: Turn, chances: Sequence[tuple[_Chance, ...]], missing: int
-) -> PolicyPasses | None:
-    shown: list[RuleResult] = []
-    for of_rule in chances:
-        result = _end(of_rule, missing)
-        if result is None:
-            return None
-        shown.append(result)
-    return (turn.policy.policy, tuple(shown)) if shown else None
+    def passes(self, found: int) -> PolicyPasses | None:
+        """Return the results if all are shown, where such bits were found."""
+        if self.single:
+            return None if found & self.single else self.likely
+        shown: list[RuleResult] = []
+        for chances in self.chances:
+            result = _end(chances, found)
+            if result is None:
+                return None
+            shown.append(result)
+        return (self.likely[0], tuple(shown)) if shown else None
 
 
-def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
-    for bit, result, exact in chances:
-        if not missing & bit:
+def _end(chances: tuple[_Chance, ...], found: int) -> RuleResult | None:
+    for mark, result, exact in chances:
+        if mark.is_shown(found):
             return result
         if not exact:
             return None
@@ -80,79 +82,111 @@ def _end(chances: tuple[_Chance, ...], missing: int) -> RuleResult | None:
 class Plan:
     """What is known of the turns of one stage for all objects of one kind that are created."""
 
-    __slots__ = ("_walk", "_where_missing", "plans")
+    __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
 
     def __init__(self, turns: Sequence[Turn], facts: MatchFacts, scope: JSONContext) -> None:
-        proofs: list[Proof] = []
-        plans = [_plan_turn(turn, facts, scope, proofs) for turn in turns]
-        self.plans = tuple(plan for plan in plans if plan.open.turn.rules)
+        shown = [_shown_turn(turn, facts, scope) for turn in turns]
+        shown = [one for one in shown if one.turn.rules]
+        walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
+        marks = iter(walk.marks)
+        self.plans = tuple(_turn_plan(one, marks) for one in shown)
         """Of the turns that concern such objects."""
-        self._walk: Walk = compile_walk([proof.shape for proof in proofs])
-        self._where_missing = lru_cache(_REMEMBERED)(partial(_prospects, self.plans))
+        self._trace = walk.trace
+        self._told = 0
+        for one in walk.marks:
+            self._told |= one.lacking | one.counted
+        self._where_found = lru_cache(_REMEMBERED)(partial(_prospects, self.plans))
+        self._all = tuple(plan.open for plan in self.plans)
 
-    def prospects(self, obj: Json) -> tuple[Prospect, ...]:
+    def prospects(self, obj: Json) -> Sequence[Prospect]:
         """Return what is known of the turns before any rule is evaluated, in their order."""
-        return self._where_missing(self._walk(obj))
+        trace = self._trace(obj)
+        if trace is None:
+            return self._all
+        found = 0
+        for bits in trace:
+            found |= bits
+        return [
+            _recalled(one, obj, trace) if isinstance(one, OpenTurn) else one
+            for one in self._where_found(found & self._told)
+        ]
 
 
-def _prospects(plans: Iterable[TurnPlan], missing: int) -> tuple[Prospect, ...]:
-    """Return the prospects of turns where so many bits are not shown."""
-    found: list[Prospect] = []
+def _recalled(opened: OpenTurn, obj: Json, trace: Trace) -> Recalled | OpenTurn:
+    turn, _, recall = opened
+    results = recall.results(obj, trace) if recall else None
+    return opened if results is None else Recalled(turn.policy.policy, results)
+
+
+def _prospects(
+    plans: Iterable[TurnPlan], found: int
+) -> tuple[tuple[PolicyPasses, ...] | OpenTurn, ...]:
+    """Return the prospects of turns where such bits were found."""
+    prospects: list[tuple[PolicyPasses, ...] | OpenTurn] = []
     shown: list[PolicyPasses] = []
     for plan in plans:
-        passes = plan.passes(missing)
+        passes = plan.passes(found)
         if passes is not None:
             shown.append(passes)
             continue
         if shown:
-            found.append(tuple(shown))
+            prospects.append(tuple(shown))
             shown = []
-        found.append(plan.open)
-    return (*found, tuple(shown)) if shown else tuple(found)
+        prospects.append(plan.open)
+    return (*prospects, tuple(shown)) if shown else tuple(prospects)
 
 
-def _plan_turn(turn: Turn, facts: MatchFacts, scope: JSONContext, proofs: list[Proof]) -> TurnPlan:
-    """Return the plan of a turn, with its proofs added where they are of use."""
+class _ShownTurn(NamedTuple):
+    """A turn with what may show how it ends."""
+
+    turn: Turn
+    settled: bool
+    proofs: tuple[tuple[Proof, ...], ...] = ()
+    """Those of each rule; none where they would be of no use."""
+
+
+def _shown_turn(turn: Turn, facts: MatchFacts, scope: JSONContext) -> _ShownTurn:
     rules = tuple(rule for rule in turn.rules if not _is_simple(rule) or rule.matches(facts))
     turn = turn._replace(rules=rules)
     found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
     settled = all(one is not None and one.applies for one in found)
-    every = [one.proofs for one in found if one is not None and one.proofs]
+    every = tuple(one.proofs for one in found if one is not None and one.proofs)
     is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
-        return _turn_plan(OpenTurn(turn, settled), ())
-    chances: list[tuple[_Chance, ...]] = []
-    for rule, of_rule in zip(rules, every, strict=True):
-        first = len(proofs)
-        chances.append(tuple(_chance(rule, one, first + n) for n, one in enumerate(of_rule)))
-        proofs += of_rule
-    recall = _recall(every) if settled else None
-    return _turn_plan(OpenTurn(turn, settled, recall), tuple(chances))
+        return _ShownTurn(turn, settled)
+    return _ShownTurn(turn, settled, every)
 
 
-def _turn_plan(opened: OpenTurn, chances: tuple[tuple[_Chance, ...], ...]) -> TurnPlan:
+def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
+    """Return the plan of a turn, whose proofs have the next of the marks."""
+    from kyvsim.compile.recall import Recall  # noqa: PLC0415 — for many objects only
+
+    turn, settled, proofs = shown
+    chances = tuple(
+        tuple(_chance(rule, proof, next(marks)) for proof in of_rule)
+        for rule, of_rule in zip(turn.rules, proofs, strict=False)
+    )
+    is_whole = bool(proofs) and all(one.is_all for of_rule in proofs for one in of_rule)
+    marks_of = [one.mark for of_rule in chances for one in of_rule]
+    recall = Recall(marks_of) if is_whole and settled else None
+    likely = tuple(of_rule[0].result for of_rule in chances)
+    opened = OpenTurn(turn, settled, recall)
+    return TurnPlan(opened, chances, _single(chances), (turn.policy.policy, likely))
+
+
+def _single(chances: Iterable[tuple[_Chance, ...]]) -> int:
     bits = 0
     for of_rule in chances:
-        for one in of_rule:
-            bits |= one.bit
-    return TurnPlan(opened, chances, bits, _passes(opened.turn, chances, 0))
+        if len(of_rule) > 1 or of_rule[0].mark.counted:
+            return 0
+        bits |= of_rule[0].mark.lacking
+    return bits
 
 
-def _recall(proofs: Iterable[tuple[Proof, ...]]) -> "Recall | None":
-    """Return what recalls results where the rules look at nothing but what proofs look at."""
-    every = [one for of_rule in proofs for one in of_rule]
-    if not all(one.is_all for one in every):
-        return None
-    from kyvsim.compile.recall import Recall  # noqa: PLC0415 — for many objects only
-    from kyvsim.proof.look import compile_look  # noqa: PLC0415 — as above
-
-    return Recall(compile_look([one.shape for one in every]))
-
-
-def _chance(rule: CompiledRule, proof: Proof, place: int) -> _Chance:
+def _chance(rule: CompiledRule, proof: Proof, mark: Mark) -> _Chance:
     outcome = proof.outcome
     result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
-    return _Chance(1 << place, result, proof.exact)
+    return _Chance(mark, result, proof.exact)
 
 
 class _Known(NamedTuple):

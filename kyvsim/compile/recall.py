@@ -1,53 +1,44 @@
-"""How a turn ended before, by what its rules look at: objects of one look have the same results."""
+"""How a turn ended before, by what a walk has found: where that is the same, so are the results.
 
-from collections.abc import Hashable
+It is for turns whose rules look at nothing but what their shapes look at, however they end.
+"""
+
+from collections.abc import Iterable
 from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import RuleResult
-from kyvsim.proof import DoubtError
-from kyvsim.proof.look import Look
+from kyvsim.proof import Mark, Trace
 
-_KEPT: Final = 256
+_KEPT: Final = 1024
 
 
 class Recall:
-    """The results of one turn. It gives up where objects hardly ever look the same."""
+    """The results of one turn."""
 
-    __slots__ = ("_asked", "_given", "_known", "_look")
+    __slots__ = ("_asked", "_known", "_of_turn", "_unsure")
 
-    def __init__(self, look: Look) -> None:
-        self._look: Look | None = look
-        self._known: dict[Hashable, tuple[RuleResult, ...]] = {}
-        self._given = 0
-        self._asked: tuple[Json, Hashable] = (None, None)
+    def __init__(self, marks: Iterable[Mark]) -> None:
+        self._of_turn = self._unsure = 0
+        for one in marks:
+            self._of_turn |= one.places | one.unsure
+            self._unsure |= one.unsure
+        self._known: dict[tuple[int, ...], tuple[RuleResult, ...]] = {}
+        self._asked: tuple[Json, tuple[int, ...]] | None = None
 
-    def results(self, obj: Json) -> tuple[RuleResult, ...] | None:
-        """Return the results for an object; None where none of its look is known."""
-        key = self._key(obj)
-        found = None if key is None else self._known.get(key)
-        if found is None:
+    def results(self, obj: Json, trace: Trace) -> tuple[RuleResult, ...] | None:
+        """Return the results for an object of which this was found; None where none are known."""
+        of_turn, self._asked = self._of_turn, None
+        key = tuple([own for found in trace if (own := found & of_turn)])
+        known = self._known.get(key)
+        if known is None and not any(own & self._unsure for own in key):
             self._asked = obj, key
-        else:
-            self._given += 1
-        return found
+        return known
 
     def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> None:
-        """Take the results for an object of a look that is not known yet."""
+        """Take the results for the object that was asked for last, where they were not known."""
+        if self._asked is None or self._asked[0] is not obj:
+            return
         if len(self._known) >= _KEPT:
-            if self._given < _KEPT:
-                self._look = None
             self._known.clear()
-            self._given = 0
-        asked, key = self._asked
-        if asked is not obj:
-            key = self._key(obj)
-        if key is not None:
-            self._known[key] = results
-
-    def _key(self, obj: Json) -> Hashable:
-        """Return how an object looks; None where that is in doubt, or nobody asks any more."""
-        try:
-            return self._look(obj) if self._look else None
-        except (DoubtError, RecursionError):
-            return None
+        self._known[self._asked[1]] = results

@@ -10,7 +10,9 @@ from kyvsim.conditions.operators import Test, operators
 from kyvsim.expr.variables import is_plain
 from kyvsim.expr.way import Field, Lists, Spread, Way, way_of, way_of_text
 from kyvsim.kube.objects import Json
-from kyvsim.proof import Each, Entry, Fields, Keys, Shape, Value, together
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.model.budget import FEW
+from kyvsim.proof import Each, Entry, Fields, Keys, Shape, Value, is_scalar, together
 
 _SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})
 """Operators that do not hold of a list if they hold of none of its elements."""
@@ -134,18 +136,19 @@ def _single(way: Way, test: Test, *, wanted: bool) -> Shape | None:
     """Return the shape of an object in which one scalar passes the test, or not, as wanted."""
     default = test(way.default[0]) is wanted if way.default else None
 
-    def fits(value: Json) -> bool:
-        if value.__class__ not in _SCALARS:
-            return False
+    def fits(value: Json) -> bool | None:
+        if not is_scalar(value):
+            return None
         if default is not None and not value and value.__class__ is not float:
             return default
-        return test(value) is wanted
+        return test(value) is wanted or _unless_it_asks(value)
 
     return _led(way, Value(fits), absent=default is True)
 
 
-_SCALARS: Final = frozenset({str, bool, float, type(None)})
-"""Classes of values that are compared as they are; whole numbers become floats before."""
+def _unless_it_asks(value: Json) -> bool | None:
+    """Return False, but None for a text with variables, which may ask for anything."""
+    return None if value.__class__ is str and "{{" in value else False
 
 
 def _spread(way: Way, test: Test) -> Shape | None:
@@ -154,24 +157,31 @@ def _spread(way: Way, test: Test) -> Shape | None:
     if test(empty[0]) or test([]):
         return None
 
-    def fits(value: Json) -> bool:
-        if value.__class__ is not str or "{{" in value:
-            return False
+    def fits(value: Json) -> bool | None:
+        if not _is_plain_text(value):
+            return None
         return value == way.besides or not test([value])
 
     return _led(way, Value(fits), absent=True)
 
 
 def _having(way: Way, text: str) -> Shape | None:
-    """Return the shape of an object in which a list of texts has this one."""
+    """Return the shape of an object in which a list of texts has this one.
+
+    Without it a wildcard in the list may still stand for it.
+    """
     *before, last = way.steps or (None,)
     if last is not Spread.ELEMENTS or Spread.KEYS in before or way.besides is not None:
         return None
     if not all(isinstance(step, Field) for step in before):
         return None
 
-    def fits(value: Json) -> bool:
-        return value.__class__ is list and text in value and all(map(_is_plain_text, value))
+    def fits(value: Json) -> bool | None:
+        if value.__class__ is not list or not all(map(_is_plain_text, value)):
+            return None
+        if text in value:
+            return True
+        return None if len(value) > FEW or any(map(has_wildcard, [text, *value])) else False
 
     return _led(Way(tuple(before)), Value(fits), absent=False)
 

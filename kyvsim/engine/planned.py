@@ -6,7 +6,7 @@ Plans know creations of whole objects, without values that were given for them.
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from kyvsim.compile import KindTurns, OpenTurn, Plan, Prospect, Turn
+from kyvsim.compile import KindTurns, OpenTurn, Plan, Prospect, Recalled, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
@@ -46,14 +46,18 @@ def prospects(
     plan = of_kind.plan(stage, kind, make)
     if plan is None:
         return map(OpenTurn, turns)
-    return [_known(one, stage.phase, obj) for one in plan.prospects(obj)]
+    phase, found = stage.phase, plan.prospects(obj)
+    return [known for one in found if (known := _known(one, phase, obj))]
 
 
-def _known(prospect: Prospect, phase: Phase, obj: Json) -> Known | OpenTurn:
-    if not isinstance(prospect, OpenTurn):
-        return PassingPolicies(prospect, phase, obj)
-    results = prospect.recall.results(obj) if prospect.recall else None
-    return PolicyResponse(prospect.turn.policy.policy, phase, obj, results) if results else prospect
+def _known(prospect: Prospect, phase: Phase, obj: Json) -> Known | OpenTurn | None:
+    """Return what is known of a turn; None where that is that it has nothing to say."""
+    if isinstance(prospect, OpenTurn):
+        return prospect
+    if isinstance(prospect, Recalled):
+        policy, results = prospect
+        return PolicyResponse(policy, phase, obj, results) if results else None
+    return PassingPolicies(prospect, phase, obj)
 
 
 def shown_passes(

@@ -16,8 +16,18 @@ from kyvsim.pattern.anchors import parse_anchor
 from kyvsim.pattern.failure_path import Weight
 from kyvsim.pattern.lists import scalar_list_check
 from kyvsim.pattern.nodes import Check, scalar_check
-from kyvsim.pattern.scalars import Predicate
-from kyvsim.proof import DoubtError, Each, Entry, Fields, Keys, Shape, Value, fits_null, together
+from kyvsim.proof import (
+    DoubtError,
+    Each,
+    Entry,
+    Fields,
+    Keys,
+    Shape,
+    Value,
+    fits_null,
+    is_scalar,
+    together,
+)
 
 _TAGS = ("labels", "annotations")
 
@@ -61,17 +71,20 @@ def _shape(pattern: Json) -> Shape:
     return Value(_fits(scalar_list_check(scalar_check(pattern[0], paths.ROOT), paths.ROOT)))
 
 
-def _fits(check: Check) -> Predicate:
-    """Return whether a value has no mismatch; one whose text weighs more than it says is a doubt.
+def _fits(check: Check) -> Callable[[Json], bool | None]:
+    """Return what says whether a value has no mismatch.
 
-    Around such a value even an element that does not match may be passed over.
+    One whose text weighs more than it says is a doubt: around such a value even an element that
+    does not match may be passed over. That of a list may be one of its elements.
     """
 
-    def fits(value: Json) -> bool:
+    def fits(value: Json) -> bool | None:
         mismatch = check(value, None)
-        if mismatch is not None and mismatch.weight is Weight.SKIP:
+        if mismatch is None:
+            return True
+        if mismatch.weight is Weight.SKIP:
             raise DoubtError
-        return mismatch is None
+        return False if mismatch.weight is Weight.PLAIN and is_scalar(value) else None
 
     return fits
 

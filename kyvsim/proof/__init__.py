@@ -10,9 +10,10 @@ from kyvsim.proof.shapes import (
     Shape,
     Value,
     fits_null,
+    is_scalar,
     together,
 )
-from kyvsim.proof.walk import Walk, compile_walk
+from kyvsim.proof.walk import Mark, Trace, Walk, compile_walk
 
 __all__ = [
     "Both",
@@ -21,10 +22,13 @@ __all__ = [
     "Entry",
     "Fields",
     "Keys",
+    "Mark",
     "Shape",
+    "Trace",
     "Value",
     "Walk",
     "compile_walk",
     "fits_null",
+    "is_scalar",
     "together",
 ]

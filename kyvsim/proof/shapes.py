@@ -5,7 +5,7 @@ whoever asks more slowly, so nothing here has a message or a reason.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -18,10 +18,11 @@ class DoubtError(Exception):
 class Value(NamedTuple):
     """A value that fits; the predicate looks at nothing else, and never changes its mind.
 
-    It may raise `DoubtError`.
+    It says False where who asks more slowly learns no more of the value than that it does not fit,
+    and None where that may be otherwise. It may raise `DoubtError`.
     """
 
-    fits: Callable[[Json], bool]
+    fits: Callable[[Json], bool | None]
 
 
 class Entry(NamedTuple):
@@ -41,9 +42,9 @@ class Fields(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """A map all of whose keys fit."""
+    """A map all of whose keys fit, as values do."""
 
-    fits: Callable[[str], bool]
+    fits: Callable[[str], bool | None]
 
 
 class Each(NamedTuple):
@@ -63,11 +64,19 @@ class Both(NamedTuple):
 Shape: TypeAlias = Value | Fields | Keys | Each | Both
 
 
+_SCALARS: Final = frozenset({str, bool, float, type(None)})
+
+
+def is_scalar(value: Json) -> bool:
+    """Return whether a value is compared as it is: whole numbers become floats before."""
+    return value.__class__ in _SCALARS
+
+
 def fits_null(shape: Shape) -> bool:
     """Return whether null has a shape."""
     if isinstance(shape, Both):
         return all(map(fits_null, shape.shapes))
-    return isinstance(shape, Value) and shape.fits(None)
+    return isinstance(shape, Value) and bool(shape.fits(None))
 
 
 def together(shapes: Iterable[Shape]) -> Shape:

@@ -1,42 +1,110 @@
-"""Results are known again by what an object looks like, as long as that happens."""
+"""Results are known again by what a walk finds of the shapes of a turn."""
+
+import pytest
 
 from kyvsim.compile.recall import _KEPT, Recall
-from kyvsim.proof import Entry, Fields, Value
-from kyvsim.proof.look import compile_look
+from kyvsim.proof import Both, Each, Entry, Fields, Keys, Value, compile_walk
 
-SHAPE = Fields((Entry("a", Value(bool), absent=False),))
 RESULTS = ("what a rule said",)
 
 
-def recall():
-    return Recall(compile_look([SHAPE]))
+def _field(key, shape, *, absent=True):
+    return Fields((Entry(key, shape, absent),))
 
 
-def test_what_is_kept_is_known_of_objects_that_look_the_same():
-    known = recall()
-    assert known.results({"a": 1}) is None
-    known.keep({"a": 1}, RESULTS)
-    assert known.results({"a": 1, "b": 2}) is RESULTS
-    assert known.results({"a": 2}) is None
+TEXT = Value(lambda value: value == "a" if value.__class__ is str else None)
+FLAG = _field("a", TEXT, absent=False)
+LIST = _field("l", Each(FLAG))
+NESTED = _field("l", Each(_field("m", Each(TEXT))))
 
 
-def test_what_is_in_doubt_is_neither_kept_nor_known():
-    known = recall()
-    known.keep({"a": {}}, RESULTS)
-    assert known.results({"a": {}}) is None
+def recalled(shape, first, second):
+    """Return whether the results for one object are those for another one, too."""
+    walk = compile_walk([shape, Fields((Entry("other", None, absent=True),))])
+    recall = Recall(walk.marks[:1])
+    assert recall.results(first, walk.trace(first)) is None
+    recall.keep(first, RESULTS)
+    return recall.results(second, walk.trace(second)) is RESULTS
 
 
-def test_it_gives_up_where_hardly_any_object_is_known_again():
-    known = recall()
-    for number in range(_KEPT + 1):
-        known.keep({"a": number}, RESULTS)
-    known.keep({"a": "again"}, RESULTS)
-    assert known.results({"a": "again"}) is None
+@pytest.mark.parametrize(
+    ("shape", "objects"),
+    [
+        (FLAG, [{"a": "b"}, {"a": "c"}, {"a": "b", "other": 1}]),
+        (FLAG, [{}, {"b": "a"}]),
+        (LIST, [{"l": [{"a": "a"}, {"a": "b"}]}, {"l": [{"a": "a", "b": 1}, {"a": "c"}]}]),
+        (NESTED, [{"l": [{"m": ["a"]}, {"m": ["b"]}]}, {"l": [{"m": ["a"]}, {"m": ["c"]}]}]),
+        (Keys("a".__ne__), [{"a": 1}, {"b": 1, "a": 2}]),
+    ],
+)
+def test_objects_of_which_the_same_is_found_have_the_same_results(shape, objects):
+    assert all(recalled(shape, one, other) for one in objects for other in objects)
 
 
-def test_it_begins_anew_where_they_are():
-    known = recall()
-    for number in range(_KEPT + 1):
-        known.keep({"a": number}, RESULTS)
-        assert known.results({"a": number}) is RESULTS
-    assert known.results({"a": 0}) is None
+@pytest.mark.parametrize(
+    ("shape", "objects"),
+    [
+        (FLAG, [{"a": "b"}, {}, {"a": "a"}]),
+        (
+            LIST,
+            [
+                {"l": [{"a": "a"}, {"a": "b"}]},
+                {"l": [{"a": "b"}, {"a": "a"}]},
+                {"l": [{"a": "a"}, {}]},
+                {"l": [{"a": "b"}]},
+                {"l": [{"a": "b"}, {"a": "b"}]},
+            ],
+        ),
+        (
+            NESTED,
+            [
+                {"l": [{"m": ["b"]}, {"m": ["a"]}]},
+                {"l": [{"m": ["a"]}, {"m": ["b"]}]},
+                {"l": [{"m": ["b", "a"]}]},
+                {"l": [{"m": ["a", "b"]}, {}]},
+                {"l": [{"m": []}, {"m": ["a", "b"]}]},
+            ],
+        ),
+        (Both((FLAG, _field("b", TEXT))), [{"a": "b"}, {"a": "a", "b": "b"}, {"a": "b", "b": "b"}]),
+        (Fields((Entry("a", None, absent=True), *FLAG.entries)), [{}, {"a": "a"}, {"a": "b"}]),
+    ],
+)
+def test_others_have_not(shape, objects):
+    every = [(one, other) for one in objects for other in objects if one is not other]
+    assert [pair for pair in every if recalled(shape, *pair)] == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "obj"),
+    [
+        (FLAG, {"a": 1.0}),
+        (FLAG, {"a": {}}),
+        (FLAG, []),
+        (LIST, {"l": "b"}),
+        (LIST, {"l": [{"a": "b"}, None]}),
+        (Keys({}.get), {"a": 1}),
+        (Keys("a".__ne__), [1]),
+    ],
+)
+def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
+    assert not recalled(shape, obj, obj)
+
+
+def test_results_are_kept_for_the_object_that_was_asked_for():
+    walk = compile_walk([FLAG])
+    recall, obj = Recall(walk.marks), {"a": "b"}
+    recall.keep(obj, RESULTS)
+    assert recall.results(obj, walk.trace(obj)) is None
+    recall.keep({"a": "b"}, RESULTS)
+    assert recall.results(obj, walk.trace(obj)) is None
+
+
+def test_it_begins_anew_where_too_much_is_known():
+    walk = compile_walk([LIST])
+    recall = Recall(walk.marks)
+    objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
+    for obj in objects:
+        assert recall.results(obj, walk.trace(obj)) is None
+        recall.keep(obj, RESULTS)
+        assert recall.results(obj, walk.trace(obj)) is RESULTS
+    assert recall.results(objects[0], walk.trace(objects[0])) is None

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
 from kyvsim.conditions import (
     ConditionError,
@@ -10,11 +11,12 @@ from kyvsim.conditions import (
     compile_conditions,
     confirming_shape,
     elements_shape,
+    is_seen_whole,
     refuting_shape,
 )
 from kyvsim.conditions.operators import OPERATORS
 from kyvsim.kube.numbers import with_floats
-from kyvsim.proof import Value, compile_walk
+from kyvsim.proof import Value
 
 START = ("request", "object")
 TEXTS = ("a", "b", "", "a*", "{{ x }}", "1h", "3")
@@ -83,9 +85,26 @@ class Scope:
 def test_what_a_shape_shows_is_how_the_block_ends(system, block, obj):
     for shape_of, wanted in ((refuting_shape, False), (confirming_shape, True)):
         shape = shape_of(block, START)
-        if shape is not None and compile_walk([shape])(obj) == 0:
+        if shape is not None and is_shown(shape, obj):
             evaluate = compile_conditions(block, system)
             assert evaluate(Scope(obj)).met is wanted
+
+
+@given(BLOCKS, st.lists(OBJECTS, min_size=2, max_size=12))
+@settings(max_examples=500)
+def test_what_is_found_of_a_shape_is_all_that_a_block_looks_at(system, block, objects):
+    shape = refuting_shape(block, START)
+    if shape is None or not is_seen_whole(block):
+        return
+    evaluate = compile_conditions(block, system)
+
+    def say(obj):
+        try:
+            return evaluate(Scope(obj))
+        except ConditionError as error:
+            return str(error)
+
+    assert_same_where_known(shape, with_floats(objects), say)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +128,7 @@ def test_what_a_shape_shows_is_how_the_block_ends(system, block, obj):
     ],
 )
 def test_refuting_shapes(block, having, lacking):
-    walk = compile_walk([refuting_shape(block, START)])
+    walk = compile_unseen([refuting_shape(block, START)])
     assert [obj for obj in having if walk(obj)] == []
     assert [obj for obj in lacking if not walk(obj)] == []
 
@@ -133,7 +152,7 @@ def test_blocks_that_are_left_to_evaluation(block):
 
 
 def test_lists_with_elements():
-    walk = compile_walk(
+    walk = compile_unseen(
         [elements_shape("request.object.[k, l][]", Value(lambda value: value == "a"), *START)]
     )
     assert [walk(obj) for obj in ({"k": ["a"]}, {"k": [], "l": ["a"]})] == [0, 0]
@@ -167,6 +186,6 @@ def test_blocks_that_ask_for_the_operation_only(block, asks):
 
 def test_an_absent_field_without_default_is_an_error_and_shows_nothing(system):
     block = {"all": [{"key": "{{ request.object.k }}", "operator": "NotEquals", "value": "a"}]}
-    assert compile_walk([confirming_shape(block, START)])({}) == 1
+    assert not is_shown(confirming_shape(block, START), {})
     with pytest.raises(ConditionError):
         compile_conditions(block, system)(Scope({}))

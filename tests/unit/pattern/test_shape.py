@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
 from kyvsim.pattern import alternative_shapes, compile_pattern, pattern_shape
-from kyvsim.proof import compile_walk
 
 TEXTS = ("a", "b", "", "1Gi", "512Mi", "false", "*", "conditional anchor mismatch")
 LEAVES = st.sampled_from([*TEXTS, True, False, None, 0.0, 1.0, 3])
@@ -33,11 +33,26 @@ def test_what_a_shape_shows_matches(pattern, obj):
     known = pattern_shape(pattern)
     if known is None:
         return
-    is_shown = compile_walk([known.shape])(obj) == 0
+    shown = is_shown(known.shape, obj)
     matches = compile_pattern(pattern)(obj) is None
-    assert matches or not is_shown
+    assert matches or not shown
     if known.exact and "conditional" not in str(obj):
-        assert matches is is_shown
+        assert matches is shown
+
+
+@given(PATTERNS, st.lists(OBJECTS, min_size=2, max_size=12))
+@settings(max_examples=500)
+def test_what_is_found_of_an_exact_shape_is_all_that_a_pattern_looks_at(pattern, objects):
+    known = pattern_shape(pattern)
+    if known is None or not known.exact:
+        return
+    check = compile_pattern(pattern)
+
+    def say(obj):
+        failure = check(obj)
+        return failure and (failure.kind, failure.path)
+
+    assert_same_where_known(known.shape, objects, say)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +74,7 @@ def test_a_pattern_that_more_than_the_shape_decides_has_none(pattern):
 
 def test_a_tag_that_a_wildcard_means_is_left_to_the_pattern():
     known = pattern_shape({"metadata": {"annotations": {"=(x/*)": "a"}}})
-    walk = compile_walk([known.shape])
+    walk = compile_unseen([known.shape])
     tags = [{}, {"y": "b"}, {"x/y": "a"}, {"x/y": "b"}]
     assert [walk({"metadata": {"annotations": one}}) for one in tags] == [0, 0, 1, 1]
     assert not known.exact
@@ -67,4 +82,4 @@ def test_a_tag_that_a_wildcard_means_is_left_to_the_pattern():
 
 def test_of_a_value_whose_words_weigh_more_nothing_is_shown():
     known = pattern_shape({"a": "b"})
-    assert compile_walk([known.shape])({"a": "global anchor mismatch"}) == 1
+    assert not is_shown(known.shape, {"a": "global anchor mismatch"})

@@ -1,4 +1,5 @@
 import pytest
+from shown_shapes import compile_unseen, is_shown
 
 from kyvsim.proof import (
     Both,
@@ -8,7 +9,6 @@ from kyvsim.proof import (
     Fields,
     Keys,
     Value,
-    compile_walk,
     fits_null,
     together,
 )
@@ -19,10 +19,6 @@ TEXT = Value(lambda value: value.__class__ is str)
 
 def _field(key, shape, *, absent=False):
     return Fields((Entry(key, shape, absent),))
-
-
-def shown(shape, value):
-    return compile_walk([shape])(value) == 0
 
 
 @pytest.mark.parametrize(
@@ -40,13 +36,15 @@ def shown(shape, value):
     ],
 )
 def test_a_shape_is_shown_of_what_has_it_and_of_nothing_else(shape, having, lacking):
-    assert [value for value in having if not shown(shape, value)] == []
-    assert [value for value in lacking if shown(shape, value)] == []
+    assert [value for value in having if not is_shown(shape, value)] == []
+    assert [value for value in lacking if is_shown(shape, value)] == []
 
 
 def test_one_of_several_counted_lists_needs_an_element():
     shape = Fields(tuple(Entry(key, Each(TEXT, counted=True), absent=True) for key in "ab"))
-    assert [shown(shape, obj) for obj in ({"a": ["x"]}, {"a": [], "b": ["x"]}, {"a": []}, {})] == [
+    assert [
+        is_shown(shape, obj) for obj in ({"a": ["x"]}, {"a": [], "b": ["x"]}, {"a": []}, {})
+    ] == [
         True,
         True,
         False,
@@ -63,15 +61,15 @@ def test_each_shape_has_a_bit_of_its_own_however_much_they_share():
         _field("l", Each(_field("y", TEXT), counted=True), absent=True),
         Keys("l".__ne__),
     ]
-    walk = compile_walk(shapes)
+    walk = compile_unseen(shapes)
     for obj in ({"x": "a"}, {"x": "b", "l": []}, {"l": [{"y": "b"}]}, {"l": [{"y": "a"}]}, [], {}):
-        expected = sum(1 << n for n, shape in enumerate(shapes) if not shown(shape, obj))
+        expected = sum(1 << n for n, shape in enumerate(shapes) if not is_shown(shape, obj))
         assert walk(obj) == expected, obj
 
 
 def test_verdicts_of_texts_are_remembered():
     asked = []
-    walk = compile_walk([Value(lambda value: not asked.append(value))])
+    walk = compile_unseen([Value(lambda value: not asked.append(value))])
     asked.clear()
     assert [walk("x"), walk("x"), walk("y")] == [0, 0, 0]
     assert asked == ["x", "y"]
@@ -83,7 +81,7 @@ def test_of_an_object_with_a_doubt_nothing_is_shown():
             raise DoubtError
         return True
 
-    walk = compile_walk([_field("x", Value(doubt)), TEXT, Fields(())])
+    walk = compile_unseen([_field("x", Value(doubt)), TEXT, Fields(())])
     assert [walk({"x": "fine"}), walk({"x": "strange"})] == [2, 7]
 
 
@@ -91,7 +89,7 @@ def test_an_object_that_is_nested_too_deeply_is_left_alone():
     def deep(_):
         raise RecursionError
 
-    assert compile_walk([Keys(deep), Fields(())])({"x": 1}) == 3
+    assert compile_unseen([Keys(deep), Fields(())])({"x": 1}) == 3
 
 
 @pytest.mark.parametrize(
@@ -105,7 +103,7 @@ def test_an_object_that_is_nested_too_deeply_is_left_alone():
 )
 def test_null_fits_values_at_most(shape, fits):
     assert fits_null(shape) is fits
-    assert shown(shape, None) is fits
+    assert is_shown(shape, None) is fits
 
 
 def test_one_shape_stands_for_itself():

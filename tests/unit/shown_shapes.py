@@ -1,0 +1,37 @@
+"""What a walk says of objects, in the words of tests."""
+
+from kyvsim.compile.recall import Recall
+from kyvsim.proof import compile_walk
+
+
+def compile_unseen(shapes):
+    """Return what tells the shapes that an object was not seen to have, the first as bit 1."""
+    walk = compile_walk(shapes)
+
+    def unseen(obj):
+        trace, found = walk.trace(obj), 0
+        if trace is None:
+            return (1 << len(shapes)) - 1
+        for bits in trace:
+            found |= bits
+        return sum(1 << n for n, mark in enumerate(walk.marks) if not mark.is_shown(found))
+
+    return unseen
+
+
+def is_shown(shape, obj):
+    """Return whether an object was seen to have a shape."""
+    return compile_unseen([shape])(obj) == 0
+
+
+def assert_same_where_known(shape, objects, say):
+    """Have the results for objects recalled by what a walk finds of a shape, and compare."""
+    walk = compile_walk([shape])
+    recall = Recall(walk.marks)
+    for obj in objects:
+        trace = walk.trace(obj)
+        if trace is None:
+            continue
+        known, said = recall.results(obj, trace), say(obj)
+        assert known in (None, said), (obj, known, said)
+        recall.keep(obj, said)
