@@ -4,11 +4,9 @@ Each is the test of a rule and, as text, its message: an answer is its value or 
 `record_cel.py` asks again.
 """
 
-import importlib.util
-import json
-from pathlib import Path
-
 import pytest
+import record_cel as recorder
+from recorded import recorded
 
 from kyvsim.api.system import own_system
 from kyvsim.compile.outcome import Evaluation
@@ -21,24 +19,13 @@ from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 
-HERE = Path(__file__)
-ROWS = [json.loads(line) for line in HERE.with_name("cel.jsonl").read_text("utf-8").splitlines()]
-
-
-def recorder():
-    spec = importlib.util.spec_from_file_location("record_cel", HERE.with_name("record_cel.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-RECORDER = recorder()
-POD = with_floats(RECORDER.POD)
+ROWS = recorded("cel.jsonl")
+POD = with_floats(recorder.POD)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["expression"] for row in ROWS])
 def test_expression_has_the_recorded_value_or_error(row):
-    rule = Rule("r", {"validate": {"cel": RECORDER.cel(row["expression"])}}, (), RuleFacts())
+    rule = Rule("r", {"validate": {"cel": recorder.cel(row["expression"])}}, (), RuleFacts())
     body = RULE_TYPE.compile(RuleContext(None, rule, own_system()))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
     scope = request_context(request, World(GivenObjects(())).outside, {})

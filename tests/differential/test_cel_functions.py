@@ -3,30 +3,20 @@
 `record_cel_functions.py` asks again.
 """
 
-import importlib.util
-import json
-from pathlib import Path
-
 import pytest
+import record_cel_functions as recorder
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 
-HERE = Path(__file__)
-ENTRIES = [
-    json.loads(line)
-    for line in HERE.with_name("cel_functions.jsonl").read_text("utf-8").splitlines()
-]
+ENTRIES = recorded("cel_functions.jsonl")
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
     """Return the messages by the policies' names."""
-    file = HERE.with_name("record_cel_functions.py")
-    spec = importlib.util.spec_from_file_location("record_cel_functions", file)
-    asked = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(asked)
     expressions = [entry["expression"] for entry in ENTRIES]
-    policies, objects = map(str, asked.written(expressions, tmp_path_factory.mktemp("asked")))
+    policies, objects = map(str, recorder.written(expressions, tmp_path_factory.mktemp("asked")))
     application = open_application(ApplyInputs(policies=(policies,), resources=(objects,)))
     return {
         one.policy.name: result.message

@@ -3,30 +3,17 @@
 `record_cel_kinds.py` asks again.
 """
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+import record_cel_kinds as recorder
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.model.report_entry import report_message, report_properties
 
-HERE = Path(__file__)
-ENTRIES = [
-    json.loads(line) for line in HERE.with_name("cel_kinds.jsonl").read_text("utf-8").splitlines()
-]
-
-
-def recorder():
-    file = HERE.with_name("record_cel_kinds.py")
-    spec = importlib.util.spec_from_file_location("record_cel_kinds", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ASKED = recorder()
+ENTRIES = recorded("cel_kinds.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +21,10 @@ def answers(tmp_path_factory):
     """Return rows, generated objects and whether it is refused, for the name of each policy."""
     place = tmp_path_factory.mktemp("kinds")
     written = {
-        "policies": [ASKED.policy(entry, f"p{index}") for index, entry in enumerate(ENTRIES)],
-        "objects": ASKED.PACK["objects"],
-        "context": [ASKED.PACK["context"]],
-        "definition": [ASKED.PACK["definition"]],
+        "policies": [recorder.policy(entry, f"p{index}") for index, entry in enumerate(ENTRIES)],
+        "objects": recorder.PACK["objects"],
+        "context": [recorder.PACK["context"]],
+        "definition": [recorder.PACK["definition"]],
     }
     paths = {name: str(place / f"{name}.json") for name in written}
     for name, documents in written.items():
@@ -57,11 +44,11 @@ def answers(tmp_path_factory):
             for result in one.results:
                 name, status = result.rule.name, result.status.value
                 own["rows"].append(
-                    ASKED.row(
+                    recorder.row(
                         "p" if name == one.policy.name else name,
                         status,
                         unread(report_message(result, status)),
-                        ASKED.named(response.trigger),
+                        recorder.named(response.trigger),
                         report_properties(one.policy, result),
                     )
                 )
@@ -75,7 +62,7 @@ def answers(tmp_path_factory):
 def unread(message):
     """Return a message; that of an image nobody can read is that of no registry."""
     known, asked, _ = message.partition("failed to get imagedata: nothing is known of")
-    return f"{known}{ASKED.UNREAD}" if asked else message
+    return f"{known}{recorder.UNREAD}" if asked else message
 
 
 @pytest.mark.parametrize("index", range(len(ENTRIES)), ids=lambda index: f"p{index}")

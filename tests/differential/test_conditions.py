@@ -3,18 +3,14 @@
 `read` names the sides that the policy reads from the object; there all numbers are floats.
 """
 
-import json
-from pathlib import Path
+from recorded import recorded
 
 from kyvsim.conditions import compile_conditions, operators
 from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
 from kyvsim.model.budget import Meter
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("conditions.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = recorded("conditions.jsonl")
 
 
 class Data:

@@ -3,34 +3,20 @@
 `record_generate.py` asks again.
 """
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
+import record_generate as recorder
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 
-HERE = Path(__file__)
-ROWS = [
-    json.loads(line) for line in HERE.with_name("generate.jsonl").read_text("utf-8").splitlines()
-]
-
-
-def recorder():
-    file = HERE.with_name("record_generate.py")
-    spec = importlib.util.spec_from_file_location("record_generate", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-RECORDER = recorder()
+ROWS = recorded("generate.jsonl")
 
 
 def answer(folder, entry):
-    (folder / "policy.yaml").write_text(json.dumps(RECORDER.policy(entry)))
-    (folder / "trigger.yaml").write_text(json.dumps(RECORDER.TRIGGER))
+    (folder / "policy.yaml").write_text(json.dumps(recorder.policy(entry)))
+    (folder / "trigger.yaml").write_text(json.dumps(recorder.TRIGGER))
     given = (str(folder / "policy.yaml"),), (str(folder / "trigger.yaml"),)
     found = open_application(ApplyInputs(*given))
     if found.diagnostics:

@@ -1,17 +1,15 @@
 """JMESPath functions against the recorded answers of Kyverno 1.19.0 (jp_functions.jsonl)."""
 
 import json
-from pathlib import Path
+
+from recorded import recorded
 
 from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import with_floats
 from kyvsim.model.budget import Meter
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("jp_functions.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = recorded("jp_functions.jsonl")
 
 
 class First:

@@ -3,35 +3,19 @@
 `record_migrated.py` asks again: also where a policy becomes another text than it did.
 """
 
-import importlib.util
-import json
-from pathlib import Path
-
 import pytest
+import record_migrated as recorder
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 
-HERE = Path(__file__)
-ENTRIES = [
-    json.loads(line) for line in HERE.with_name("migrated.jsonl").read_text("utf-8").splitlines()
-]
-
-
-def recorder():
-    file = HERE.with_name("record_migrated.py")
-    spec = importlib.util.spec_from_file_location("record_migrated", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ASKED = recorder()
+ENTRIES = recorded("migrated.jsonl")
 
 
 def answer(policies, objects, folder):
     """Return the names of objects that are denied, and what is changed and generated."""
     files = [
-        str(ASKED.written(documents, folder / name))
+        str(recorder.written(documents, folder / name))
         for documents, name in ((policies, "p.yaml"), (objects, "o.yaml"))
     ]
     application = open_application(ApplyInputs(policies=(files[0],), resources=(files[1],)))
@@ -43,7 +27,7 @@ def answer(policies, objects, folder):
                 made += result.generated
                 if result.status.value in {"fail", "error"}:
                     denied.add(response.trigger["metadata"]["name"])
-    return sorted(denied), ASKED.left(made, objects)
+    return sorted(denied), recorder.left(made, objects)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda one: one["policy"]["metadata"]["name"])
@@ -51,7 +35,7 @@ def test_a_converted_policy_does_what_the_reference_does_before(entry, tmp_path)
     denied, left = entry["denied"], entry["left"]
     assert (denied["new"], left["new"]) == (denied["old"], left["old"])
     assert denied["old"] or left["old"]
-    assert ASKED.converted(entry["policy"]) == entry["becomes"]
+    assert recorder.converted(entry["policy"]) == entry["becomes"]
     for side, policies in (("old", [entry["policy"]]), ("new", entry["becomes"])):
         assert answer(policies, entry["objects"], tmp_path) == (denied[side], left[side])
 

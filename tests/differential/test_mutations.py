@@ -3,10 +3,8 @@
 `record_mutations.py` asks again. Objects get name and namespace there, and numbers as floats.
 """
 
-import json
-from pathlib import Path
-
 import pytest
+from recorded import recorded
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.patch import (
@@ -18,10 +16,7 @@ from kyvsim.patch import (
 )
 from kyvsim.pattern import compile_pattern
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("mutations.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = recorded("mutations.jsonl")
 UNREADABLE = "failed to unmarshal patched resource: "
 NOT_PATCHED = "failed to patch resource: "
 

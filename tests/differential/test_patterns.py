@@ -3,18 +3,13 @@
 Both stand under `spec`; `path` is recorded for failures, `message` for skips and errors.
 """
 
-import json
-from pathlib import Path
-
 import pytest
+from recorded import recorded
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.pattern import compile_pattern
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("patterns.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = recorded("patterns.jsonl")
 
 
 def answer(row):

@@ -3,10 +3,8 @@
 `record_pod_security.py` asks again. Violations come in any order there once something is excluded.
 """
 
-import json
-from pathlib import Path
-
 import pytest
+from recorded import recorded
 
 from kyvsim.compile.outcome import Evaluation, MatchedException
 from kyvsim.kube.numbers import with_floats
@@ -17,10 +15,7 @@ from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("pod_security.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = recorded("pod_security.jsonl")
 START = "(Forbidden reason: "
 
 

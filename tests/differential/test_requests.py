@@ -1,21 +1,20 @@
 """Decisions on HTTP and Envoy requests, as the reference made them."""
 
 import json
-from pathlib import Path
 
 import pytest
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.payload import PayloadMode
 
-ANSWERS = (Path(__file__).parent / "requests.jsonl").read_text().splitlines()
+ENTRIES = recorded("requests.jsonl")
 
 
-@pytest.mark.parametrize("line", ANSWERS, ids=range(len(ANSWERS)))
-def test_a_request_is_decided_on_as_by_the_reference(line):
-    entry = json.loads(line)
+@pytest.mark.parametrize("entry", ENTRIES, ids=range(len(ENTRIES)))
+def test_a_request_is_decided_on_as_by_the_reference(entry):
     policy = {
         "apiVersion": "policies.kyverno.io/v1",
         "kind": "ValidatingPolicy",

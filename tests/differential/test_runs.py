@@ -3,35 +3,19 @@
 `record_runs.py` asks again.
 """
 
-import importlib.util
-import json
-from pathlib import Path
-
 import pytest
+import record_runs as recorder
+from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.model.report_entry import report_message
 
-HERE = Path(__file__)
-ENTRIES = [
-    json.loads(line) for line in HERE.with_name("runs.jsonl").read_text("utf-8").splitlines()
-]
-
-
-def recorder():
-    file = HERE.with_name("record_runs.py")
-    spec = importlib.util.spec_from_file_location("record_runs", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-ASKED = recorder()
+ENTRIES = recorded("runs.jsonl")
 
 
 def answer(entry, folder):
     """Return rows and the objects that were changed or generated."""
-    paths = {name: str(path) for name, path in ASKED.written(entry, folder).items()}
+    paths = {name: str(path) for name, path in recorder.written(entry, folder).items()}
     application = open_application(
         ApplyInputs(
             policies=(paths["policies"],),
@@ -51,15 +35,15 @@ def answer(entry, folder):
                 told = (one.policy.name, result.rule.name, named(subject), status)
                 rows.append([*told, report_message(result, status)])
                 made += result.generated
-    return {"rows": sorted(rows), "left": ASKED.left(made, entry)}
+    return {"rows": sorted(rows), "left": recorder.left(made, entry)}
 
 
 def named(obj):
-    return ASKED.named({"kind": obj.get("kind"), **(obj.get("metadata") or {})})
+    return recorder.named({"kind": obj.get("kind"), **(obj.get("metadata") or {})})
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["about"])
 def test_what_a_run_says_and_leaves(entry, tmp_path):
     found = answer(entry, tmp_path)
     assert found["rows"] == entry["rows"]
-    assert list(map(ASKED.text, found["left"])) == list(map(ASKED.text, entry["left"]))
+    assert list(map(recorder.text, found["left"])) == list(map(recorder.text, entry["left"]))
