@@ -64,8 +64,13 @@ POLICY is a file, a folder or - for standard input.
 """
 
 
+_LIFETIME = "720h0m0s"
+
+
 def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
     """Return a time as Go writes it, "" for none."""
+    if value == _LIFETIME:
+        return value
     nanoseconds = 0 if value == "0" else parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
         raise declared.UsageError(f"{spelled} {value}: not a time such as 168h or 90m", call)
@@ -113,7 +118,7 @@ def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
 )
 @declared.option(
     "--generated-exception-ttl",
-    default="720h",
+    default=_LIFETIME,
     callback=_lifetime,
     metavar="DURATION",
     help="How long Kyverno is to keep them, such as 168h; 0 for ever.",

@@ -10,7 +10,6 @@ from typing import Final
 from kyvsim.light.regex import regex
 
 _RUN: Final = regex(r"[0-9A-Za-z_-]+")
-_JOINTS: Final = regex("[_-]")
 _QUOTED: Final = regex(r"""(?<=["'`])[^"'`]++(?=["'`])""")
 """What stands between quotes: an entry may have a name such as `two words`."""
 
@@ -28,7 +27,7 @@ def names_in(text: str) -> frozenset[str]:
         if len(run) > _LONGEST_NAME:
             continue
         dotted = text.startswith(".", found.start() - 1) if found.start() else False
-        if _JOINTS.search(run):
+        if "_" in run or "-" in run:
             names.update(_names_of_run(run, dotted=dotted))
         elif not dotted:
             names.add(run)

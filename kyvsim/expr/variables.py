@@ -6,14 +6,14 @@ before it makes it plain text; a variable that follows another one directly is s
 one was filled in.
 """
 
-import re
 from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 
-_VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})", re.DOTALL)
+VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
+"""A variable: group 1 is what stands before it, group 2 itself."""
 
 
 class Variable(NamedTuple):
@@ -31,7 +31,7 @@ class Variable(NamedTuple):
 
 def find_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables of a text that one round of filling in sees, from left to right."""
-    return tuple(_variable(found.start(2), found[2]) for found in _VARIABLE.finditer(text))
+    return tuple(_variable(found.start(2), found[2]) for found in VARIABLE.finditer(text))
 
 
 def plain_pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:

@@ -35,7 +35,7 @@ def parse_json(text: str) -> Json:
         raise JsonError(TOO_DEEP) from None
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(data):
         raise JsonError(TOO_DEEP)
-    return _with_characters(data) if _HALF.search(text) else data
+    return _with_characters(data) if "\\u" in text and _HALF.search(text) else data
 
 
 def json_kind(value: Json) -> str:

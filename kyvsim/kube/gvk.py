@@ -3,9 +3,9 @@
 from functools import lru_cache
 
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_VERSION = regex(r"v[0-9](?:(?:alpha|beta)[0-9])?|\*")
+_DIGITS = frozenset("0123456789")
+_LEVELS = frozenset({"alpha", "beta"})
 
 
 class KindSelector(NamedTuple):
@@ -27,15 +27,23 @@ def split_api_version(api_version: str) -> tuple[str, str]:
     return (group, version) if slash else ("", group)
 
 
+def _is_version(text: str) -> bool:
+    """Return whether a part is a version, such as `v1` or `v1beta1`, or `*`."""
+    if text[:1] != "v" or text[1:2] not in _DIGITS:
+        return text == "*"
+    return len(text) == 2 or (text[2:-1] in _LEVELS and text[-1] in _DIGITS)
+
+
 def _two_parts(first: str, second: str) -> KindSelector:
     if first == "*" and second == "*":
         return KindSelector("*", "*", "*", "*")
     is_subresource = first == "*" and second.lower() == second
-    if _VERSION.fullmatch(first) and not is_subresource:
+    if _is_version(first) and not is_subresource:
         return KindSelector("*", first, second, "")
     return KindSelector("*", "*", first, second)
 
 
+@lru_cache(maxsize=512)
 def parse_kind_selector(text: str) -> KindSelector:
     """Return the parts of `Kind`, `version/Kind` or `group/version/Kind`, maybe with a subresource.
 
@@ -49,7 +57,7 @@ def parse_kind_selector(text: str) -> KindSelector:
             return KindSelector("*", "*", kind, "")
         case [first, second]:
             return _two_parts(first, second)
-        case [version, kind, subresource] if _VERSION.fullmatch(version):
+        case [version, kind, subresource] if _is_version(version):
             return KindSelector("*", version, kind, subresource)
         case [group, version, kind]:
             return KindSelector(group, version, kind, "")

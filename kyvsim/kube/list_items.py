@@ -68,7 +68,7 @@ def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 
 def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     field = 0 if text.startswith(_ITEMS) else text.find(f"\n{_ITEMS}") + 1
-    first = _FIRST_ITEM.match(text, field)
+    first = _FIRST_ITEM.match(text, field) if text.startswith(_ITEMS, field) else None
     if first is None:
         return None
     column, start = len(first[1]), first.start(1)

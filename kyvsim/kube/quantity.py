@@ -18,6 +18,11 @@ _MAX_INT64 = (1 << 63) - 1
 _MAX_DIGITS = 4000
 """Numbers with more digits are refused: they cost much and mean nothing in a cluster."""
 
+_STARTS = frozenset("+-.0123456789eE")
+"""What is longer than a suffix begins with one of these."""
+_LONGEST_SUFFIX = 2
+_INT64_DIGITS = 18
+"""So many always fit."""
 _GRAMMAR = regex(r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})")
 _DECIMAL_EXPONENTS = MappingProxyType(
     {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -162,9 +167,14 @@ def parse_quantity(text: str) -> Quantity | None:
 
     Finer digits than nano are rounded away from zero. As upstream, a lone suffix or sign is zero.
     """
-    found = _GRAMMAR.fullmatch(text)
-    if found is None or not text:
-        return None
+    if text.isdecimal() and text.isascii() and len(text) <= _INT64_DIGITS:
+        return Quantity(int(text), 0, DECIMAL_SI)
+    is_short = 0 < len(text) <= _LONGEST_SUFFIX
+    found = _GRAMMAR.fullmatch(text) if is_short or text[:1] in _STARTS else None
+    return _read(found) if found else None
+
+
+def _read(found: re.Match[str]) -> Quantity | None:
     sign, zeros, digits, fraction, suffix = found.groups()
     if suffix in _BINARY_EXPONENTS:
         return _binary(found, _BINARY_EXPONENTS[suffix])
@@ -179,7 +189,7 @@ def parse_quantity(text: str) -> Quantity | None:
             return None
     places = fraction[1:] if fraction else ""
     scale -= len(places)
-    if len(digits or "0") + len(places) <= 18 and scale >= _NANO:
+    if len(digits or "0") + len(places) <= _INT64_DIGITS and scale >= _NANO:
         number = int(digits + places or "0")
         return Quantity(-number if sign == "-" else number, scale, format_name)
     if not (zeros or digits or places):

@@ -28,6 +28,7 @@ SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 """What Go calls white space; Python's own set is larger."""
 _REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
+_RANGE_STARTS = frozenset("-|+0123456789")
 _INSIDE = regex(f"{_ENDPOINT}-{_ENDPOINT}")
 _OUTSIDE = regex(f"{_ENDPOINT}!-{_ENDPOINT}")
 _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
@@ -44,14 +45,17 @@ _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyTy
 
 def is_range(text: str) -> bool:
     """Return whether `text` is a range with both ends included, such as `1Mi-2Gi`."""
-    return _INSIDE.fullmatch(text) is not None
+    ends = range_ends(text)
+    return ends is not None and ends[2]
 
 
 def range_ends(text: str) -> tuple[str, str, bool] | None:
     """Return the ends of a range and whether the inside is meant; None for any other text."""
-    inside, outside = _INSIDE.fullmatch(text), _OUTSIDE.fullmatch(text)
-    found = outside or inside
-    return (found[1], found[2], outside is None) if found else None
+    if "-" not in text or text[0] not in _RANGE_STARTS:
+        return None
+    inside = "!" not in text
+    found = (_INSIDE if inside else _OUTSIDE).fullmatch(text)
+    return (found[1], found[2], inside) if found else None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -112,16 +116,15 @@ def _compile_conjunction(text: str) -> Predicate:
 
 
 def _compile_atom(atom: str) -> Predicate:
-    if len(atom) >= 2 and atom[0] not in "<>!":
-        outside = _OUTSIDE.fullmatch(atom)
-        if outside is not None:
-            below, above = _comparison("<", outside[1]), _comparison(">", outside[2])
-            return lambda value: below(value) or above(value)
-        inside = _INSIDE.fullmatch(atom)
-        if inside is not None:
-            least, most = _comparison(">=", inside[1]), _comparison("<=", inside[2])
-            return lambda value: least(value) and most(value)
-    return _comparison(*split_operator(atom))
+    ends = range_ends(atom)
+    if ends is None:
+        return _comparison(*split_operator(atom))
+    first, last, inside = ends
+    if inside:
+        least, most = _comparison(">=", first), _comparison("<=", last)
+        return lambda value: least(value) and most(value)
+    below, above = _comparison("<", first), _comparison(">", last)
+    return lambda value: below(value) or above(value)
 
 
 def split_operator(atom: str) -> tuple[str, str]:

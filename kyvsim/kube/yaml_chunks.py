@@ -81,7 +81,7 @@ def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
         body = text[start:end]
         if _CONTENT.search(body):
             yield Chunk(body, line, stream=text, start=start)
-        elif _ODD_BREAK.search(body):
+        elif body and _ODD_BREAK.search(body):
             yield Chunk("", line, hidden=True)
         if end == size:
             return

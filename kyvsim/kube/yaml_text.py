@@ -93,6 +93,8 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     nearest existing ancestor does; of duplicate keys the last one counts.
     """
     text = text.removeprefix("\ufeff")
+    if not path and text[:1].isalpha() and text[0].isascii():
+        return 1, 1
     if not path and (first := _PLAIN_START.match(text)):
         return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
     place = plain_position(text, tuple(path))

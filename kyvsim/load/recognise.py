@@ -14,6 +14,8 @@ _OF_HELM = regex(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
 )
+_IN_HELM = (".Values", ".Release", ".Chart", ".Capabilities", "include", "define", "template")
+"""One of these is in each such expression, and in few other texts."""
 _NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 OLD_TEST_GROUP = "kyverno.io"
@@ -26,7 +28,9 @@ _CLOSE = 0.8
 
 def helm_template(text: str) -> int:
     """Return the line of a text's first expression of a Helm template, 0 where it has none."""
-    found = _OF_HELM.search(text) if "{{" in text else None
+    if "{{" not in text or not any(one in text for one in _IN_HELM):
+        return 0
+    found = _OF_HELM.search(text)
     return text.count("\n", 0, found.start()) + 1 if found else 0
 
 

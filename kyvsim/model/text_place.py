@@ -1,6 +1,5 @@
 """Where a part of a text stands in the file that it was read from, whatever its style there."""
 
-import re
 from collections.abc import Iterator
 from types import MappingProxyType
 
@@ -8,6 +7,8 @@ from kyvsim.model.source import Document, Location, Path
 
 _ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\": "\\", "/": "/"})
 """What is read of a character behind a backslash, apart from white space; others are not known."""
+_BEFORE_VALUES = ("&", "!")
+"""Anchors and tags begin with these."""
 _MOST_LINES = 1000
 
 
@@ -34,14 +35,27 @@ def _value(document: Document, start: Location, path: Path) -> Location:
     """Return where a value begins, be it behind its key, tag and anchor, or on the next line."""
     line = document.line(start.line)
     rest = line[start.column - 1 :]
-    key = re.escape(str(path[-1])) if path and path[-1].__class__ is str else ""
-    before = re.match(rf"""(?:(["']?){key}\1\s*:)?\s*(?:[&!]\S*\s+)*""", rest)
-    column = start.column + (before.end() if before else 0)
+    behind = _behind_key(rest, str(path[-1])) if path and path[-1].__class__ is str else rest
+    value = behind.lstrip()
+    while value[:1] in _BEFORE_VALUES:
+        value = "".join(value.split(None, 1)[1:])
+    column = start.column + len(rest) - len(value)
     if not line[column - 1 :].strip():
         following = document.line(start.line + 1)
         indent = len(following) - len(following.lstrip())
         return start._replace(line=start.line + 1, column=indent + 1)
     return start._replace(column=column)
+
+
+def _behind_key(text: str, key: str) -> str:
+    """Return what stands behind a key and its colon where a text begins with these, or the text."""
+    for quote in ("", "'", '"'):
+        spelled = f"{quote}{key}{quote}"
+        if text.startswith(spelled):
+            behind = text[len(spelled) :].lstrip()
+            if behind.startswith(":"):
+                return behind[1:]
+    return text
 
 
 def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:

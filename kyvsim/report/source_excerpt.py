@@ -1,6 +1,5 @@
 """A line of a file with a mark below the part that is meant."""
 
-import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -10,24 +9,12 @@ from kyvsim.light.regex import regex
 from kyvsim.model.reason import Excerpt
 from kyvsim.report.style import safe_line
 
-_MEANT: Final = regex(
-    r"""
-    (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s:,\[\]{}"'][^\s,\[\]{}]*? ) (?=\s*:(?:\s|$))
-    | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'
-    | [^\s,\[\]{}]+
-    | \S
-    """,
-    re.VERBOSE,
-)
-"""The key of an entry, or else a value."""
-_SCALAR: Final = regex(
-    r"""
-    \s*:\s+
-    (?: "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | (?![&!*|>\[{\#])[^,\[\]{}\#]*[^,\[\]{}\#\s] )
-    """,
-    re.VERBOSE,
-)
-"""What follows on a key where its value stands on the same line."""
+_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
+_WORD: Final = regex(r"[^\s,\[\]{}]+")
+_PLAIN: Final = regex(r"[^,\[\]{}#]+")
+_QUOTES: Final = ('"', "'")
+_NO_KEY_STARTS: Final = frozenset(":\"'")
+_NO_PLAIN_STARTS: Final = frozenset("&!*|>[{#")
 _CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
 _BEFORE: Final = 16
 _CUT: Final = "…"
@@ -68,10 +55,41 @@ def _meant(source: str, start: int) -> str:
     """Return the entry or value that begins at a place."""
     if source[start] in _CLOSING:
         return _flow(source, start)
-    found = _MEANT.match(source, start)
-    end = found.end() if found else start + 1
-    scalar = _SCALAR.match(source, end)
-    return source[start : scalar.end() if scalar else end]
+    end = _end_of_word(source, start)
+    behind = source[end:].lstrip()
+    if not behind.startswith(":") or behind[1:2].strip():
+        return source[start:end]
+    value = behind[1:].lstrip()
+    size = _size(value)
+    return source[start : len(source) - len(value) + size if size else end]
+
+
+def _end_of_word(source: str, start: int) -> int:
+    """Return where a text in quotes, a key or another word ends; a key ends before its colon."""
+    quoted = _quoted(source, start)
+    if quoted:
+        return start + quoted
+    word = _WORD.match(source, start)
+    if word is None:
+        return start + 1
+    end = word.end()
+    is_key = source[end - 1] == ":" and source[start] not in _NO_KEY_STARTS
+    return end - 1 if is_key and not source[end : end + 1].strip() else end
+
+
+def _size(value: str) -> int:
+    """Return how much of a text behind a key is a scalar, 0 where something else begins there."""
+    quoted = _quoted(value, 0)
+    if quoted or value[:1] in _NO_PLAIN_STARTS:
+        return quoted
+    plain = _PLAIN.match(value)
+    return len(plain[0].rstrip()) if plain else 0
+
+
+def _quoted(text: str, start: int) -> int:
+    """Return how long the text in quotes is that begins at a place, 0 where none does."""
+    found = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
+    return len(found[0]) if found else 0
 
 
 def _flow(source: str, start: int) -> str:

@@ -16,12 +16,13 @@ from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.durations import duration_of
 from kyvsim.conditions.operators import Operator
+from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.advice.remark import conditions_of, is_open
-from kyvsim.languages.classic.checks.variable_text import expression_of, variables
+from kyvsim.languages.classic.checks.variable_text import expression_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -131,7 +132,7 @@ def _exclusive(entries: list[tuple[Path, Json]]) -> Iterator[tuple[Path, str]]:
 
 def _expression(key: Json) -> str:
     """Return the expression that a key is as a whole, "" where two of it may differ."""
-    found = variables().fullmatch(key.strip()) if key.__class__ is str else None
+    found = VARIABLE.fullmatch(key.strip()) if key.__class__ is str else None
     expression = expression_of(found[2]) if found else ""
     # Functions may give another answer each time: `random`, `time_now_utc`.
     return "" if "(" in expression else expression

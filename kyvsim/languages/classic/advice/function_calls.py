@@ -10,9 +10,10 @@ from kyvsim.compile.remark import warn
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.parse import Tree, parse
+from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice.remark import is_query, texts
-from kyvsim.languages.classic.checks.variable_text import expression_of, variables
+from kyvsim.languages.classic.checks.variable_text import expression_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -40,7 +41,7 @@ def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:
         if "(" not in text or "cel" in path:
             continue
         if "{{" in text:
-            for _, variable in variables().findall(text):
+            for _, variable in VARIABLE.findall(text):
                 yield path, expression_of(variable)
         elif is_query(path):
             yield path, text

@@ -5,9 +5,10 @@ upstream: pkg/engine/variables/vars.go, validateElementInForEach
 
 from collections.abc import Iterator
 
+from kyvsim.expr.variables import VARIABLE
 from kyvsim.languages.classic.checks.references import pointer
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
-from kyvsim.languages.classic.checks.variable_text import expression_of, variables
+from kyvsim.languages.classic.checks.variable_text import expression_of
 from kyvsim.model.diagnostic import Diagnostic
 
 
@@ -16,7 +17,7 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for path, text in marked_texts(subject.data):
         if "{{" not in text or "/foreach/" in pointer(path):
             continue
-        for found in variables().finditer(text):
+        for found in VARIABLE.finditer(text):
             expression = expression_of(found[2])
             if expression.startswith("element"):
                 place = pointer(path)

@@ -5,10 +5,11 @@ upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
 
 from collections.abc import Iterator
 
+from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
-from kyvsim.languages.classic.checks.variable_text import plain_variables, variables
+from kyvsim.languages.classic.checks.variable_text import plain_variables
 from kyvsim.model.diagnostic import Diagnostic
 
 _INVALID = "policy contains invalid variables: "
@@ -30,7 +31,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 break
     for index, image in enumerate(data.get("verifyImages", ())):
         images = (*image.get("imageReferences", ()), image.get("image", ""))
-        if any("{{" in value and variables().search(value) for value in images):
+        if any("{{" in value and VARIABLE.search(value) for value in images):
             text = f'rule "{name}" should not have variables in image reference section'
             yield subject.refuse("KV111", _INVALID + text, ("verifyImages", index))
 
@@ -46,4 +47,4 @@ def _patch_path_varies(patch: str) -> bool:
     if operations.__class__ is not list:
         return False
     paths = [entry.get("path") for entry in operations if entry.__class__ is dict]
-    return any(path.__class__ is str and variables().search(path) for path in paths)
+    return any(path.__class__ is str and VARIABLE.search(path) for path in paths)

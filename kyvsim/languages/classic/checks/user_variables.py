@@ -5,11 +5,11 @@ upstream: pkg/validation/policy/background.go
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
+from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
-from kyvsim.languages.classic.checks.variable_text import variables
+from kyvsim.light.regex import regex
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -22,13 +22,13 @@ _BACKGROUND = (
 )
 
 
-@cache
-def _forbidden() -> re.Pattern[str]:
-    return re.compile(
-        r"[^.](serviceAccountName|serviceAccountNamespace"
-        r"|request.userInfo|request.roles|request.clusterRoles)\b",
-        re.ASCII,
-    )
+_FORBIDDEN = regex(
+    r"[^.](serviceAccountName|serviceAccountNamespace"
+    r"|request.userInfo|request.roles|request.clusterRoles)\b",
+    re.ASCII,
+)
+_ABOUT_USERS = ("serviceAccountName", "userInfo", "oles")
+"""One of these is in each text that is forbidden."""
 
 
 def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
@@ -54,7 +54,7 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
         return
     for path, variable in variables_of(policy):
-        if _forbidden().search(variable):
+        if any(one in variable for one in _ABOUT_USERS) and _FORBIDDEN.search(variable):
             yield f"variable {variable} is not allowed", path
 
 
@@ -69,5 +69,5 @@ def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
         *marked_texts(policy.spec, ("spec",)),
     ):
         if "{{" in text and path[-1] != _LAST_APPLIED:
-            for found in variables().finditer(text):
+            for found in VARIABLE.finditer(text):
                 yield path, found[2]

@@ -6,11 +6,7 @@ upstream: pkg/engine/variables/regex
 import re
 from functools import cache
 
-
-@cache
-def variables() -> re.Pattern[str]:
-    """Return the expression for a variable: group 1 is what stands before it, group 2 itself."""
-    return re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})")
+from kyvsim.expr.variables import VARIABLE
 
 
 @cache
@@ -33,4 +29,4 @@ def expression_of(variable: str) -> str:
 
 def mask_variables(text: str, replacement: str) -> str:
     """Return `text` with every variable replaced."""
-    return variables().sub(lambda found: found[1] + replacement, text) if "{{" in text else text
+    return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
