@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
@@ -86,7 +87,7 @@ def has_wildcard_key(pattern: Json) -> bool:
 
 
 def _has_sign_within(pattern: Json, signs: frozenset[str]) -> bool:
-    return any(_sign(key) in signs for key in _keys_within(pattern))
+    return may_hold(pattern, ")") and any(_sign(key) in signs for key in _keys_within(pattern))
 
 
 def _keys_within(pattern: Json) -> Iterator[str]:

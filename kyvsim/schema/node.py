@@ -48,15 +48,26 @@ class NamedSchemas:
         found = self._mentioning.get(word)
         if found is None:
             found = self._mentioning[word] = self._names_mentioning(word)
-        return not _texts_in(words).isdisjoint(found)
+        printed = repr(words)
+        return any(repr(one) in printed for one in found)
 
     def _names_mentioning(self, word: str) -> frozenset[str]:
         """Return a word, and the names of schemas that have it, or name one that has it."""
-        texts = {name: _texts_in(words) for name, words in self.table.items()}
-        found = {word}
-        while new := {name for name, some in texts.items() if name not in found and some & found}:
+        new, found = {word}, {word}
+        while new:
+            marks = [*map(repr, new)]
+            new = {
+                name
+                for name, printed in self._printed.items()
+                if name not in found and any(mark in printed for mark in marks)
+            }
             found |= new
         return frozenset(found)
+
+    @cached_property
+    def _printed(self) -> Mapping[str, str]:
+        """Return the schemas as Python prints them, which is quicker to look through."""
+        return {name: repr(words) for name, words in self.table.items()}
 
 
 def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, Node]":
@@ -193,15 +204,6 @@ TYPE_NAMES: Mapping[type, str] = MappingProxyType(
     }
 )
 """What schemas call the types of loaded data."""
-
-
-def _texts_in(schema: Json) -> set[str]:
-    """Return the keys and texts anywhere in a schema: its words, and the names of others."""
-    if schema.__class__ is str:
-        return {schema}
-    if schema.__class__ is dict or isinstance(schema, Mapping):
-        return set(schema).union(*map(_texts_in, schema.values()))
-    return set().union(*map(_texts_in, schema)) if schema.__class__ is list else set()
 
 
 @lru_cache(maxsize=32)

@@ -4,10 +4,12 @@ Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: 
 be carried over switches derivation off for all of them.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
@@ -253,20 +255,10 @@ def _rewrite(rule: Rule, way: str) -> Rule:
         for part in ("spec", "metadata")
         for source in sources
     )
-    name = _replaced(rule.name, replacements)
-    return rule._replace(name=name, data=_replaced(rule.data, replacements))
-
-
-def _replaced(value: Json, replacements: tuple[tuple[str, str], ...]) -> Json:
-    if value.__class__ is str:
-        for old, new in replacements:
-            value = value.replace(old, new)
-        return value
-    if value.__class__ is dict:
-        return {
-            _replaced(key, replacements): _replaced(item, replacements)
-            for key, item in value.items()
-        }
-    if value.__class__ is list:
-        return [_replaced(item, replacements) for item in value]
-    return value
+    if not may_hold((rule.name, rule.data), *(old for old, _ in replacements)):
+        return rule
+    text = json.dumps((rule.name, rule.data))
+    for old, new in replacements:
+        text = text.replace(old, new)
+    name, data = json.loads(text)
+    return rule._replace(name=name, data=data)

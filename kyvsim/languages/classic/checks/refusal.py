@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -34,6 +35,11 @@ class RuleUnderCheck(NamedTuple):
         return refuse(self.policy, code, message, (*self.rule.path, *path))
 
 
+_MARKS = ("{{", "$(")
+"""With these begin variables and references."""
+_ASKED_LEVELS = 6
+"""On so many levels what holds no mark anywhere is left out; asking looks at all below."""
+_HOLDERS = frozenset({dict, list})
 _FREE_DATA = frozenset({"patchStrategicMerge", "data"})
 _OPEN = frozenset(
     {"allowExistingViolations", "mutateExistingOnPolicyUpdate", "generate", "generateExisting"}
@@ -96,26 +102,26 @@ def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
     A key has its mapping's path. Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json]] = [(path, data)]
+    pending: list[tuple[Path, Json]] = [(path, data)] if may_hold(data, *_MARKS) else []
     while pending:
         place, value = pending.pop()
         if value.__class__ is str and _is_marked(value):
             yield place, value
         elif value.__class__ is dict:
             yield from [(place, key) for key in value if _is_marked(key)]
-            pending += [((*place, step), child) for step, child in _children(value.items())]
+            pending += _children(place, value.items())
         elif value.__class__ is list:
-            pending += [((*place, step), child) for step, child in _children(enumerate(value))]
+            pending += _children(place, enumerate(value))
 
 
-def _children(items: Iterable[tuple[str | int, Json]]) -> list[tuple[str | int, Json]]:
+def _children(place: Path, items: Iterable[tuple[str | int, Json]]) -> list[tuple[Path, Json]]:
     """Return the items that are or may hold marked texts, the last one first."""
+    asked = len(place) < _ASKED_LEVELS
     found = [
-        (step, child)
+        ((*place, step), child)
         for step, child in items
-        if child.__class__ is dict
-        or child.__class__ is list
-        or (child.__class__ is str and ("{{" in child or "$(" in child))
+        if (_is_marked(child) if child.__class__ is str else child.__class__ in _HOLDERS)
+        and (not asked or may_hold(child, *_MARKS))
     ]
     found.reverse()
     return found

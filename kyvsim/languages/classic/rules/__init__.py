@@ -35,6 +35,18 @@ SECTIONS: Final = tuple(dict.fromkeys(field[0] for field in _HOMES))
 """The parts of a rule that say what it does; a rule has one of them."""
 
 
+@lru_cache(maxsize=64)
+def _fields_among(sections: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the fields of types, in their order, of which all names are in one of the sections."""
+    return tuple(field for field in _HOMES if any(set(field) <= set(names) for names in sections))
+
+
+def _names_in(section: str, rule: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the name of a section of a rule, and those in it."""
+    body = rule[section]
+    return (section, *body) if body.__class__ is dict else (section,)
+
+
 @lru_cache(maxsize=16)
 def _type_at(field: tuple[str, ...]) -> RuleType:
     """Return the type with this field, from its module, which is loaded when first asked for."""
@@ -44,9 +56,8 @@ def _type_at(field: tuple[str, ...]) -> RuleType:
 
 def rule_types_of(rule: Mapping[str, Json]) -> Iterator[RuleType]:
     """Yield the types whose field a rule has; the first one takes it."""
-    return (
-        _type_at(field) for field in _HOMES if field[0] in rule and body_at(field, rule) is not None
-    )
+    fields = _fields_among(tuple(_names_in(name, rule) for name in SECTIONS if name in rule))
+    return (_type_at(field) for field in fields if body_at(field, rule) is not None)
 
 
 def rule_types() -> Iterator[RuleType]:
