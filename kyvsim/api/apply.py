@@ -84,16 +84,13 @@ def explaining(
     """
     ask: list[Explain] = []
 
-    def follow(policy: Policy, follower: Follower) -> PolicySet:
-        told = inputs._replace(budget=to_follow(inputs.budget))
-        sound = read._replace(policies=(policy,))  # or it would have no results
-        return compiled_for(told, sound, follower, checked=True).policies
-
     def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
         if not ask:
             from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — for failures only
 
-            ask.append(compile_explain(follow, world_of(read, cluster), read.payloads))
+            told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
+            sound = told._replace(admitted=True)  # or there would be no results
+            ask.append(compile_explain(sound, world_of(read, cluster), read.payloads))
         return ask[0](response, row)
 
     return explain
@@ -114,31 +111,24 @@ class Compiled(NamedTuple):
 
 
 def compiled_for(
-    inputs: ApplyInputs,
-    read: ReadInputs,
-    follower: Follower | None = None,
-    *,
-    checked: bool = False,
+    inputs: ApplyInputs, read: ReadInputs, follower: Follower | None = None
 ) -> Compiled:
-    """Return what is read of policies, compiled; who follows is told each step of their rules.
+    """Return what is read of policies, compiled; who follows is told each step of their rules."""
+    options = _options(inputs, read)._replace(follower=follower)
+    policies, refused = compile_policies(read.policies, options)
+    return Compiled(policies, refused, options.system.clock.now())
 
-    Those that are `checked` already are known to be sound.
-    """
-    system = own_system(inputs.now, inputs.budget)
-    kinds = crd_kinds((*read.definitions, *objects_of(read.resources)))
-    options = CompileOptions(
-        system,
+
+def _options(inputs: ApplyInputs, read: ReadInputs) -> CompileOptions:
+    return CompileOptions(
+        own_system(inputs.now, inputs.budget),
         read.exceptions.rules,
         Model(inputs.model),
-        admitted=checked,
         cel_exceptions=read.exceptions.policies,
-        kinds=kinds,
+        kinds=crd_kinds((*read.definitions, *objects_of(read.resources))),
         bindings=read.bindings,
         parameters=read.parameters,
-        follower=follower,
     )
-    policies, refused = compile_policies(read.policies, options)
-    return Compiled(policies, refused, system.clock.now())
 
 
 class Sample(NamedTuple):

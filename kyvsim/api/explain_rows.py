@@ -9,41 +9,44 @@ from typing import TypeAlias
 
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
-from kyvsim.compile import PolicySet
+from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.engine import World, evaluate, evaluate_payload
 from kyvsim.engine.phases import STAGES
+from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.payload import Payload
-from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Follower
-from kyvsim.model.result import EngineResponse, RuleResult, Stage
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import EngineResponse, Phase, RuleResult, Stage
 from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row
 
-CompileFollowed: TypeAlias = Callable[[Policy, Follower], PolicySet]
-"""Returns a policy compiled so that who follows is told each step."""
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
 
 
 def compile_explain(
-    follow: CompileFollowed, world: World, payloads: tuple[Payload, ...]
+    options: CompileOptions, world: World, payloads: tuple[Payload, ...]
 ) -> Explain:
     """Return what explains results of a run in a world, with payloads.
 
-    Each policy is compiled when a result of it is first asked about.
+    `options` are those of its policies, but for who listens. What is asked about is compiled when
+    it is first asked: a rule that validates, else its policy, whose rules see what others changed.
     """
     recorder = Recorder()
-    known: dict[int, PolicySet] = {}
+    followed = options._replace(listener=None, follower=recorder)
+    known: dict[int, tuple[Policy | Rule, PolicySet]] = {}
     ask = _compile_ask(world, payloads)
 
-    def compiled(policy: Policy) -> PolicySet:
-        found = known.get(id(policy))
+    def compiled(row: Row) -> PolicySet:
+        only = row.result.rule if row.result.phase is Phase.VALIDATE else None
+        asked = only or row.policy
+        found = known.get(id(asked))
         if found is None:
-            found = known[id(policy)] = follow(policy, recorder)
-        return found
+            policies, _ = compile_policies((row.policy,), followed._replace(only=only))
+            found = known[id(asked)] = asked, policies
+        return found[1]
 
     def explain(response: EngineResponse, row: Row) -> RuleExplanation | None:
-        policies = compiled(row.policy)
+        policies = compiled(row)
         recorder.taken()
         again = ask(policies, response, row)
         told = recorder.taken()

@@ -4,11 +4,7 @@ Each is evaluated once more, alone; rows that pass cost nothing.
 """
 
 from kyvsim.api.suite_inputs import ManifestInputs
-from kyvsim.compile import PolicySet
 from kyvsim.kube.objects import object_key
-from kyvsim.languages import compile_policies
-from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Follower
 from kyvsim.model.reason import ToldReason
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.summary import Row
@@ -21,10 +17,6 @@ def telling(inputs: ManifestInputs) -> TellReasons:
 
     Of a rule that passed that is only where it stands.
     """
-
-    def follow(policy: Policy, follower: Follower) -> PolicySet:
-        options = inputs.options._replace(listener=None, follower=follower)
-        return compile_policies((policy,), options)[0]
 
     def reasons(
         answers: Answers, response: PolicyResponse, result: RuleResult
@@ -45,6 +37,6 @@ def telling(inputs: ManifestInputs) -> TellReasons:
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
-        return told_reasons(row, about, compile_explain(follow, answers.world, ()))
+        return told_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
 
     return reasons

@@ -43,6 +43,8 @@ class CompileOptions(NamedTuple):
     """The objects given as parameters of such policies."""
     follower: Follower | None = None
     """Who is told how rules come to their verdicts; nobody by default."""
+    only: Rule | None = None
+    """The rule that is wanted of a policy, be it written or derived; all are by default."""
 
     @property
     def is_heard(self) -> bool:

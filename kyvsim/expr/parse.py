@@ -7,6 +7,7 @@ is evaluated.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -17,6 +18,7 @@ from kyvsim.kube.objects import Json
 Tree: TypeAlias = dict[str, Any]
 """A node: `type`, `children` and, for some types, `value`."""
 
+_SHORT: Final = 500
 _INT64: Final = 1 << 63
 _COMPARATORS: Final = ("eq", "ne", "lt", "lte", "gt", "gte")
 _POWERS: Final = MappingProxyType(
@@ -43,8 +45,20 @@ Spans: TypeAlias = dict[int, tuple[int, int]]
 def parse(expression: str, *, bindings: bool = False, spans: Spans | None = None) -> Tree:
     """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
 
-    With `bindings` it may hold names such as `$name`. What is given as `spans` is filled.
+    With `bindings` it may hold names such as `$name`. What is given as `spans` is filled. Trees of
+    short texts are remembered, and nobody changes them: checks read what is compiled later.
     """
+    if spans is None and len(expression) <= _SHORT:
+        return _remembered(expression, bindings=bindings)
+    return _parse(expression, bindings, spans)
+
+
+@lru_cache(maxsize=256)
+def _remembered(expression: str, *, bindings: bool) -> Tree:
+    return _parse(expression, bindings, None)
+
+
+def _parse(expression: str, bindings: bool, spans: Spans | None) -> Tree:
     try:
         return _Parser(expression, tokenize(expression, bindings=bindings), spans).whole()
     except RecursionError:

@@ -5,6 +5,7 @@ Who knows the way can look at an object without evaluating anything.
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
@@ -74,6 +75,7 @@ def way_of_text(text: Json) -> Way | None:
     return way_of(variables[0].expression) if variables and variables[0].text == text else None
 
 
+@lru_cache(maxsize=256)
 def way_of(expression: str) -> Way | None:
     """Return where an expression leads, or None where that is not all there is to it."""
     if not _LOADED.isdisjoint(names_in(expression)):

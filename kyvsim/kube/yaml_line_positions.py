@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from kyvsim.kube.yaml_line import BLOCK, SKIPPED, Line, block_text, line_reader
-from kyvsim.kube.yaml_lines import read_plain
+from kyvsim.kube.yaml_line import BLOCK, SKIPPED, Line, block_text
+from kyvsim.kube.yaml_lines import read_line, read_plain
 from kyvsim.light.named_tuple import NamedTuple
 
 _LONGEST = 1 << 14
@@ -84,10 +84,9 @@ def _places(lines: list[str]) -> _Index:
 
 def _said(lines: list[str]) -> Iterator[tuple[int, Line]]:
     """Yield the lines that say something, numbered from 1; the texts of blocks are left out."""
-    read = line_reader(floats=False)
     block_end = 0
     for number, text in enumerate(lines, 1):
-        said = SKIPPED if number <= block_end else read(text)
+        said = SKIPPED if number <= block_end else read_line(text)
         if said is SKIPPED:
             continue
         follows, level, key, value, inner = said

@@ -75,6 +75,11 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
     return None
 
 
+def read_line(text: str) -> Line:
+    """Return what one line of a text that is plain says; raises Unusual."""
+    return _say(text, _readers(0, floats=False).single)
+
+
 def _map(found: Json) -> dict[str, Json] | None:
     return found if found.__class__ is dict else None
 

@@ -5,7 +5,6 @@ Loaded only where somebody follows: elsewhere the closures stay as they are.
 
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kyvsim.model.explanation import Step
@@ -33,7 +32,13 @@ def following(
     follower = probe.follower
     if follower is None:
         return run
-    placed = cache(lambda: asked._replace(place=(where or probe.locate)()))
+    known: Step | None = None
+
+    def placed() -> Step:
+        nonlocal known
+        if known is None:
+            known = asked._replace(place=(where or probe.locate)())
+        return known
 
     def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
         mark = follower.begin()

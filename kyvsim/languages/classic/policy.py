@@ -4,7 +4,7 @@ from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
-from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.probed_rules import probe_rules
 from kyvsim.model.diagnostic import Diagnostic
@@ -30,7 +30,8 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
     Raises what `lower_rule` raises.
     """
-    computed = compute_rules(policy)
+    only = options.only
+    computed = compute_rules(policy) if only is None else ComputedRules((only,))
     lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
     for one in computed.derived:
         lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)

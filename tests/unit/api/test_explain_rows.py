@@ -191,6 +191,20 @@ def test_rules_see_the_object_as_mutation_left_it():
     assert [text for text, _ in placed(reasons)] == ['found "none"; wanted "a"']
 
 
+def test_a_rule_that_changes_is_explained_after_those_before_it():
+    first = policy("mutate: {patchStrategicMerge: {metadata: {labels: {team: shop}}}}")
+    labels = 'labels: {of: "{{ request.object.metadata.none }}"}'
+    broken = f"mutate: {{patchStrategicMerge: {{metadata: {{{labels}}}}}}}"
+    only_then = (
+        "preconditions: {all: [{key: '{{ request.object.metadata.labels.team }}', "
+        "operator: Equals, value: shop}]}"
+    )
+    second = f"  - {{name: s, {PODS}, {only_then}, {broken}}}\n"
+    ((row, reasons),) = failures(first + second)
+    assert (row.result.rule.name, row.status) == ("s", "error")
+    assert [one.place.line for one in reasons] == [7]
+
+
 def test_a_derived_rule_is_explained_where_it_is_written():
     deployment = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
@@ -222,17 +236,17 @@ def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
     assert reasons is None
 
 
-def test_a_policy_is_compiled_again_once_for_all_its_failures(monkeypatch):
-    from kyvsim.api import apply  # noqa: PLC0415 — patched below
+def test_a_rule_is_compiled_again_once_for_all_its_failures(monkeypatch):
+    from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
 
     compiled = []
-    real = apply.compiled_for
+    real = explain_rows.compile_policies
     monkeypatch.setattr(
-        apply,
-        "compiled_for",
-        lambda *given, **options: compiled.append(given) or real(*given, **options),
+        explain_rows,
+        "compile_policies",
+        lambda policies, options: compiled.append(options.only) or real(policies, options),
     )
     pods = f"{POD}---\n{POD.replace('web', 'db')}"
     found = [*failures(policy("validate: {deny: {}}"), resource=pods)]
     assert len(found) == 2
-    assert len(compiled) == 2
+    assert [one.name for one in compiled] == ["r"]
