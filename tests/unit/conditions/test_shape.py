@@ -5,16 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
-from kyvsim.conditions import (
-    ConditionError,
+from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions.operators import OPERATORS
+from kyvsim.conditions.shape import (
     asks_only,
-    compile_conditions,
     confirming_shape,
     elements_shape,
     is_seen_whole,
     refuting_shape,
 )
-from kyvsim.conditions.operators import OPERATORS
 from kyvsim.kube.numbers import with_floats
 from kyvsim.proof import Value
 

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
-from kyvsim.pattern import alternative_shapes, compile_pattern, pattern_shape
+from kyvsim.pattern import compile_pattern
+from kyvsim.pattern.shape import alternative_shapes, pattern_shape
 
 TEXTS = ("a", "b", "", "1Gi", "512Mi", "false", "*", "conditional anchor mismatch")
 LEAVES = st.sampled_from([*TEXTS, True, False, None, 0.0, 1.0, 3])

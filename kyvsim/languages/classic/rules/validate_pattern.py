@@ -27,7 +27,7 @@ from kyvsim.model.facts import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.pattern import FailureKind, compile_pattern, pattern_shape
+from kyvsim.pattern import FailureKind, compile_pattern
 
 _Built = TypeVar("_Built")
 
@@ -89,6 +89,8 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
+    from kyvsim.pattern.shape import pattern_shape  # noqa: PLC0415 — for many objects only
+
     template = compile_template(context.rule.data["validate"]["pattern"], context.system)
     found = pattern_shape(template.value) if template.constant else None
     if found is None:
