@@ -27,6 +27,7 @@ from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
 from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import nearest
 
 _ORIGINS = "kyvsim.origins"
@@ -154,15 +155,28 @@ def usual_values(call: Call) -> Mapping[str, Any]:
         return ctx.params
 
 
-def read_setting(call: Call, name: str, setting: Setting) -> Any:
-    """Return the value of a parameter that is set outside of a line; raises UsageError."""
-    with as_click(call.command).make_context(call.path, []) as ctx:
-        parameter = next(one for one in ctx.command.params if one.name == name)
-        return _value_of(parameter, setting, ctx)
+def read_settings(
+    call: Call, settings: Mapping[str, Setting]
+) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
+    """Return the values of parameters that are set outside of a line, and what is no value.
+
+    What a command reads when it is run, such as formats, is not looked at.
+    """
+    command = as_click(call.command)
+    parameters = {one.name: one for one in command.params}
+    values: dict[str, Any] = {}
+    wrong: list[Diagnostic] = []
+    with click.Context(command, info_name=call.path) as ctx:
+        for name, one in settings.items():
+            try:
+                values[name] = _value_of(parameters[name], one, ctx)
+            except UsageError as error:
+                wrong.append(Diagnostic("KV096", Severity.ERROR, str(error), one.origin))
+    return values, tuple(wrong)
 
 
 def _set_value(parameter: click.Parameter, setting: Setting, ctx: click.Context) -> Any:
-    """Return the same; raises UsageError with its origin where it has none."""
+    """Return the value of a setting; raises UsageError with its origin where it has none."""
     try:
         return _value_of(parameter, setting, ctx)
     except UsageError as error:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.by_click import read_settings
 from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.commands import every_command
 from kyvsim.cli.configuration_schema import configuration_schema
@@ -70,7 +71,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
     remarks: dict[Diagnostic, None] = {}
     for path, one in commands.items():
         found = every_setting(path, one, files, variables)
-        remarks |= dict.fromkeys(found.remarks)
+        called = declared.Call(f"kyvsim {' '.join(path)}", one)
+        remarks |= dict.fromkeys((*found.remarks, *read_settings(called, found.settings)[1]))
         held += _held(path, one, found.settings, every=options["every"])
     say_remarks(remarks)
     write = _json if options["output_format"] == "json" else _text

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from kyvsim.cli import declared
-from kyvsim.cli.by_click import read_setting, usual_values
+from kyvsim.cli.by_click import read_settings, usual_values
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.settled import settled
 from kyvsim.cli.walking import walking_of, walking_options
+from kyvsim.load.walk import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -67,20 +68,18 @@ def _settings(
     from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
 
     found = settled(call, ())
-    options, remarks = {**usual}, [*found.remarks]
-    for name, one in found.settings.items():
-        try:
-            options[name] = read_setting(call, name, one)
-            walking_of(options, call)
-        except declared.UsageError as error:
-            options[name] = usual[name]
-            remarks.append(Diagnostic("KV096", Severity.ERROR, str(error), one.origin))
-    options |= given
+    values, wrong = read_settings(call, found.settings)
+    options, remarks = {**usual, **values, **given}, [*found.remarks, *wrong]
+    try:
+        walking = walking_of(options, call)
+    except declared.UsageError as error:
+        walking, place = USUAL, found.settings["exclude"].origin
+        remarks.append(Diagnostic("KV096", Severity.ERROR, str(error), place))
     rules = Rules(
         paths=tuple(options["paths"]),
         exceptions=tuple(options["exception"]),
         crd_paths=tuple(options["crd_path"]),
-        walking=walking_of(options, call),
+        walking=walking,
         strict=options["strict"],
     )
     return Settings(rules, tuple(remarks))

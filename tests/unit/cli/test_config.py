@@ -50,6 +50,15 @@ def test_all_mistakes_of_a_file_are_told(folder, kyvsim):
     assert "`inptu` sets nothing here: did you mean `input`?" in err
 
 
+def test_values_that_no_command_takes_are_told_once(folder, kyvsim):
+    (folder / ".kyvsim.yaml").write_text("jobs: many\napply: {show: nothing, now: soon}\n")
+    status, out, err = kyvsim("config")
+    assert (status, "many" in out) == (2, True)
+    assert [line.partition(": ")[0] for line in err.splitlines()] == [
+        f".kyvsim.yaml:{place}" for place in ("1:1", "2:9", "2:24")
+    ]
+
+
 def test_a_command_that_is_not_there_is_an_error(kyvsim):
     status, out, err = kyvsim("config", "aply")
     assert (status, out) == (2, "")
