@@ -58,7 +58,7 @@ def test_standard_input_is_read_when_a_path_is_a_dash(engine, calls, kyvsim, mon
         (["apply", "p", "-r", "-", "-e", "-"], "only one of --resource and --exception"),
         (["apply", "p", "-r", "r", "--crd-path", "-", "-f", "-"], "can hold only one of"),
         (["apply", "p", "-r", "r", "-o", "json"], "chosen with --output-format"),
-        (["apply", "p", "-r", "r", "--exclude", "!"], "--exclude: "),
+        (["apply", "p", "-r", "r", "--exclude", "!"], "--exclude !: "),
         (["apply", "-", "-r", "-"], "only one of the policies and --resource"),
         (["apply", "p"], "no resource given"),
         (["apply", "p", "-r", "r", "-s", "a"], "--set a: not of the form name=value"),
