@@ -163,7 +163,13 @@ class Call(NamedTuple):
         text = f"{spelled} {told}"
         names = (one.name for one in self.command.parameters if spelled in one.spellings)
         origin = self.origins.get(next(names, ""))
-        return UsageError(f"{origin}: {text}" if origin else text, self)
+        alone = self._replace(origins=NOWHERE_ELSE)  # what else is set has no part in it
+        return UsageError(f"{origin}: {text}" if origin else text, alone)
+
+    def elsewhere(self) -> str:
+        """Return which options are set outside of the line, and where: "" for none."""
+        keys = {one.name: one.keys for one in self.command.parameters}
+        return ", ".join(f"--{keys[name][0]} ({place})" for name, place in self.origins.items())
 
     def run(self, values: Mapping[str, Any]) -> Any:
         """Run the command with the values of its parameters, and return what it returns."""

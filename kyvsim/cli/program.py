@@ -54,6 +54,8 @@ def ended_by(error: Exception) -> int:
         case CommandError():
             if isinstance(error, UsageError) and error.call is not None:
                 say(f"Try '{error.call.path} --help' for help.")
+                if elsewhere := error.call.elsewhere():
+                    say(f"Set outside of the line: {elsewhere}")
             _say_error(str(error))
             return UNUSABLE
         case OutputError():

@@ -63,6 +63,18 @@ def test_a_wrong_value_on_a_line_has_no_place_in_a_file(project, kyvsim, spelled
     assert "error: --set b: not of the form" in kyvsim("apply", *spelled)[2]
 
 
+def test_options_that_do_not_go_together_are_told_with_what_is_set_elsewhere(
+    project, kyvsim, monkeypatch
+):
+    configure(project, WHOLE + "apply: {table: true}\n")
+    monkeypatch.setenv("KYVSIM_QUIET", "1")
+    told = "Set outside of the line: "
+    _, _, err = kyvsim("apply", "--output-format", "json")
+    assert f"{told}--resource (../.kyvsim.yaml:2:1), --table (../.kyvsim.yaml:3:9), " in err
+    assert "--quiet (KYVSIM_QUIET)" in err
+    assert told not in kyvsim("apply", "--budget", "x")[2]
+
+
 def test_a_flag_can_be_switched_off(project, kyvsim):
     configure(project, WHOLE + "apply: {table: true}\n")
     assert "RESULT" in kyvsim("apply")[1]
