@@ -71,7 +71,7 @@ def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
     """Return a time as Go writes it, "" for none."""
     if value == _LIFETIME:
         return value
-    nanoseconds = 0 if value == "0" else parse_duration(value)
+    nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
         raise declared.UsageError(f"{spelled} {value}: not a time such as 168h or 90m", call)
     return format_duration(nanoseconds) if nanoseconds else ""
