@@ -166,9 +166,9 @@ def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
         tuple(_chance(rule, proof, next(marks)) for proof in of_rule)
         for rule, of_rule in zip(turn.rules, proofs, strict=False)
     )
-    is_whole = bool(proofs) and all(one.is_all for of_rule in proofs for one in of_rule)
-    marks_of = [one.mark for of_rule in chances for one in of_rule]
-    recall = Recall(marks_of) if is_whole and settled else None
+    is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
+    marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
+    recall = Recall(marks_of) if settled else None
     likely = tuple(of_rule[0].result for of_rule in chances)
     opened = OpenTurn(turn, settled, recall)
     return TurnPlan(opened, chances, _single(chances), (turn.policy.policy, likely))

@@ -23,4 +23,4 @@ class OpenTurn(NamedTuple):
     settled: bool = False
     """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
     recall: "Recall | None" = None
-    """Knows how it ended before; None where more than a look at an object can make a difference."""
+    """Knows how it ended before; None where more than bodies can make a difference."""

@@ -59,7 +59,7 @@ def _asked(
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is its error here
         return faulted(turn, phase, subject, error)
     if recall and not response.silent:
-        recall.keep(given.object, response.results)
+        return response._replace(results=recall.keep(given.object, response.results))
     return response
 
 

@@ -30,7 +30,20 @@ _STATUSES: Mapping[str, int] = MappingProxyType(
 )
 """The place of each status among counts."""
 _MOST_KEPT: Final = 10_000
-"""So many groups of passes are told apart before they are counted by rule."""
+"""So many groups of results are told apart before they are counted by rule."""
+
+
+class _Counted:
+    """How many objects have the same results of a policy."""
+
+    __slots__ = ("number", "results", "rules")
+
+    def __init__(self, rules: list[tuple[RuleKey, str]]) -> None:
+        self.rules = rules
+        """Each with the status of its result."""
+        self.number = 1
+        self.results: tuple[RuleResult, ...] = ()
+        """They are known by their identity."""
 
 
 class Course:
@@ -41,6 +54,7 @@ class Course:
         "_by_rule",
         "_kept",
         "_passes",
+        "_results",
         "known",
         "known_failures",
         "met",
@@ -57,6 +71,8 @@ class Course:
         # keeps its identity.
         self._passes: dict[int, int] = {}
         self._kept: list[tuple[PolicyPasses, ...]] = []
+        # So are other results of a policy.
+        self._results: dict[int, _Counted] = {}
         self.unchecked = 0
         """How often a rule could not look at all of an object that it would have checked."""
         self.unmatched = 0
@@ -74,7 +90,7 @@ class Course:
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
         """Yield the responses, counting."""
-        passes = self._passes
+        passes, results = self._passes, self._results
         for response in responses:
             matched = False
             for answer in response.answers:
@@ -82,29 +98,49 @@ class Course:
                     matched = True
                     key = id(answer.passes)
                     passes[key] = passes[key] + 1 if key in passes else self._first(answer.passes)
-                elif answer.results or answer.silent:
+                    continue
+                if answer.results or answer.silent:
                     matched = True
+                known = None if answer.silent else results.get(id(answer.results))
+                if known is not None:
+                    known.number += 1
+                else:
                     self._count(answer, response.namespace_labels or {})
             self.unmatched += not matched
             self.unstable += len(response.repeated)
             yield response
 
     def _count(self, answer: PolicyResponse, labels: Mapping[str, Json]) -> None:
-        self.unchecked += len(answer.silent)
-        policy = answer.policy
-        for result in answer.results:
-            status = result.status
-            if status is RuleStatus.FAIL and only_warns(
-                answer, labels, audit_warn=self._audit_warn
-            ):
-                status = RuleStatus.WARN
-            self.count(_key(policy, result), status._value_)
+        policy, _, _, results, _, silent = answer
+        warns = only_warns(answer, labels, audit_warn=self._audit_warn)
+        counted = _Counted([(_key(policy, one), _status(one, warns=warns)) for one in results])
+        self.unchecked += len(silent)
+        is_odd = bool(silent)
+        for (_, status), result in zip(counted.rules, results, strict=True):
             if result.baseline is BaselineState.UNCHANGED:
-                self.known[status._value_] += 1
-                if status is RuleStatus.FAIL:
+                is_odd = True
+                self.known[status] += 1
+                if status == RuleStatus.FAIL.value:
                     self._count_known((policy.kind, policy.key), 1)
             if result.unchecked:
+                is_odd = True
                 self.unchecked += 1
+        if is_odd or self._audit_warn:  # other objects may have the same results as warnings
+            self._count_all(counted)
+            return
+        if len(self._results) >= _MOST_KEPT:
+            self._count_results()
+        counted.results = results
+        self._results[id(results)] = counted
+
+    def _count_results(self) -> None:
+        for one in self._results.values():
+            self._count_all(one)
+        self._results.clear()
+
+    def _count_all(self, counted: "_Counted") -> None:
+        for rule, status in counted.rules:
+            self.count(rule, status, counted.number)
 
     def _first(self, passes: tuple[PolicyPasses, ...]) -> int:
         """Keep passes that are new; return how often they have come up."""
@@ -143,6 +179,7 @@ class Course:
 
     def closed(self) -> "Course":
         """Return the counts, which can be taken to another process now."""
+        self._count_results()
         self._count_passes()
         return self
 
@@ -174,7 +211,8 @@ class Course:
         return Summary(*map(sum, zip(*numbers, strict=True))) if numbers else Summary()
 
     def by_rule(self) -> dict[RuleKey, Summary]:
-        """Return the same of each rule that has results, in the order in which they came up."""
+        """Return the same of each rule that has results."""
+        self._count_results()
         self._count_passes()
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
 
@@ -182,3 +220,8 @@ class Course:
 def _key(policy: Policy, result: RuleResult) -> RuleKey:
     rule = result.rule
     return policy.kind, policy.key, rule.name, rule.path
+
+
+def _status(result: RuleResult, *, warns: bool) -> str:
+    status = result.status
+    return (RuleStatus.WARN if warns and status is RuleStatus.FAIL else status).value

@@ -59,6 +59,7 @@ def begin(run: Run, look: Look) -> Writing:
         row=part_row if run.is_part else row,
         tail=tail,
         joined=lambda pieces: told().joined(pieces),
+        counted=lambda: made[0].counted() if made else "",
     )
 
 

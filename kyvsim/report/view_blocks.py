@@ -1,10 +1,11 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.model.result import EngineResponse
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.result import EngineResponse, RuleResult
 from kyvsim.report.changes import has_changes
 from kyvsim.report.ledger import Need, needs_of
 from kyvsim.report.look import Show
@@ -23,16 +24,39 @@ if TYPE_CHECKING:
 class Blocks:
     """What is to be told of each object, as it comes."""
 
-    __slots__ = ("_again", "_rows_of", "_seen", "_sheet", "_title", "_told")
+    __slots__ = ("_again", "_known", "_rows_of", "_seen", "_sheet", "_title", "_told", "_untold")
 
     def __init__(self, run: Run, sheet: Sheet) -> None:
         self._sheet = sheet
-        self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(sheet.look))
+        self._untold = untold(sheet.look)
+        self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=self._untold)
         self._told = compile_rows_told(run, sheet)
         self._seen = Seen()
         self._title = once_a_rule(row_title)
         self._again: dict[Kind, Item] = {}
         """What is told of results that are like others; as many as there are wordings."""
+        # Many objects share a result. One whose status depends on more is not known.
+        self._known: dict[int, _Known] | None = None if run.audit_warn else {}
+
+    def told_before(self, response: EngineResponse) -> list[Kind] | None:
+        """Return the kinds of what would be told, where the same was told of other objects.
+
+        None where there may be something else to tell, or nothing.
+        """
+        if not self._known or response.repeated:
+            return None
+        kinds: list[Kind] = []
+        name, namespace = _names(response.trigger)
+        for answer in response.evaluated:
+            if answer.changed or answer.silent:
+                return None
+            for result in answer.results:
+                known = self._known.get(id(result))
+                if known is not None and not _says(known.text, name, namespace):
+                    kinds.append(known.kind)
+                elif result.status._value_ not in self._untold or not is_plain(result):
+                    return None
+        return kinds or None
 
     def of(self, response: EngineResponse) -> tuple[Block, list[Need]]:
         """Return what is to be told of an object, and the references that wait for others."""
@@ -52,22 +76,34 @@ class Blocks:
         edited = len(changes) - created
         return Block(title(response.trigger), place, items, edited, created), needs
 
-    def _row(self, row: Row, response: EngineResponse, names: tuple[str, ...]) -> Item:
+    def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> Item:
         look = self._sheet.look
         if look.show is Show.ALL or (look.detailed and row.status in QUIET):
             return Item(Kind(""), self._told(row, response, whole=True))
         kind = self._kind(row, names)
         again = self._again.get(kind)
         if again is not None:
+            self._know(row.result, kind, names)
             return again
         whole = self._seen.is_new(kind)
         if whole:
             self._again[kind] = Item(kind, self._told(row, response, whole=False), is_whole=False)
         return Item(kind, self._told(row, response, whole=whole), whole)
 
-    def _kind(self, row: Row, names: tuple[str, ...]) -> Kind:
+    def _kind(self, row: Row, names: tuple[str, str]) -> Kind:
         rule = (row.status, row.policy.kind, self._title(row))
-        return kind_of_result(rule, (row.result.own or row.result.message, row.result.note), names)
+        return kind_of_result(rule, _texts(row.result), names)
+
+    def _know(self, result: RuleResult, kind: Kind, names: tuple[str, str]) -> None:
+        """Remember the kind of a result that says nothing of the object that has it."""
+        if self._known is None or result.generated or result.targets:
+            return
+        text = "\n".join(_texts(result))
+        if _says(text, *names):
+            return
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[id(result)] = _Known(kind, text, result)
 
     def _change(self, change: "Changed", *, alone: bool) -> Item:
         from kyvsim.report.view_changes import told_change  # noqa: PLC0415 — where something changed
@@ -82,6 +118,32 @@ class Blocks:
 
 
 _NOTHING = Block("", "", ())
+_MOST_KNOWN: Final = 4096
+
+
+class _Known(NamedTuple):
+    """A result of which all is told."""
+
+    kind: Kind
+    text: str
+    """What it says."""
+    result: RuleResult
+    """Itself: it is known by its identity."""
+
+
+def _texts(result: RuleResult) -> tuple[str, str]:
+    """Return what a result says."""
+    return result.own or result.message, result.note
+
+
+def _says(text: str, name: str, namespace: str) -> bool:
+    """Return whether a text has the name of an object in it, or its namespace."""
+    return bool((name and name in text) or (namespace and namespace in text))
+
+
+def is_plain(result: RuleResult) -> bool:
+    """Return whether there is nothing to tell of a result but its message."""
+    return not (result.note or result.generated or result.targets)
 
 
 def _changes(response: EngineResponse) -> Iterable["Changed"]:
@@ -92,7 +154,7 @@ def _changes(response: EngineResponse) -> Iterable["Changed"]:
     return changes_of(response)
 
 
-def _names(obj: Json) -> tuple[str, ...]:
+def _names(obj: Json) -> tuple[str, str]:
     """Return what makes messages on objects differ that are alike."""
     key = object_key(obj)
     return key.name, key.namespace

@@ -4,7 +4,8 @@ A run may have any number of objects, so what is kept is bounded: for each rule 
 for each wording so many examples. Parts of a run are told by several processes, each of which
 leaves out what it has told itself; who puts them together, in order, leaves out the rest. That is
 the same as if one had told all: what the whole tells in full is the first of its wording, and so
-the first of it in its part.
+the first of it in its part. So it is with examples: what comes behind enough of them is counted
+where it is found, and only the number is passed on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,6 +75,42 @@ class Block(NamedTuple):
     created: int = 0
 
 
+class Counted(NamedTuple):
+    """So many objects have results of a kind of which a part has told enough examples."""
+
+    kind: Kind
+    number: int
+
+
+class PartFold:
+    """What is only counted by who tells parts of a run, one after the other."""
+
+    __slots__ = ("_examples", "_numbers")
+
+    def __init__(self) -> None:
+        self._examples: dict[Kind, int] = {}
+        self._numbers: dict[Kind, int] = {}
+
+    def counts(self, kinds: Sequence[Kind]) -> bool:
+        """Count an object all of whose results were told of others, or return False.
+
+        Until enough examples of each kind are told: who puts the parts together may need this one.
+        """
+        examples = self._examples
+        if all(examples.get(kind, 0) >= _MOST_EXAMPLES for kind in kinds):
+            for kind in kinds:
+                self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            return True
+        for kind in kinds:
+            examples[kind] = examples.get(kind, 0) + 1
+        return False
+
+    def taken(self) -> Iterator[Counted]:
+        """Yield what was counted since this was asked last."""
+        counted, self._numbers = self._numbers, {}
+        return map(Counted, counted, counted.values())
+
+
 class Seen:
     """The wordings that were told."""
 
@@ -129,6 +166,26 @@ class Fold:
             group.count += 1
             if len(group.examples) < _MOST_EXAMPLES:
                 group.examples.append((block.title, block.place))
+        return ""
+
+    def counts(self, kinds: Sequence[Kind]) -> bool:
+        """Count an object that nothing but its name can be told of, and return whether that is so.
+
+        All its results were told of others, of which there are enough examples.
+        """
+        found = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
+        groups = [one for one in found if one and len(one.examples) >= _MOST_EXAMPLES]
+        if len(groups) < len(kinds):
+            return False
+        for one in groups:
+            one.count += 1
+        return True
+
+    def take(self, told: "Block | Counted") -> str:
+        """Return what is told of what a part has told: of an object as `add` does."""
+        if isinstance(told, Block):
+            return self.add(told)
+        self._group_of(told.kind).count += told.number
         return ""
 
     def _told(self, item: Item) -> str:
@@ -204,11 +261,13 @@ _APART: Final = "\x1e"
 """Stands between a block and its items; JSON has none."""
 
 
-def to_line(block: Block) -> str:
-    """Return a block as a line of text, which another process reads."""
+def to_line(told: Block | Counted) -> str:
+    """Return what a part tells as a line of text, which another process reads."""
     import json  # noqa: PLC0415 — for parts only
 
-    title, place, items, edited, created = block
+    if isinstance(told, Counted):
+        return f"{json.dumps(told)}\n"
+    title, place, items, edited, created = told
     head = json.dumps((title, place, edited, created))
     return f"{_APART.join((head, *map(_item_text, items)))}\n"
 
@@ -220,18 +279,21 @@ def _item_text(item: Item) -> str:
     return json.dumps(item)
 
 
-def from_lines(pieces: Iterable[str]) -> Iterator[Block]:
-    """Yield the blocks of a text that comes in pieces."""
+def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
+    """Yield what is told in a text that comes in pieces."""
     rest = ""
     for piece in pieces:
         *lines, rest = f"{rest}{piece}".split("\n")
         yield from map(_from_line, lines)
 
 
-def _from_line(line: str) -> Block:
+def _from_line(line: str) -> Block | Counted:
     import json  # noqa: PLC0415 — as above
 
     head, *items = line.split(_APART)
+    if not items:
+        kind, number = json.loads(head)
+        return Counted(Kind(*kind), number)
     title, place, edited, created = json.loads(head)
     return Block(title, place, [*map(_read_item, items)], edited, created)
 

@@ -35,6 +35,7 @@ def begin_short(run: Run, look: Look) -> Writing:
         row=lambda response: (told.line if run.is_part else told.row)(failures(response)),
         tail=tail,
         joined=told.joined,
+        counted=told.counted,
     )
 
 

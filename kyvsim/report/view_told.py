@@ -9,25 +9,29 @@ from kyvsim.report.look import Look
 from kyvsim.report.need_order import NeedOrder, Piece
 from kyvsim.report.run import Run, Unparted
 from kyvsim.report.view_blocks import Blocks, need_text
-from kyvsim.report.view_fold import Fold, from_lines, to_line
+from kyvsim.report.view_fold import Fold, PartFold, from_lines, to_line
 from kyvsim.report.wrapped import sheet_of
 
 
 class Told:
     """What is told of a run, response by response."""
 
-    __slots__ = ("_blocks", "_fold", "_ledger", "_order", "_run", "_sheet")
+    __slots__ = ("_blocks", "_fold", "_ledger", "_order", "_part", "_run", "_sheet")
 
     def __init__(self, run: Run, look: Look, ledger: Ledger) -> None:
         self._run = run
         self._sheet = sheet_of(look)
         self._ledger = ledger
         self._fold = Fold(self._sheet)
+        self._part = PartFold()
         self._order = NeedOrder(ledger, self._need)
         self._blocks = Blocks(run, self._sheet)
 
     def row(self, response: EngineResponse) -> str:
         """Return what is told now; what stands behind an open reference waits."""
+        again = self._blocks.told_before(response)
+        if again and self._fold.counts(again):
+            return ""
         block, needs = self._blocks.of(response)
         if not block.items:
             return ""
@@ -37,14 +41,21 @@ class Told:
 
     def line(self, response: EngineResponse) -> str:
         """Return what a part tells of a response; raises Unparted where other objects matter."""
+        again = self._blocks.told_before(response)
+        if again and self._part.counts(again):
+            return ""
         block, needs = self._blocks.of(response)
         if needs:
             raise Unparted
         return to_line(block) if block.items else ""
 
+    def counted(self) -> str:
+        """Return what a part tells at its end, of those of which it told nothing."""
+        return "".join(map(to_line, self._part.taken()))
+
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the text of all objects, of the lines of all parts."""
-        return map(self._fold.add, from_lines(pieces))
+        return map(self._fold.take, from_lines(pieces))
 
     def open_needs(self) -> Iterator[str]:
         """Yield what has waited to the end."""

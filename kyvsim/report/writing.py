@@ -22,6 +22,10 @@ def _as_they_are(pieces: Iterable[str]) -> Iterable[str]:
     return pieces
 
 
+def _nothing() -> str:
+    return ""
+
+
 class Writing(NamedTuple):
     """One document: its head, the text of each response, its tail; asked for in that order."""
 
@@ -44,6 +48,8 @@ class Writing(NamedTuple):
     """How many characters of that first text are left out: what stands between two of them."""
     joined: Callable[[Iterable[str]], Iterable[str]] = _as_they_are
     """Returns the text of all responses, of what parts of a run say of them, in order."""
+    counted: Callable[[], str] = _nothing
+    """Returns what a part says of the responses that it has only counted so far, for `joined`."""
 
 
 Begin: TypeAlias = Callable[[Run, Look], Writing]
@@ -88,7 +94,13 @@ def _put_together(told: Told, writings: Sequence[Writing]) -> Iterator[tuple[int
 def compile_tell(writings: Sequence[Writing]) -> Tell:
     """Return a function that gives what several documents say of the responses of a part."""
     lists = [one.lists for one in writings]
-    return lambda responses: Telling(_texts(responses, writings), lists)
+
+    def told(responses: Iterable[EngineResponse]) -> Iterator[tuple[int, str]]:
+        yield from _texts(responses, writings)
+        for index, one in enumerate(writings):
+            yield index, one.counted()
+
+    return lambda responses: Telling(told(responses), lists)
 
 
 def render(begin: Begin, run: Run, look: Look) -> Iterator[str]:

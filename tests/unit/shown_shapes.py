@@ -1,5 +1,7 @@
 """What a walk says of objects, in the words of tests."""
 
+from types import SimpleNamespace
+
 from kyvsim.compile.recall import Recall
 from kyvsim.proof import compile_walk
 
@@ -32,6 +34,6 @@ def assert_same_where_known(shape, objects, say):
         trace = walk.trace(obj)
         if trace is None:
             continue
-        known, said = recall.results(obj, trace), say(obj)
+        known, said = recall.results(obj, trace), (SimpleNamespace(message=repr(say(obj))),)
         assert known in (None, said), (obj, known, said)
         recall.keep(obj, said)

@@ -176,20 +176,35 @@ def test_with_a_plan_a_response_is_what_it_is_without(bench, request_for):
         assert response._replace(answers=response.responses) == alone
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """The names of the policies that were evaluated."""
+    module, names = sys.modules[evaluate.__module__], []
+
+    def noted(turn, *arguments, **options):
+        names.append(turn.policy.policy.name)
+        return run_turn(turn, *arguments, **options)
+
+    monkeypatch.setattr(module, "run_turn", noted)
+    return names
+
+
 def test_results_are_recalled_where_nothing_else_makes_a_difference(
-    compiled, policy, pod, request_for
+    compiled, policy, pod, request_for, asked
 ):
     fixed = policy({**PASSING, "validate": HOST}, name="fixed")
     telling = policy({**PASSING, "validate": {**HOST, "message": NAMED}}, name="telling")
     set_, two = compiled(fixed, telling), pod("two", hostNetwork=True, hostPID=True)
     first = planned(set_, pod("one", hostNetwork=True), request_for).responses
+    asked.clear()
     again = evaluate(set_, request_for(two), WORLD).responses
+    assert asked == ["telling"]
     other = evaluate(set_, request_for(pod("two", hostNetwork={})), WORLD).responses
-    assert first[0].results is again[0].results
+    assert asked == ["telling", "fixed", "telling"]
+    assert first[0].results is again[0].results is other[0].results
     assert again[0].object is two
     assert "one" in first[1].results[0].message
     assert "two" in again[1].results[0].message
-    assert other[0].results is not first[0].results
 
 
 def test_a_turn_that_had_nothing_to_say_is_recalled_as_such(compiled, policy, pod, request_for):
@@ -228,14 +243,15 @@ def looping(*conditions, **more):
     ],
 )
 def test_denials_are_recalled_where_their_shape_looks_at_all_they_do(
-    compiled, policy, pod, request_for, validate, is_recalled
+    compiled, policy, pod, request_for, asked, validate, is_recalled
 ):
     set_ = compiled(policy({"validate": validate}))
     objects = [pod(name, a="b", list=[{"a": "b", "c": name}]) for name in ("one", "two")]
     first = planned(set_, objects[0], request_for).evaluated
-    again = evaluate(set_, request_for(objects[1]), WORLD).evaluated
     assert first[0].results[0].status in {RuleStatus.FAIL, RuleStatus.PASS}
-    assert (first[0].results is again[0].results) is is_recalled
+    asked.clear()
+    evaluate(set_, request_for(objects[1]), WORLD)
+    assert asked == ([] if is_recalled else ["p"])
 
 
 LIVE = {"background": False}

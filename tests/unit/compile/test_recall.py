@@ -1,11 +1,13 @@
 """Results are known again by what a walk finds of the shapes of a turn."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from kyvsim.compile.recall import _KEPT, Recall
 from kyvsim.proof import Both, Each, Entry, Fields, Keys, Value, compile_walk
 
-RESULTS = ("what a rule said",)
+RESULTS = (SimpleNamespace(message="what a rule said"),)
 
 
 def _field(key, shape, *, absent=True):
@@ -97,6 +99,14 @@ def test_results_are_kept_for_the_object_that_was_asked_for():
     assert recall.results(obj, walk.trace(obj)) is None
     recall.keep({"a": "b"}, RESULTS)
     assert recall.results(obj, walk.trace(obj)) is None
+
+
+def test_equal_results_are_the_same_ones_and_others_are_not():
+    recall = Recall(())
+    said = [(SimpleNamespace(message="no", path=path),) for path in "aab"]
+    first, second, other = (recall.keep({}, results) for results in said)
+    assert first is second is said[0]
+    assert other is said[2]
 
 
 def test_it_begins_anew_where_too_much_is_known():

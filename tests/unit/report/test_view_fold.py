@@ -3,7 +3,7 @@ import random
 import pytest
 
 from kyvsim.report.look import Look
-from kyvsim.report.view_fold import Block, Fold, Item, Kind, Seen, from_lines, to_line
+from kyvsim.report.view_fold import Block, Fold, Item, Kind, PartFold, Seen, from_lines, to_line
 from kyvsim.report.view_rows import Said
 from kyvsim.report.wrapped import sheet_of
 
@@ -68,17 +68,36 @@ def test_parts_put_together_tell_what_one_tells(seed):
     chance = random.Random(seed)
     names = [
         (f"o{number}", [Kind(f"r{chance.randrange(2)}", f"w{chance.randrange(16)}")])
-        for number in range(120)
+        for number in range(600)
     ]
     whole = told(block(name, *kinds) for name, kinds in names)
     cuts = sorted(chance.sample(range(1, len(names)), 5))
-    lines = []
+    lines, blocks = [], 0
+    tellers = [(Seen(), PartFold()) for _ in range(2)]  # each tells several parts
     for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
-        seen = Seen()
-        lines += [to_line(block(name, *kinds, seen=seen)) for name, kinds in names[start:end]]
+        seen, part = chance.choice(tellers)
+        for name, kinds in names[start:end]:
+            found = block(name, *kinds, seen=seen)
+            if any(item.is_whole for item in found.items) or not part.counts(kinds):
+                lines.append(to_line(found))
+                blocks += 1
+        lines += map(to_line, part.taken())
     text = "".join(lines)
     pieces = [text[at : at + 37] for at in range(0, len(text), 37)]
-    assert told(from_lines(pieces)) == whole
+    made = fold()
+    again = "".join(map(made.take, from_lines(pieces))), "".join(made.lines())
+    assert again == whole
+    assert blocks < len(names)
+
+
+def test_an_object_is_counted_when_there_are_enough_examples():
+    one, other = fold(), fold()
+    blocks = [block(f"o{number}", RED, BLUE) for number in range(20)]
+    text = "".join(map(one.add, blocks))
+    counted = [found for found in blocks if other.counts([RED, BLUE]) or other.add(found) is None]
+    assert "".join(one.lines()) == "".join(other.lines())
+    assert text.count("o0") == 1
+    assert [found.title for found in counted] == [f"o{number}" for number in range(6, 20)]
 
 
 def test_sizes_say_what_was_changed_and_created():
