@@ -21,7 +21,7 @@ class Count(NamedTuple):
     result: str
     number: int
     title: str = ""
-    """What views call the rule, where its name behind that of its policy does not say it."""
+    """What tables call the rule, where its name behind that of its policy does not say it."""
     severity: str = ""
     """That of the policy; "" where it says none."""
 

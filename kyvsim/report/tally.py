@@ -14,7 +14,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.report.subject import severity_of
 from kyvsim.report.summary import only_warns
-from kyvsim.report.view_rows import behind, rule_title
+from kyvsim.report.view_rows import behind, written_title
 
 
 class Tally:
@@ -61,7 +61,7 @@ class Tally:
     ) -> None:
         name = rule[0].key, rule[1].name
         if name not in self._titles:
-            title = rule_title(*rule)
+            title = written_title(*rule)
             self._titles[name] = "" if title == behind(*name) else title
         key = (namespace, *name, status.value, severity_of(rule[0]))
         self._numbers[key] = self._numbers.get(key, 0) + number

@@ -40,6 +40,12 @@ def rule_title(policy: Policy, rule: Rule) -> str:
     return f"{name} (autogen)" if is_derived else name
 
 
+def written_title(policy: Policy, rule: Rule) -> str:
+    """Return what a rule is called with all that are derived from it, as tables count them."""
+    written = next((one for one in policy.rules if one.path == rule.path), None)
+    return rule_title(policy, written) if written else behind(policy.key, rule.name)
+
+
 def row_title(row: Row) -> str:
     """Return the title of the rule of a row."""
     return rule_title(row.policy, row.result.rule)

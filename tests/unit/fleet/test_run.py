@@ -52,6 +52,21 @@ def test_failures_below_a_severity_do_not_count(given, kyvsim, tmp_path, least, 
     assert kyvsim("report", "summary", tmp_path / "p")[0] == 1
 
 
+DEPLOYMENT = (
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n"
+    "spec: {selector: {}, template: {spec: {containers: [{name: c, image: 'a:latest'}]}}}\n"
+)
+
+
+def test_derived_rules_count_with_the_written_one(given, kyvsim):
+    policies = POLICY.replace("object.metadata.name != 'p7'", "false")
+    command = given(policies, a=stream(*pods(9), DEPLOYMENT, DEPLOYMENT))
+    status, out, err = alone = kyvsim(*command)
+    assert (status, err) == (1, "")
+    assert "all 2 rules that applied" in out
+    assert kyvsim(*command, *HERE) == alone
+
+
 @pytest.mark.parametrize("name", ODD_STREAMS)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
