@@ -96,7 +96,7 @@ def test_an_object_is_counted_when_there_are_enough_examples():
     text = "".join(map(one.add, blocks))
     counted = [found for found in blocks if other.counts([RED, BLUE]) or other.add(found) is None]
     assert "".join(one.lines()) == "".join(other.lines())
-    assert text.count("o0") == 1
+    assert text.count(".yaml") == 1
     assert [found.title for found in counted] == [f"o{number}" for number in range(6, 20)]
 
 
