@@ -52,12 +52,14 @@ def old_key(obj: Json) -> OldKey:
 
 
 def old_objects(
-    documents: Iterable[Document], resources: Sequence[Document], what_if: WhatIf
+    documents: Sequence[Document], resources: Sequence[Document], what_if: WhatIf
 ) -> tuple[OldObjects, tuple[Diagnostic, ...]]:
     """Return old objects by key, and what is supposed that no resource has to do with.
 
     Of two objects with one key the last counts, as where one is written over the other.
     """
+    if not documents and not what_if.namespace_labels:
+        return MappingProxyType({}), ()
     given = {old_key(one.data) for one in resources}
     found: dict[OldKey, Document] = {}
     said = [*_unused_labels(what_if, given)] if resources else []

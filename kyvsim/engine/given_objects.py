@@ -1,8 +1,9 @@
 """The objects given to a command, as the cluster that rules may read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
+from types import MappingProxyType
 
 from kyvsim.kube.discovery import (
     KindTable,
@@ -14,8 +15,9 @@ from kyvsim.kube.discovery import (
     plural,
 )
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, in_version, labels, object_key
+from kyvsim.kube.objects import Json, in_version, labels, object_key, text_field
 
+_NOTHING: Mapping[tuple[str, str], Json] = MappingProxyType({})
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _DEFINITIONS = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -27,23 +29,38 @@ class GivenObjects:
     version. Definitions of custom resources count where they are among the objects or beside them.
     """
 
-    def __init__(self, objects: Iterable[Json], definitions: Iterable[Json] = ()) -> None:
+    def __init__(self, objects: Sequence[Json], definitions: Iterable[Json] = ()) -> None:
+        self._objects = objects
         self._definitions = definitions
-        self._by_kind: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
-        self._kinds: dict[tuple[str, str], None] = {}
+        self._named: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
         self._listed: dict[tuple[str, str], dict[str, Sequence[Json]]] = {}
-        for obj in objects:
-            api_version, kind, *place = object_key(obj)
-            some = self._by_kind.setdefault((split_api_version(api_version)[0], kind), {})
-            if some.setdefault((place[0], place[1]), obj) is obj:
-                self._kinds[api_version, kind] = None
 
     has_ints = False
+
+    @cached_property
+    def _of_kind(self) -> dict[str, list[Json]]:
+        found: dict[str, list[Json]] = {}
+        for obj in self._objects:
+            found.setdefault(text_field(obj, "kind"), []).append(obj)
+        return found
+
+    def _by_name(self, group: str, kind: str) -> Mapping[tuple[str, str], Json]:
+        """Return the objects of a kind by namespace and name; rules ask for few kinds."""
+        found = self._named.get((group, kind))
+        if found is None:
+            if kind not in self._of_kind:
+                return _NOTHING
+            found = self._named[group, kind] = {}
+            for obj in self._of_kind[kind]:
+                api_version, _, namespace, name = object_key(obj)
+                if split_api_version(api_version)[0] == group:
+                    found.setdefault((namespace, name), obj)
+        return found
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
         """Return the object, or None."""
         group, version = split_api_version(api_version)
-        found = self._by_kind.get((group, kind), {}).get((namespace, name))
+        found = self._by_name(group, kind).get((namespace, name))
         if found is None or not is_readable(group, version, kind, self._defined):
             return None
         return in_version(found, api_version)
@@ -58,7 +75,7 @@ class GivenObjects:
     def _by_namespace(self, api_version: str, kind: str) -> dict[str, Sequence[Json]]:
         """Return objects by namespace and all of them under "", in the order in which APIs list."""
         group, version = split_api_version(api_version)
-        some = self._by_kind.get((group, kind))
+        some = self._by_name(group, kind)
         if not some or not is_readable(group, version, kind, self._defined):
             return {}
         ordered = sorted(some.items(), key=lambda item: item[0])
@@ -104,13 +121,25 @@ class GivenObjects:
 
     @cached_property
     def _defined(self) -> KindTable:
-        own = self._by_kind.get(_DEFINITIONS, {}).values()
+        own = self._by_name(*_DEFINITIONS).values()
         return crd_kinds((*self._definitions, *own))
+
+    @cached_property
+    def _kinds(self) -> dict[tuple[str, str], None]:
+        found: dict[tuple[str, str], None] = {}
+        for obj in self._objects:
+            api_version, kind, namespace, name = object_key(obj)
+            group = split_api_version(api_version)[0]
+            if self._by_name(group, kind)[namespace, name] is obj:
+                found[api_version, kind] = None
+        return found
 
     @cached_property
     def _kind_by_plural(self) -> dict[tuple[str, str], str]:
         """Return the given kinds by group and plural, guessed where nobody defines it."""
-        return {(group, plural(group, kind, self._defined)): kind for group, kind in self._by_kind}
+        given = ((split_api_version(version)[0], kind) for version, kind in self._kinds)
+        kinds = dict.fromkeys(given)
+        return {(group, plural(group, kind, self._defined)): kind for group, kind in kinds}
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         """Return the labels of a given Namespace, its name among them; an empty dict for none.

@@ -24,7 +24,7 @@ class UnaskedObjects:
     def __init__(
         self,
         kinds: frozenset[str] = frozenset({"Namespace"}),
-        objects: Iterable[Json] = (),
+        objects: Sequence[Json] = (),
         definitions: Iterable[Json] = (),
     ) -> None:
         self._kinds = kinds

@@ -137,10 +137,8 @@ def _is_namespace(obj: Json) -> bool:
     return object_key(obj).kind == "Namespace"
 
 
-def _objects(inputs: SuiteInputs) -> Iterator[Json]:
-    yield from (document.data for document in inputs.resources)
-    yield from inputs.targets
-    yield from inputs.others
+def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
+    return (*(document.data for document in inputs.resources), *inputs.targets, *inputs.others)
 
 
 def observe(
