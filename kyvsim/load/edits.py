@@ -5,6 +5,8 @@ does not say plainly what a change would do to it, there is no edit: with anchor
 in maps in brackets, where several things stand in one line.
 """
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
@@ -40,7 +42,11 @@ class _Text(NamedTuple):
     entries: Mapping[tuple[int, int, str], _Entry]
     roots: Mapping[tuple[int, int], MappingNode]
     shared: tuple[int, ...]
-    """Where anchors, aliases and tags stand."""
+    """Where anchors, aliases and tags stand, in their order."""
+    lines: tuple[int, ...]
+    """Where lines begin."""
+    new_line: str
+    """How they end."""
 
 
 class _Piece(NamedTuple):
@@ -61,8 +67,7 @@ def edits_of(text: str, changes: Iterable[Change]) -> tuple[Edit, ...]:
     for one, other in pairwise(pieces):
         if one.end > other.start or one.start == other.start:
             raise NoEditError("two changes meet in one place")
-    new_line = "\r\n" if "\r\n" in text else "\n"
-    return tuple(_edit(text, one, new_line) for one in pieces)
+    return tuple(_edit(read, one) for one in pieces)
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -79,14 +84,14 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _edit(text: str, piece: _Piece, new_line: str) -> Edit:
-    new = piece.new if new_line == "\n" else piece.new.replace("\n", new_line)
-    return Edit(*_position(text, piece.start), *_position(text, piece.end), new)
+def _edit(read: _Text, piece: _Piece) -> Edit:
+    new = piece.new if read.new_line == "\n" else piece.new.replace("\n", read.new_line)
+    return Edit(*_position(read, piece.start), *_position(read, piece.end), new)
 
 
-def _position(text: str, offset: int) -> tuple[int, int]:
-    line_start = text.rfind("\n", 0, offset) + 1
-    return text.count("\n", 0, offset) + 1, offset - line_start + 1
+def _position(read: _Text, offset: int) -> tuple[int, int]:
+    line = bisect_right(read.lines, offset)
+    return line, offset - read.lines[line - 1] + 1
 
 
 @lru_cache(maxsize=2)
@@ -108,7 +113,14 @@ def _read(text: str) -> _Text:
         for key, value in one.value
         if isinstance(key, ScalarNode)
     }
-    return _Text(text, entries, {_mark(one): one for one in maps}, shared)
+    return _Text(
+        text,
+        entries,
+        roots={_mark(one): one for one in maps},
+        shared=shared,
+        lines=(0, *(found.end() for found in re.finditer("\n", text))),
+        new_line="\r\n" if "\r\n" in text else "\n",
+    )
 
 
 def _nodes(documents: Iterable[Node | None]) -> Iterator[Node]:
@@ -137,7 +149,7 @@ def _entry(read: _Text, one: Change) -> _Entry:
     if found is None:
         raise NoEditError("the entry is not written there")
     start, end = found.key.start_mark.index, _end(found.value)
-    if end < start or any(start <= one < end for one in read.shared):
+    if end < start or bisect_left(read.shared, start) < bisect_left(read.shared, end):
         raise NoEditError("it may be shared with other places")
     return found
 
