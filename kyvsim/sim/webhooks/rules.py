@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import product
 
 from kyvsim.kube.objects import Json
@@ -29,8 +30,15 @@ class Entry(NamedTuple):
 
 
 def rules_of(entries: Iterable[Entry]) -> list[Json]:
-    """Return the rules for some entries, without those that a wider one has already."""
-    known = frozenset(entries)
+    """Return the rules for some entries, without those that a wider one has already.
+
+    Most policies that come bring no entry that is new. Nobody may change what is returned.
+    """
+    return _rules_of(frozenset(entries))
+
+
+@lru_cache(maxsize=64)
+def _rules_of(known: frozenset[Entry]) -> list[Json]:
     places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     for one in known:
         if not _is_covered(one, known):
