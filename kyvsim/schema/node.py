@@ -32,7 +32,7 @@ class NamedSchemas:
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
         self.table = table
         self._nodes: dict[str, Node] = {}
-        self._mentioning: dict[str, frozenset[str]] = {}
+        self._mentioning: dict[tuple[str, ...], frozenset[str]] = {}
 
     def node(self, ref: SchemaRef) -> "Node":
         """Return the schema that a reference means; a name that is none of them is a type."""
@@ -43,17 +43,17 @@ class NamedSchemas:
             found = self._nodes[ref] = Node(self.table.get(ref) or {"type": ref}, self)
         return found
 
-    def mention(self, word: str, words: Mapping[str, Json]) -> bool:
-        """Return whether a schema, or one inside it, may have a word, or have it for a value."""
-        found = self._mentioning.get(word)
+    def mention(self, some: tuple[str, ...], words: Mapping[str, Json]) -> bool:
+        """Return whether a schema, or one inside it, may have one of some words, or its value."""
+        found = self._mentioning.get(some)
         if found is None:
-            found = self._mentioning[word] = self._names_mentioning(word)
+            found = self._mentioning[some] = self._names_mentioning(some)
         printed = repr(words)
         return any(repr(one) in printed for one in found)
 
-    def _names_mentioning(self, word: str) -> frozenset[str]:
-        """Return a word, and the names of schemas that have it, or name one that has it."""
-        new, found = {word}, {word}
+    def _names_mentioning(self, some: tuple[str, ...]) -> frozenset[str]:
+        """Return some words, and the names of schemas that have them, or name one that has them."""
+        new, found = {*some}, {*some}
         while new:
             marks = [*map(repr, new)]
             new = {
@@ -107,7 +107,7 @@ class Node:
         Most fields take any text, or any boolean: these are not looked at further.
         """
         self._children: dict[str, Node] = {}
-        self._reach: dict[str, bool] = {}
+        self._reach: dict[tuple[str, ...], bool] = {}
         self._fitting: Known = {}
         self._unchanged: Known = {}
 
@@ -122,11 +122,11 @@ class Node:
         found = self._children[name] = self.named.node(ref)
         return found
 
-    def reaches(self, word: str) -> bool:
-        """Return whether this schema, or one inside it, may have a word, or have it for a value."""
-        found = self._reach.get(word)
+    def reaches(self, *some: str) -> bool:
+        """Return whether this schema, or one inside it, may have one of some words or values."""
+        found = self._reach.get(some)
         if found is None:
-            found = self._reach[word] = self.named.mention(word, self.words)
+            found = self._reach[some] = self.named.mention(some, self.words)
         return found
 
     @property
