@@ -53,11 +53,12 @@ class PolicyCache:
         self._index: PolicySet | None = None
         self._every: tuple[CompiledPolicy, ...] | None = None
 
-    def put(self, policy: Policy) -> None:
-        """Let a policy act from now on, in place of the one of its key."""
+    def put(self, policy: Policy, compiled: CompiledPolicy) -> None:
+        """Let a policy that was `compiled` now act from now on, in place of that of its key."""
         place = place_of(policy.kind, policy.key)
         self._policies[place] = policy
         self._forget(place)
+        self._compiled[place] = compiled
 
     def drop(self, key: str) -> None:
         """Let a policy act no more."""

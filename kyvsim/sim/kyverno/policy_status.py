@@ -70,7 +70,7 @@ class PolicyStatusController:
         now = self._parts.clock.stamp()
         before = self._cache.get(_place(obj))
         if policy is not None and compiled is not None:
-            self._cache.put(policy)
+            self._cache.put(policy, compiled)
         if policy is not None and is_asked_policy(key):
             status = cel_status(policy, self._parts.store, now, obj.get("status"))
             status = with_twin_of(status, obj.get("status"))
