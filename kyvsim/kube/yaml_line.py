@@ -11,6 +11,7 @@ from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
     MEANINGS,
+    NUMBER_ENDS,
     ScalarError,
     plain_float_value,
     plain_key,
@@ -86,7 +87,9 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
         if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
             follows, level, key, _, inner = head(start)
             if follows == PARTS:
-                if word[0] > "9" and word not in MEANINGS:  # most are text, and no two are alike
+                # Most are text, and no two are alike: names, and amounts such as `64Mi`.
+                is_text = word[0] > "9" or word[-1] not in NUMBER_ENDS
+                if is_text and word not in MEANINGS:
                     return NOTHING, level, key, word, inner
                 try:
                     return NOTHING, level, key, value_of(word), inner

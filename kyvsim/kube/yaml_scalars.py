@@ -46,7 +46,8 @@ _KEPT = 1 << 13
 _NUMBER_STARTS = frozenset("+-0123456789")
 _SHORT = 19
 """So many digits and more may be too much for 64 bits."""
-_NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
+NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
+"""What begins with a digit and ends otherwise is text."""
 _INT = regex(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z")
 _FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _POINT_FLOAT = regex(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
@@ -82,7 +83,7 @@ def _whole_number(text: str) -> int | None:
 def _number(text: str) -> Json:
     if text.isdecimal() and text.isascii() and text[0] != "0" and len(text) < _SHORT:
         return int(text)
-    if text[-1] not in _NUMBER_ENDS:
+    if text[-1] not in NUMBER_ENDS:
         return text
     plain = text.replace("_", "")
     whole = _whole_number(plain)

@@ -56,6 +56,8 @@ def test_what_libyaml_reads_otherwise_is_left_to_it(value):
         '{"a": 1, "a": 2}',
         '{"a": {"labels": null}}',
         '{"a"\n: 1}',
+        '{"a" : 1}',
+        '{"a" \n  : 1}',
         '{"a": 1} {"b": 2}',
         '{"a":\t1}',
         '{"a": 1,}',

@@ -130,6 +130,16 @@ def test_a_manifest_is_read():
     assert check(POD, floats=False)
 
 
+@given(st.text("01289abefinoxBDEMTXZ._:-", max_size=6), st.sampled_from("0123456789"))
+@settings(max_examples=400)
+@example("Mi", "6")
+@example("e3", "1")
+@example("xF", "0")
+def test_words_that_begin_with_a_digit_are_read_the_same(rest, digit):
+    for floats in (False, True):
+        check(f"a: {digit}{rest}\n", floats=floats)
+
+
 def test_what_is_written_alike_is_one_object():
     text = "name: x\nspec:\n  parts:\n  - limits:\n      cpu: 1\n    tags: [a]\n"
     (first,), (second,) = (
