@@ -6,13 +6,13 @@ it stands in the whole specification.
 Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _GROUPS: Mapping[str, str] = MappingProxyType(
     {
@@ -27,7 +27,7 @@ _GROUPS: Mapping[str, str] = MappingProxyType(
 _TEMPLATES: Mapping[str, str] = MappingProxyType(
     {"cronjobs": "spec.jobTemplate.spec.template", "defaults": "spec.template"}
 )
-_FROM = ("object.spec", "object.metadata", "oldObject.spec", "oldObject.metadata")
+_OF_PODS = regex(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![0-9A-Za-z_]))")
 
 
 class Variant(NamedTuple):
@@ -95,11 +95,7 @@ def is_about_pods(constraints: Json) -> bool:
 def _replaced(value: Json, template: str) -> Json:
     """Return a value with every text in it changed."""
     if value.__class__ is str:
-        for old in _FROM:
-            whole, _, field = old.partition(".")
-            pattern = rf"{re.escape(old)}(?!\.namespace(?![0-9A-Za-z_]))"
-            value = re.sub(pattern, f"{whole}.{template}.{field}", value)
-        return value
+        return _OF_PODS.sub(rf"\1.{template}.\2", value)
     if value.__class__ is list:
         return [_replaced(one, template) for one in value]
     if value.__class__ is dict:
