@@ -35,8 +35,10 @@ class Blocks:
         self._title = once_a_rule(row_title)
         self._again: dict[Kind, Item] = {}
         """What is told of results that are like others; as many as there are wordings."""
-        # Many objects share a result. One whose status depends on more is not known.
-        self._known: dict[int, _Known] | None = None if run.audit_warn else {}
+        # Many objects share a result. Where its status depends on more none is known, and where
+        # passes are told of each object there is always more to tell.
+        is_alone = self._untold and not run.audit_warn
+        self._known: dict[int, _Known] | None = {} if is_alone else None
 
     def told_before(self, response: EngineResponse) -> list[Kind] | None:
         """Return the kinds of what would be told, where the same was told of other objects.

@@ -148,6 +148,32 @@ def test_what_is_alike_is_told_once_by_all_parts(given, kyvsim, parted, monkeypa
     assert "in other words for" in alone[1]
 
 
+PASSED = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: passed}
+spec:
+  rules:
+  - name: always
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: "no", pattern: {spec: {=(hostPID): "false"}}}
+---
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--detailed-results",), ("--show", "all"), ("--quiet",)])
+def test_what_is_alike_is_told_or_counted_as_options_say(
+    given, kyvsim, parted, monkeypatch, options
+):
+    refused = WORDY.replace("{{ request.object.metadata.labels.word }}", "no")
+    objects = "---\n".join(map(pod, range(60)))
+    found = both(given, kyvsim, monkeypatch, PASSED + refused, objects, *options)
+    assert found[0] == found[1] == found[2]
+    assert parted == [True, True]
+    everything = "all" in options or "--detailed-results" in options
+    assert found[0][1].count("a/Pod/p") == (60 if everything else 6)
+
+
 def test_a_process_explains_what_is_alike_once(tmp_path, given, kyvsim, monkeypatch):
     """However many parts it tells: what a failure is explained with is compiled for all of them."""
     asked = tmp_path / "asked"
