@@ -36,48 +36,99 @@ such lines are taken together with the one before them, which is indented less."
 _DEEP = " " * (MAX_DEPTH // 2)
 """So far is a line indented where data is half as deep as it may be: libyaml counts then."""
 
+_TRIED, _RESTED = 64, 1024
+"""So many texts are read by folds before it is asked whether that pays, and so many without where
+it does not."""
+_BEGINNING = 8
+"""To read what is below a line for the first time takes as long as so many lines more."""
 _KEPT = 1 << 13
+"""So many lines of each generation are kept: more do not make dumps quicker to read."""
 _LONGEST_KEPT = 1_500
 
 
-class _NotKept(Exception):  # noqa: N818 — carries a result past the cache
-    """What a long line says."""
+class _Lines(dict[str, Line]):
+    """What lines say, by their texts: who asks for one that is not kept has it read.
 
-    def __init__(self, line: Line) -> None:
+    Those that were asked for lately are kept, as two generations: the older one is forgotten when
+    the younger one is full. A dict answers in half the time of `lru_cache`.
+    """
+
+    def __init__(self, read: _LineReader) -> None:
         super().__init__()
-        self.line = line
+        self._read = read
+        self._older: dict[str, Line] = {}
+
+    def __missing__(self, text: str) -> Line:
+        line = self._older.get(text) or self._read(text)
+        if len(text) <= _LONGEST_KEPT:
+            if len(self) >= _KEPT:
+                self._older = dict(self)
+                self.clear()
+            self[text] = line
+        return line
+
+
+class _Folding:
+    """Whether lines are taken together with deeper ones: it pays where most of these come again.
+
+    Some texts after the other are read so, and what that spared is weighed against what it cost.
+    """
+
+    __slots__ = ("_rest", "_tried", "cost", "spared")
+
+    def __init__(self) -> None:
+        self.spared = 0
+        """Lines that stood below others."""
+        self.cost = 0
+        """Those that were read all the same, and what it takes to begin with them."""
+        self._tried = self._rest = 0
+
+    def pays(self) -> bool:
+        """Return whether to take the lines of the next text together."""
+        if self._rest:
+            self._rest -= 1
+            return False
+        if self._tried == _TRIED:
+            self._rest = _RESTED if self.cost > self.spared else 0
+            self._tried = self.cost = self.spared = 0
+        self._tried += 1
+        return True
 
 
 class _Readers(NamedTuple):
-    """The two ways to read a line; both keep what they gave."""
+    """The two ways to read a line."""
 
-    single: _LineReader
-    folded: _LineReader
-    """Of a line that brings the deeper ones below it."""
+    single: _Lines
+    folded: _Lines
+    """With a line come the deeper ones below it."""
     deep: str
     """What stands for a fold."""
+    folding: _Folding
 
 
 def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
     """Return the map that a text is, as `load_one` does; None where that is not plain to see.
 
     If it is, nothing follows after it, no key is there twice, and none of MAP_FIELDS is null. The
-    text ends with a line end. Parts that are written alike are one object: nobody changes them.
+    text ends with a line end. Parts that are written alike may be one object: nobody changes them.
     `column` is where the map is expected to begin, counted from 0.
     """
     if _FOLD in text or _DEEP in text:
         return None
-    readers = _readers(column, floats=floats)
+    single, folded, deep, folding = _readers(column, floats=floats)
+    if folding.pays():
+        together = text.replace(deep, _FOLD)
+        folding.spared += (len(text) - len(together)) // len(deep)
+        with suppress(Unusual):
+            return _map(_read(together.split("\n"), folded))
     with suppress(Unusual):
-        return _map(_read(text.replace(readers.deep, _FOLD).split("\n"), readers.folded))
-    with suppress(Unusual):
-        return _map(_read(text.split("\n"), readers.single))
+        return _map(_read(text.split("\n"), single))
     return None
 
 
 def read_line(text: str) -> Line:
     """Return what one line of a text that is plain says; raises Unusual."""
-    return _say(text, _readers(0, floats=False).single)
+    return _readers(0, floats=False).single[text]
 
 
 def _map(found: Json) -> dict[str, Json] | None:
@@ -89,41 +140,27 @@ def _readers(column: int, *, floats: bool) -> _Readers:
     read = line_reader(floats=floats)
     shallow = column + _SHALLOW
     deep = "\n" + " " * (shallow + 1)
+    folding = _Folding()
 
-    @lru_cache(maxsize=_KEPT)
-    def single(text: str) -> Line:
-        line = read(text)
-        if len(text) > _LONGEST_KEPT:
-            raise _NotKept(line)
-        return line
+    single = _Lines(read)
 
-    @lru_cache(maxsize=_KEPT)
-    def folded(text: str) -> Line:
-        line = (
-            _with_deeper(text.replace(_FOLD, deep), single, shallow)
-            if _FOLD in text
-            else read(text)
-        )
+    def with_deeper(text: str) -> Line:
+        if _FOLD in text:
+            lines = text.replace(_FOLD, deep).split("\n")
+            folding.cost += len(lines) + _BEGINNING
+            line = _with_deeper(lines, single, shallow)
+        else:
+            line = read(text)
         if line[0] == BLOCK:
             raise Unusual  # lines that are indented less may belong to it
-        if len(text) > _LONGEST_KEPT:
-            raise _NotKept(line)
         return line
 
-    return _Readers(single, folded, deep)
+    return _Readers(single, _Lines(with_deeper), deep, folding)
 
 
-def _say(text: str, line_of: _LineReader) -> Line:
-    try:
-        return line_of(text)
-    except _NotKept as long:
-        return long.line
-
-
-def _with_deeper(text: str, single: _LineReader, shallow: int) -> Line:
+def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
     """Return what a line says together with the deeper ones below it."""
-    lines = text.split("\n")
-    _, level, key, _, inner = _say(lines[0], single)
+    _, level, key, _, inner = single[lines[0]]
     if key is None or level > 2 * shallow + 1:
         raise Unusual
     found = _read([*lines, ""], single)
@@ -133,7 +170,7 @@ def _with_deeper(text: str, single: _LineReader, shallow: int) -> Line:
 
 
 def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would halve its speed
-    lines: list[str], line_of: _LineReader
+    lines: list[str], said: _Lines
 ) -> Json:
     """Return what lines say, the last of which is empty."""
     root: dict[str, Json] = {}
@@ -143,10 +180,7 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
     pending: str | None = ""
     rest = iter(lines)
     for text in rest:
-        try:
-            follows, level, key, value, inner = line_of(text)
-        except _NotKept as long:
-            follows, level, key, value, inner = long.line
+        follows, level, key, value, inner = said[text]
         if level > depth:
             if pending is None:
                 raise Unusual

@@ -142,6 +142,8 @@ def test_words_that_begin_with_a_digit_are_read_the_same(rest, digit):
 
 def test_what_is_written_alike_is_one_object():
     text = "name: x\nspec:\n  parts:\n  - limits:\n      cpu: 1\n    tags: [a]\n"
+    for _ in range(1_200):  # much came again: parts are read as such
+        read_plain(text)
     (first,), (second,) = (
         read_plain(one)["spec"]["parts"] for one in (text, text.replace("name: x", "name: y"))
     )
@@ -273,3 +275,13 @@ def test_data_that_is_written_is_read_the_same(data, indent, flow, style):
     for chunk in split_chunks(text):
         if chunk.text:
             check(chunk.text, floats=True)
+
+
+def test_what_hardly_comes_again_is_read_line_by_line_as_it_was():
+    texts = [
+        f"kind: Pod\nspec:\n  containers:\n  - name: c{number}\n    resources:\n      limits:\n"
+        f"        cpu: {number}m\n        memory: {number}Mi\n"
+        for number in range(200)
+    ]
+    for text in texts * 2:
+        assert read_plain(text) == load_first(text).data
