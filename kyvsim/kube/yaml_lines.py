@@ -118,7 +118,7 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
     single, folded, deep, folding = _readers(column, floats=floats)
     if folding.pays():
         together = text.replace(deep, _FOLD)
-        folding.spared += (len(text) - len(together)) // len(deep)
+        folding.spared += (len(text) - len(together)) // (len(deep) - 1)
         with suppress(Unusual):
             return _map(_read(together.split("\n"), folded))
     with suppress(Unusual):
