@@ -15,7 +15,6 @@ from kyvsim.engine.phases import STAGES
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.payload import Payload
-from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, Stage
 from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row
@@ -33,17 +32,16 @@ def compile_explain(
     """
     recorder = Recorder()
     followed = options._replace(listener=None, follower=recorder)
-    known: dict[int, tuple[Policy | Rule, PolicySet]] = {}
+    known: dict[tuple[int, int], PolicySet] = {}
     ask = _compile_ask(world, payloads)
 
     def compiled(row: Row) -> PolicySet:
         only = row.result.rule if row.result.phase is Phase.VALIDATE else None
-        asked = only or row.policy
-        found = known.get(id(asked))
-        if found is None:
-            policies, _ = compile_policies((row.policy,), followed._replace(only=only))
-            found = known[id(asked)] = asked, policies
-        return found[1]
+        # Not the rule's own identity: a result that is told by another name has one made for it.
+        key = id(row.policy), id(only.data) if only else 0
+        if key not in known:
+            known[key], _ = compile_policies((row.policy,), followed._replace(only=only))
+        return known[key]
 
     def explain(response: EngineResponse, row: Row) -> RuleExplanation | None:
         policies = compiled(row)

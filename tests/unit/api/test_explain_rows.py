@@ -236,7 +236,22 @@ def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
     assert reasons is None
 
 
-def test_a_rule_is_compiled_again_once_for_all_its_failures(monkeypatch):
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (policy("validate: {deny: {}}"), "r"),
+        (
+            (IN_CEL % "true").replace(
+                "    resourceRules:",
+                "    namespaceSelector: {matchExpressions: [{key: a, operator: Inn}]}\n"
+                "    resourceRules:",
+            ),
+            "match",
+        ),
+    ],
+    ids=["classic", "told-by-another-name"],
+)
+def test_a_rule_is_compiled_again_once_for_all_its_failures(monkeypatch, text, rule):
     from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
 
     compiled = []
@@ -247,6 +262,12 @@ def test_a_rule_is_compiled_again_once_for_all_its_failures(monkeypatch):
         lambda policies, options: compiled.append(options.only) or real(policies, options),
     )
     pods = f"{POD}---\n{POD.replace('web', 'db')}"
-    found = [*failures(policy("validate: {deny: {}}"), resource=pods)]
-    assert len(found) == 2
-    assert [one.name for one in compiled] == ["r"]
+    found = [*failures(text, resource=pods)]
+    assert [row.result.rule.name for row, _ in found] == [rule] * 2
+    assert len(compiled) == 1
+
+
+def test_rules_of_two_policies_that_are_written_alike_are_explained_where_they_stand():
+    one = policy("validate: {deny: {}}")
+    found = failures(one, f"# a line\n{one.replace('name: p}', 'name: q}')}")
+    assert [[reason.place.line for reason in reasons] for _, reasons in found] == [[6], [14]]
