@@ -10,11 +10,13 @@ from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import policy_names
 from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 
+_HELM_OBJECTS = ("Values", "Release", "Chart", "Capabilities")
+_HELM_CALLS = ("include", "define", "template")
 _OF_HELM = regex(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
-    r"(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|(?:include|define|template)\s+\")"
+    rf"(?:\$?\.(?:{'|'.join(_HELM_OBJECTS)})\b|(?:{'|'.join(_HELM_CALLS)})\s+\")"
 )
-_IN_HELM = (".Values", ".Release", ".Chart", ".Capabilities", "include", "define", "template")
+_IN_HELM = (*(f".{one}" for one in _HELM_OBJECTS), *_HELM_CALLS)
 """One of these is in each such expression, and in few other texts."""
 _NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
