@@ -69,7 +69,7 @@ _LIFETIME = "720h0m0s"
 
 def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
     """Return a time as Go writes it, "" for none."""
-    if value == _LIFETIME:
+    if value == _LIFETIME:  # as nearly always: a start reads no duration
         return value
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:

@@ -195,7 +195,7 @@ def crd_kinds(objects: Iterable[Json]) -> KindTable:
     """Return the kinds that the CustomResourceDefinitions among `objects` define."""
     table = {}
     for data in objects:
-        if data.__class__ is not dict or data.get("kind") != "CustomResourceDefinition":
+        if text_field(data, "kind") != "CustomResourceDefinition":
             continue
         spec = data.get("spec")
         names = spec.get("names") if spec.__class__ is dict else None

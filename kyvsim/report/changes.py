@@ -8,7 +8,6 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     EngineResponse,
-    PassingPolicies,
     Phase,
     PolicyResponse,
     RuleResult,
@@ -74,9 +73,7 @@ def patched_targets(response: EngineResponse) -> Iterator[Change]:
 
 
 def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
-    for answer in response.answers:
-        if answer.phase is Phase.VALIDATE or isinstance(answer, PassingPolicies):
-            continue
+    for answer in response.evaluated:
         for result in answer.results:
             if result.generated or result.targets:
                 yield answer.policy, result
