@@ -19,6 +19,7 @@ from typing import IO
 
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
 from kyvsim.api.part_text import PartText
+from kyvsim.api.workers import ended
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.run import Unparted
 
@@ -67,7 +68,7 @@ def told_by_processes(
         inherited = _Inherited(work, parts, texts, lifeline)
         pool = ProcessPoolExecutor(min(jobs, len(parts)), context, _begin, (inherited,))
         # Only the pool's own thread may cancel: it stumbles over what is cancelled under its hands.
-        stack.callback(pool.shutdown, cancel_futures=True)
+        stack.enter_context(ended(pool))
         try:
             futures: dict[Future[None], int] = {
                 pool.submit(_do, number): number for number in range(len(parts))

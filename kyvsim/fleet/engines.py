@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
-from kyvsim.api.workers import begin_worker
+from kyvsim.api.workers import active, begin_worker, kill_all_but
 from kyvsim.light.named_tuple import NamedTuple
 
 AHEAD: Final = 2
@@ -55,15 +55,11 @@ def processes(jobs: int) -> Iterator[Engine]:
     """
     context = multiprocessing.get_context("spawn")
     begin = partial(ProcessPoolExecutor, mp_context=context, initializer=_begin)
-    others = {*multiprocessing.active_children()}
-
-    def end_workers() -> None:
-        # None has anything to do any more, unless the run was interrupted.
-        for one in {*multiprocessing.active_children()} - others:
-            one.terminate()
+    others = active()
 
     def close(executor: Executor) -> None:
-        end_workers()
+        # None has anything to do any more, unless the run was interrupted.
+        kill_all_but(others)
         # The interpreter stumbles at its end over an executor that is ending beside it.
         executor.shutdown(cancel_futures=True)
 
@@ -77,7 +73,7 @@ def processes(jobs: int) -> Iterator[Engine]:
             name=f"{jobs} processes of this machine",
         )
     finally:
-        end_workers()
+        kill_all_but(others)
 
 
 def _begin() -> None:
