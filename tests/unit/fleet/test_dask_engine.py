@@ -1,11 +1,12 @@
 """Runs by the workers of a real scheduler, some of which are killed."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ class Cluster:
             stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONPATH": self.path, **self.settings},
             cwd=self.folder,
+            start_new_session=True,
         )
         log.close()
 
@@ -65,14 +67,11 @@ class Cluster:
         self.processes.pop(name).wait()
 
     def close(self):
+        """End all of it at once: asked to end, workers look for a scheduler for half a minute."""
         for one in self.processes.values():
-            one.terminate()
-        for one in self.processes.values():
-            try:
-                one.wait(20)
-            except subprocess.TimeoutExpired:
-                one.kill()
-                one.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(one.pid, signal.SIGKILL)  # a nanny's worker, too
+            one.wait()
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +106,7 @@ def test_rules_see_all_objects_of_a_cluster(given, kyvsim, cluster, policies):
     assert kyvsim(*command, *spread(cluster, "--cluster-per", "all")) == kyvsim(*command)
 
 
-@contextmanager
+@contextlib.contextmanager
 def begun(command, folder):
     """Give the program at work, its output in files of a folder."""
     with (
@@ -121,7 +120,10 @@ def begun(command, folder):
             cwd=folder,
         ) as process,
     ):
-        yield process
+        try:
+            yield process
+        finally:
+            process.kill()  # it has ended, unless something is broken
 
 
 def test_a_lost_worker_loses_nothing(given, kyvsim, tmp_path):
