@@ -32,11 +32,13 @@ def block_holds(block, case, *, excluding):
 
 def filter_holds(block, case, *, excluding):
     resources = {name: value for name, value in (block.get("resources") or {}).items() if value}
-    users = {name: block[name] for name in ("roles", "clusterRoles", "subjects") if block.get(name)}
-    if case["user"] is None and not excluding:
-        users = {}
+    users = {name: block[name] for name in ("roles", "clusterRoles", "subjects") if name in block}
+    if not excluding:
+        # An empty list asks for nobody here, but excludes everybody where it stands alone.
+        users = {name: value for name, value in users.items() if value and case["user"]}
     if not resources and not users:
         return False
+    users = {name: value for name, value in users.items() if value}
     answers = [RESOURCE_QUESTIONS[name](value, case) for name, value in resources.items()]
     answers += [user_answers(name, value, case["user"] or NOBODY) for name, value in users.items()]
     return all(answers)
