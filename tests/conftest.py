@@ -3,10 +3,12 @@
 from hypothesis import HealthCheck, settings
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
-settings.register_profile(
-    "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("unhurried")
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples each time: a check before a commit fails for what was changed, not by luck.
+settings.register_profile("same", UNHURRIED, derandomize=True)
+# Others each time, and more of them: --hypothesis-profile search.
+settings.register_profile("search", UNHURRIED, max_examples=1000)
+settings.load_profile("same")
 
 
 def pytest_addoption(parser):
