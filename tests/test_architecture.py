@@ -394,6 +394,24 @@ def test_caches_are_bounded(path):
         assert bool(sizes) or not takes_arguments, node.name
 
 
+def called_by_loading(node):
+    """Yield the calls that are made while a module is loaded, but for those of decorators."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.Call):
+            yield inner
+        if not isinstance(inner, (*FUNCTION, ast.Lambda)):
+            yield from called_by_loading(inner)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_regular_expressions_of_modules_wait_until_they_are_used(path):
+    for call in called_by_loading(TREES[path]):
+        name = ast.unparse(call.func)
+        assert name != "re.compile", ast.unparse(call)
+        if name == "regex" and isinstance(call.args[0], ast.Constant):
+            re.compile(call.args[0].value)  # nobody else would see at once that it is none
+
+
 FIXED_ROOMS = ("expr", "conditions", "match", "pattern", "context", "compile", "languages")
 WHEN_FILLED = "languages/classic/rules/patches.py"
 """Patches are compiled when their variables have values."""

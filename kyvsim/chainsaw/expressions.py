@@ -3,7 +3,6 @@
 Source of the grammar: kyverno-json, pkg/core/expression.
 """
 
-import re
 from collections.abc import Callable, Mapping
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
@@ -11,11 +10,12 @@ from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
 from kyvsim.expr import QueryError, QuerySyntaxError, System, bound_queries
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_FOREACH = re.compile(r"~(\w+)?\.(.*)")
-_BINDING = re.compile(r"(.*)\s*->\s*(\w+)")
-_ESCAPED = re.compile(r"\\(.+)\\")
-_ENGINE = re.compile(r"\((?:(\w+);)?(.+)\)")
+_FOREACH = regex(r"~(\w+)?\.(.*)")
+_BINDING = regex(r"(.*)\s*->\s*(\w+)")
+_ESCAPED = regex(r"\\(.+)\\")
+_ENGINE = regex(r"\((?:(\w+);)?(.+)\)")
 _UNKNOWN = "unknown function: "
 
 Bindings = Mapping[str, Json]

@@ -12,17 +12,18 @@ from kyvsim.kube.go_text import sprint
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _Test = Callable[[Json], bool]
 
-_REQUIREMENT = re.compile(
+_REQUIREMENT = regex(
     r"\s*(?:"
     r"(?P<absent>!)\s*(?P<lacking>[^\s!=,()]+)"
     r"|(?P<key>[^\s!=,()]+)"
     r"(?:\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|\s*(?P<sign>==|=|!=)\s*(?P<value>[^\s!=,()]*))?"
     r")\s*(?:,|$)"
 )
-_FIELD = re.compile(r"\s*(?P<key>[^=!,]+?)\s*(?P<sign>==|=|!=)\s*(?P<value>[^=,]*?)\s*$")
+_FIELD = regex(r"\s*(?P<key>[^=!,]+?)\s*(?P<sign>==|=|!=)\s*(?P<value>[^=,]*?)\s*$")
 _EVERY_KIND = frozenset({"metadata.name", "metadata.namespace"})
 _FALSE_BY_DEFAULT = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 _INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

@@ -7,8 +7,9 @@ import re
 from typing import Any
 
 from kyvsim.kube.regexes import compile_regex
+from kyvsim.light.regex import regex
 
-_RANGE = re.compile(r"\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?", re.DOTALL)
+_RANGE = regex(r"\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?", re.DOTALL)
 
 
 class GlobError(ValueError):

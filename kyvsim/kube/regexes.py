@@ -9,9 +9,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from kyvsim.light.regex import regex
+
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
-_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_ESCAPE = regex(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _GO_WORDS = MappingProxyType(
     {
         "missing ]": "missing closing ]",

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import IO
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import KUSTOMIZATIONS
 from kyvsim.model.source import HELM, KUSTOMIZE
@@ -25,7 +26,7 @@ _SAID = 4096
 """Bytes of what it says of its end that are shown."""
 _INTERVAL = 0.02
 """Seconds between two looks at how much it has printed."""
-_MADE_OF = re.compile(r"^---\n# Source: (.+)\n", re.MULTILINE)
+_MADE_OF = regex(r"^---\n# Source: (.+)\n", re.MULTILINE)
 
 
 class RenderError(Exception):

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.model.source import Path
 
-_LINE: Final = re.compile(
+_LINE: Final = regex(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
     (?:(?P<key>"[^"]*"|'[^']*'|[^\s\#"'{\[&*!|>%@`-][^:\#]*?|-[^\s:][^:\#]*?)\ *:
     (?:\s+(?P<value>.*))?$
     |(?P<rest>.*))""",
     re.VERBOSE,
 )
-_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
-_TAIL: Final = re.compile(r"\s+#.*$")
+_BLOCK: Final = regex(r"[|>][-+0-9]*\s*(#.*)?$")
+_TAIL: Final = regex(r"\s+#.*$")
 
 
 class Entry(NamedTuple):

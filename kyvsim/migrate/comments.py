@@ -1,15 +1,15 @@
 """Comments of a policy's text, by what they stand at."""
 
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.model.source import Document, Path
 
-_COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
-_BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")
+_COMMENT: Final = regex(r"^\s*(#.*?)\s*$")
+_BLOCK: Final = regex(r"[:-]\s+[|>][-+0-9]*\s*$")
 
 
 class Comments(NamedTuple):

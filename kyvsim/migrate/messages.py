@@ -1,9 +1,9 @@
 """Messages of rules, with their variables."""
 
-import re
 from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.migrate.queries import Scope, text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
@@ -11,7 +11,7 @@ from kyvsim.model.migration import Condition
 _SHORTENED: Final = Condition(
     "message", "a part of the message cannot be filled in: the name of it stands there"
 )
-_VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
+_VARIABLE: Final = regex(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
 
 
 class Message(NamedTuple):

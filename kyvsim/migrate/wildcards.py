@@ -1,11 +1,10 @@
 """Wildcard texts → tests of texts."""
 
-import re
-
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.light.regex import regex
 from kyvsim.migrate.expressions import TRUE, Plain, Relation, Test, quoted
 
-_SPECIAL = re.compile(r"([.+()|\[\]{}^$\\])")
+_SPECIAL = regex(r"([.+()|\[\]{}^$\\])")
 
 
 def like(text: str, pattern: str) -> Test:

@@ -1,10 +1,9 @@
 """The value that takes another one's place."""
 
-import re
-
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
-_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+_NUMBER = regex(r"(\d+)(?!.*\d)")
 """The last number in a text."""
 _STANDS_FOR = ("{{", "$(")
 """With what texts begin that hold other values when a rule runs."""

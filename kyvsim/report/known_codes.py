@@ -17,6 +17,7 @@ from typing import Final
 
 from kyvsim.kube.package_data import read_text
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _GROUPS: Final = (
     "files",
@@ -35,10 +36,10 @@ _GROUPS: Final = (
 )
 LINTED: Final = "lint example.yaml"
 """The command of an example that names none."""
-_BLOCK: Final = re.compile(
+_BLOCK: Final = regex(
     r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-_FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
+_FILE: Final = regex(r"^# (\S*\.\w+)\n", re.MULTILINE)
 _DEPRECATED: Final = " {deprecated}"
 
 

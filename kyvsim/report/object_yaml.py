@@ -10,15 +10,16 @@ from functools import cache, lru_cache
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
+from kyvsim.light.regex import regex
 from kyvsim.report.style import COMMANDS, safe_text
 
 _LARGEST_WHOLE = 1e21
 # Negated, since a class of many characters takes milliseconds to compile at every start.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+_PLAIN = regex(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
 _LAST_PLAIN = "\ud7ff"
-_ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
+_ENDS_PLAIN = regex(r":(?: |$)| #| $")
 # What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
-_TYPED_ELSEWHERE = re.compile(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
+_TYPED_ELSEWHERE = regex(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
 
 
 def to_yaml(obj: Json) -> str:

@@ -16,6 +16,7 @@ from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_time
 from kyvsim.kube.go_url import UrlError, parse_request_uri
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]
@@ -108,13 +109,11 @@ _LABEL_VALUE = _Shape(
     ("MyValue", "my_value", "12345"),
     "bytes",
 )
-_UUID = re.compile(
+_UUID = regex(
     "[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE | re.ASCII
 )
-_BASE64 = re.compile(
-    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-)
-_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+_BASE64 = regex(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_CLOCK = regex(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
 def format_problems(name: str, text: str) -> list[str]:

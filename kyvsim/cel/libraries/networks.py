@@ -3,7 +3,6 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/ip.go, cidr.go, over Go's net/netip.
 """
 
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.cel.environment import Library
@@ -12,6 +11,7 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_text import quote
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -24,7 +24,7 @@ _LAST_FIELD = 3
 _GROUPS = 8
 _LONG_GROUP = "each group must have 4 or less digits"
 _NO_GROUP = "each colon-separated field must have at least one digit"
-_BITS = re.compile(r"0|[1-9][0-9]{0,2}")
+_BITS = regex(r"0|[1-9][0-9]{0,2}")
 
 
 class Ip(NamedTuple):

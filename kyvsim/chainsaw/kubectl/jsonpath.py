@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
-_STEP = re.compile(
+_STEP = regex(
     r"""\.\.|\.?(?P<name>(?:\\.|[^\s.\[\]{}'"])+)|\.?\[(?P<inner>(?:[^\[\]'"]|'[^']*'|"[^"]*")*)\]|\.""",
     re.VERBOSE,
 )
-_FILTER = re.compile(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
-_SLICE = re.compile(r"(-?\d*):(-?\d*)")
+_FILTER = regex(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
+_SLICE = regex(r"(-?\d*):(-?\d*)")
 
 
 class JsonPathError(Exception):

@@ -4,7 +4,6 @@ Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custo
 `additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -17,11 +16,12 @@ from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.sim.server import Store
 
 _LEAST_WIDTH = 6
 _GAP = 3
-_BREAKS = re.compile("[\f\n\r]")
+_BREAKS = regex("[\f\n\r]")
 
 
 class Column(NamedTuple):

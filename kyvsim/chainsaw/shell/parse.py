@@ -20,8 +20,9 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError, Token, tokenize
+from kyvsim.light.regex import regex
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _REDIRECTS = ("<", ">", ">>", ">&", "<<")
 _ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
 _REFUSED = frozenset({"case", "function", "select", "[["})

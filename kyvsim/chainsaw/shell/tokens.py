@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 from kyvsim.chainsaw.shell.syntax import Part, Script, Substitution, Text, Variable, Word
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_BLANK = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
-_OPERATOR = re.compile(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$]")
-_PLAIN = re.compile(r"[^\s\\'\"$`;|&()<>]+")
-_DOUBLE = re.compile(r'[^\\"$`]+')
+_BLANK = regex(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_OPERATOR = regex(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$]")
+_PLAIN = regex(r"[^\s\\'\"$`;|&()<>]+")
+_DOUBLE = regex(r'[^\\"$`]+')
 _ESCAPED_IN_DOUBLE = '$`"\\'
 
 

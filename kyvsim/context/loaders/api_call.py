@@ -4,7 +4,6 @@ Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/api
 answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from posixpath import normpath
 
@@ -29,11 +28,12 @@ from kyvsim.expr import (
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.model.mocks import CallAnswer
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 
-_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
+_NAMESPACED = regex(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(
     {
         ("authorization.k8s.io/v1", "subjectaccessreviews"),

@@ -3,7 +3,6 @@
 upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
 """
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -13,10 +12,11 @@ from kyvsim.expr.functions.record import BOOLEAN, NUMBER, STRING, Example, Funct
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kube.wildcard import matches
+from kyvsim.light.regex import regex
 from kyvsim.model.budget import CHARACTERS, FEW, SHORT
 from kyvsim.model.ports import System
 
-_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_REFERENCE = regex(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
 
 def as_text(value: str | float) -> str:

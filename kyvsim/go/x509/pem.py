@@ -9,12 +9,13 @@ import re
 from typing import TYPE_CHECKING
 
 from kyvsim.go.x509.der import CertificateError
+from kyvsim.light.regex import regex
 
 if TYPE_CHECKING:
     from kyvsim.go.x509.certificate import Decoded
 
 _LABELS = ("CERTIFICATE", "CERTIFICATE REQUEST")
-_BLOCK = re.compile(
+_BLOCK = regex(
     r"^-----BEGIN ([^\r\n]*?)-----[ \t\r]*\n(?:[^\r\n]*:[^\n]*\n)*(.*?)^-----END \1-----[ \t\r]*$",
     re.DOTALL | re.MULTILINE,
 )

@@ -21,11 +21,12 @@ from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
 _INT_MAX = (1 << 63) - 1
 _OPEN, _CLOSE, _ESCAPED = "((", "))", "\\(("
-_TOKEN = re.compile(r"""\\.|["'()]""", re.DOTALL)
-_MARK = re.compile(r"\\?\(\(")
+_TOKEN = regex(r"""\\.|["'()]""", re.DOTALL)
+_MARK = regex(r"\\?\(\(")
 
 Values: TypeAlias = Sequence[Any]
 _Render: TypeAlias = Callable[[Values], Json]

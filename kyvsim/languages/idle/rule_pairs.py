@@ -4,7 +4,6 @@ Compared are rules for the same objects: their blocks, contexts and precondition
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from typing import TypeAlias
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
@@ -19,7 +19,7 @@ from kyvsim.model.source import Path
 _SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
 _BODIES = ("validate", "generate", "verifyImages")
 """What does no more where it is said twice; a patch may add once more."""
-_WORD = re.compile(r"[A-Za-z]{2,}")
+_WORD = regex(r"[A-Za-z]{2,}")
 _NO_WORDS = frozenset({"true", "false", "null"})
 
 

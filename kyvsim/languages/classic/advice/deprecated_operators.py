@@ -12,6 +12,7 @@ from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice.remark import conditions_of
+from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -47,7 +48,7 @@ def _fix(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fi
     return Fix(f"use {first}", (change(policy.document, Way.VALUE, path, first),))
 
 
-_TEXTS = re.compile(
+_TEXTS = regex(
     r"request\.(?:operation|name|namespace|userInfo\.username"
     r"|(?:object|oldObject)\.metadata\.(?:name|namespace)|(?:object|oldObject)\.kind)"
     r"(?:\s*\|\|\s*'[^']*')?"

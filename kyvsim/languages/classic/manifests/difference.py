@@ -10,8 +10,9 @@ from types import MappingProxyType
 from kyvsim.kube.go_text import sprint, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 
-_INDEX = re.compile(r"\.\d+\.")
+_INDEX = regex(r"\.\d+\.")
 _GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})
 
 
