@@ -1,22 +1,47 @@
 """Where `kyvsim` starts: the front page at once, for all else the program with its commands."""
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
 
+TYPE_CHECKING = False  # as in `typing`, of which loading takes a third of what the front page does
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
+
+def main(arguments: Sequence[str] | None = None) -> "NoReturn":
     """Run the program with `arguments` (the process's own by default) and exit."""
     # Most of what is made stays: counting references frees the rest, cycles are few.
     gc.set_threshold(100_000, 20, 100)
     status = run(sys.argv[1:] if arguments is None else arguments, alone=True)
     # What is left goes with the process: a last search through it for cycles finds nothing to do.
     gc.freeze()
+    if arguments is None and _is_alone():
+        _leave(status)
     sys.exit(status)
+
+
+def _is_alone() -> bool:
+    """Return whether nobody is to be asked at the end: no thread, no profiler, no debugger."""
+    return "threading" not in sys.modules and not sys.getprofile() and not sys.gettrace()
+
+
+def _leave(status: int) -> None:
+    """End the process at once, without freeing object by object what goes with it anyway.
+
+    Returns where something cannot be written: the interpreter says so at its own end.
+    """
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
 
 
 def run(arguments: Sequence[str], *, alone: bool = False) -> int:

@@ -1,6 +1,8 @@
-"""Looking for cycles costs more than it gives in a program that soon ends."""
+"""What a program that soon ends does not do: look for cycles, and take apart what it holds."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -17,3 +19,23 @@ def test_the_program_seldom_looks_for_cycles():
     finally:
         gc.set_threshold(*usual)
         gc.unfreeze()
+
+
+@pytest.mark.parametrize("watching", [["-m", "cProfile", "-o"], ["-m", "trace", "--count", "-C"]])
+def test_who_watches_a_run_is_asked_at_its_end(watching, tmp_path):
+    kept = tmp_path / "kept"
+    command = [sys.executable, *watching, str(kept), "-m", "kyvsim", "version"]
+    if "trace" in watching:
+        command = [sys.executable, *watching, str(kept), "--module", "kyvsim", "version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("kyvsim, version ")
+    assert kept.exists()
+
+
+def test_what_waits_for_the_end_of_a_run_with_threads_is_done():
+    code = (
+        "import atexit, sys, threading; atexit.register(print, 'at the end')\n"
+        "from kyvsim.cli.main import main; sys.argv[1:] = ['version']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("at the end\n")
