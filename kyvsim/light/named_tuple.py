@@ -58,18 +58,18 @@ else:
         def __new__(cls, name: str, bases: tuple[Any, ...], body: dict[str, Any]) -> type:
             del bases
             fields = tuple(body.get("__annotations__", ()))
-            defaults = {field: body[field] for field in fields if field in body}
-            if tuple(defaults) != fields[len(fields) - len(defaults) :]:
-                raise TypeError(f"{name}: a field without a default follows one with a default")
-            own = {
-                "__slots__": (),
-                "__match_args__": fields,
-                "_fields": fields,
-                "_field_defaults": defaults,
-                "__new__": _constructor(f"{name}.__new__", fields, tuple(defaults.values())),
-            }
-            places = {field: _tuplegetter(index, "") for index, field in enumerate(fields)}
-            return type(name, (_Fields,), body | own | places)
+            defaults = {}
+            for index, field in enumerate(fields):
+                if field in body:
+                    defaults[field] = body[field]
+                elif defaults:
+                    raise TypeError(f"{name}: a field without a default follows one with a default")
+                body[field] = _tuplegetter(index, "")
+            body["__slots__"] = ()
+            body["__match_args__"] = body["_fields"] = fields
+            body["_field_defaults"] = defaults
+            body["__new__"] = _constructor(f"{name}.__new__", fields, tuple(defaults.values()))
+            return type.__new__(type, name, (_Fields,), body)
 
     def _constructor(name: str, fields: tuple[str, ...], defaults: tuple[Any, ...]) -> FunctionType:
         names = {"co_name": "__new__", "co_qualname": name, "co_varnames": ("_cls", *fields)}
@@ -78,9 +78,24 @@ else:
     @lru_cache(maxsize=64)
     def _code(count: int) -> CodeType:
         """Return what makes a tuple of so many arguments."""
+        if count < len(_SMALL):
+            return _SMALL[count].__code__
         names = "".join(f"_{index}," for index in range(count))
         made = f"lambda _cls, {names}: _new(_cls, ({names}))"
         return eval(made, {}).__code__  # noqa: S307 — a number is all that is put into it
 
+    # Those of most classes are written out: compiling one takes longer than declaring a class.
+    _SMALL = (
+        lambda _cls: _new(_cls, ()),
+        lambda _cls, a: _new(_cls, (a,)),
+        lambda _cls, a, b: _new(_cls, (a, b)),
+        lambda _cls, a, b, c: _new(_cls, (a, b, c)),
+        lambda _cls, a, b, c, d: _new(_cls, (a, b, c, d)),
+        lambda _cls, a, b, c, d, e: _new(_cls, (a, b, c, d, e)),
+        lambda _cls, a, b, c, d, e, f: _new(_cls, (a, b, c, d, e, f)),
+        lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
+        lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
+        lambda _cls, a, b, c, d, e, f, g, h, i: _new(_cls, (a, b, c, d, e, f, g, h, i)),
+    )
     _NAMES = {"__builtins__": {}, "__name__": __name__, "_new": _new}
     NamedTuple = type.__new__(_Declaration, "NamedTuple", (), {})

@@ -110,15 +110,19 @@ def test_a_named_tuple_may_have_no_fields():
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="there they are the standard library's")
-def test_classes_of_as_many_fields_are_compiled_once():
-    code = """
+@pytest.mark.parametrize(("fields", "compiled"), [(0, 0), (2, 0), (9, 0), (12, 1)])
+def test_classes_of_as_many_fields_are_compiled_once_and_small_ones_never(fields, compiled):
+    code = f"""
 import sys
 from kyvsim.light.named_tuple import NamedTuple
 compiled = []
 sys.addaudithook(lambda event, _: compiled.append(event) if event == "compile" else None)
 for number in range(20):
-    type(NamedTuple)(f"C{number}", (NamedTuple,), {"__annotations__": {f"f{number}": 0, "b": 0}})
+    names = [f"f{{number}}_{{index}}" for index in range({fields})]
+    body = {{"__annotations__": dict.fromkeys(names)}}
+    one = type(NamedTuple)(f"C{{number}}", (NamedTuple,), body)
+    assert one(**dict.fromkeys(names, number)) == (number,) * {fields}
 print(len(compiled))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == 1
+    assert int(done.stdout) == compiled
