@@ -63,7 +63,7 @@ class Recorder:
                 break
         if step is None or not self._open:
             return
-        whole = step._replace(steps=(*step.steps, *inside))
+        whole = step._replace(steps=(*step.steps, *inside)) if inside else step
         # An entry of the context belongs to the rule, whoever first asked for it.
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)

@@ -10,12 +10,12 @@ from typing import TypeAlias
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.compile import CompileOptions, PolicySet
-from kyvsim.engine import World, evaluate, evaluate_payload
+from kyvsim.engine import World, evaluate
 from kyvsim.engine.phases import STAGES
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.payload import Payload
-from kyvsim.model.result import EngineResponse, Phase, RuleResult, Stage
+from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row
 
@@ -29,18 +29,21 @@ def compile_explain(
 
     `options` are those of its policies, but for who listens. What is asked about is compiled when
     it is first asked: a rule that validates, else its policy, whose rules see what others changed.
+    Of a rule that failed the body alone is asked: it applied, or it had not failed.
     """
     recorder = Recorder()
     followed = options._replace(listener=None, follower=recorder)
-    known: dict[tuple[int, int], PolicySet] = {}
+    known: dict[tuple[int, int, bool], PolicySet] = {}
     ask = _compile_ask(world, payloads)
 
     def compiled(row: Row) -> PolicySet:
         only = row.result.rule if row.result.phase is Phase.VALIDATE else None
         # Not the rule's own identity: a result that is told by another name has one made for it.
-        key = id(row.policy), id(only.data) if only else 0
+        failed = row.result.status is RuleStatus.FAIL
+        key = id(row.policy), id(only.data) if only else 0, failed
         if key not in known:
-            known[key], _ = compile_policies((row.policy,), followed._replace(only=only))
+            alone = followed._replace(only=only, settled=failed and only is not None)
+            known[key], _ = compile_policies((row.policy,), alone)
         return known[key]
 
     def explain(response: EngineResponse, row: Row) -> RuleExplanation | None:
@@ -67,6 +70,8 @@ def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
 
     def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
         if response.request is None:
+            from kyvsim.engine.payload import evaluate_payload  # noqa: PLC0415 — seldom given
+
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None
         request = response.request

@@ -45,6 +45,9 @@ class CompileOptions(NamedTuple):
     """Who is told how rules come to their verdicts; nobody by default."""
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
+    settled: bool = False
+    """Whether that rule is known to apply to what it will be asked about: then it is not asked
+    what it matches, nor its preconditions."""
 
     @property
     def is_heard(self) -> bool:

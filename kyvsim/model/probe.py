@@ -65,15 +65,12 @@ class Probe(NamedTuple):
         """Return the probe of a place further in."""
         if self.place is None:
             return self
-        inside, left = list(self.place.inside), self.unwritten
-        for step in steps:
-            if left and step == left[0]:
-                left = left[1:]
-                continue
-            if not isinstance(step, int):
-                left = ()
-            inside.append(step)
-        return self._replace(place=self.place._replace(inside=tuple(inside)), unwritten=left)
+        inside, left = [*self.place.inside, *steps], self.unwritten
+        if left:
+            inside, left = _written(self.place.inside, left, steps)
+        document, policy, rule, root, _ = self.place
+        place = PolicyPlace(document, policy, rule, root, tuple(inside))
+        return Probe(place, self.listener, self.follower, left)
 
     @property
     def name(self) -> str:
@@ -119,6 +116,21 @@ class Probe(NamedTuple):
             return holds
 
         return told
+
+
+def _written(
+    inside: Path, unwritten: Path, steps: tuple[str | int, ...]
+) -> tuple[list[str | int], Path]:
+    """Return the way `steps` further in, without those that autogen put there, and what is left."""
+    found, left = list(inside), unwritten
+    for step in steps:
+        if left and step == left[0]:
+            left = left[1:]
+            continue
+        if not isinstance(step, int):
+            left = ()
+        found.append(step)
+    return found, left
 
 
 NO_PROBE = Probe()

@@ -14,7 +14,7 @@ from kyvsim.languages.classic.exceptions import attach_exceptions
 from kyvsim.languages.classic.proofs import compile_proofs
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.match import Predicate, compile_rule_match
+from kyvsim.match import MatchFacts, Predicate, compile_rule_match
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
 
@@ -83,12 +83,15 @@ def _lower(
 ) -> CompiledRule:
     policy, rule, system, probe = context
     data = rule.data
-    preconditions = data.get("preconditions")
+    settled = options.settled
+    preconditions = None if settled else data.get("preconditions")
     exceptions = attach_exceptions(policy, rule, options)
     lowered = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
-        matches=compiled(
+        matches=_always
+        if settled
+        else compiled(
             lambda: compile_rule_match(
                 data.get("match"), data.get("exclude"), _namespace_of(policy), probe
             )
@@ -116,6 +119,10 @@ def _lower(
     from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
     return followed_rule(lowered, policy, probe, *rule_type.field)
+
+
+def _always(_: MatchFacts) -> bool:
+    return True
 
 
 def _index(

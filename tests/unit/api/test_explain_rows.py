@@ -271,3 +271,29 @@ def test_rules_of_two_policies_that_are_written_alike_are_explained_where_they_s
     one = policy("validate: {deny: {}}")
     found = failures(one, f"# a line\n{one.replace('name: p}', 'name: q}')}")
     assert [[reason.place.line for reason in reasons] for _, reasons in found] == [[6], [14]]
+
+
+def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do():
+    """A rule that failed applied: of one whose preconditions err these are the reason."""
+    fails = (
+        "preconditions: {all: [{key: '{{ request.operation }}', operator: Equals, "
+        "value: CREATE}]}, validate: {message: m, pattern: {spec: {hostNetwork: false}}}"
+    )
+    errs = (
+        "preconditions: {all: [{key: '{{ request.object.spec.nodeName }}', operator: Equals, "
+        "value: x}]}, validate: {message: m, deny: {}}"
+    )
+    kinds = {}
+    for rule in (fails, errs):
+        text = policy(rule)
+        given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", POD),))
+        run = open_application(given)
+        rows_of = compile_rows(audit_warn=False, untold=frozenset({"pass", "skip"}))
+        for response in run.responses:
+            for row in rows_of(response):
+                steps = run.explain(response, row).steps
+                kinds[row.result.status] = [one.kind.name for one in steps]
+    assert kinds == {
+        RuleStatus.FAIL: ["BODY"],
+        RuleStatus.ERROR: ["MATCH", "CONDITIONS"],
+    }
