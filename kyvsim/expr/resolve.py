@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
-from kyvsim.expr.current_path import current_path
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
+from kyvsim.expr.names import names_in
 from kyvsim.expr.query import Hear, compile_query
 from kyvsim.expr.scope import RuleScope
 from kyvsim.kube.objects import Json
@@ -41,6 +41,8 @@ def compile_variable(
         return _of_both(expression, system, hear)
     if expression != "@":
         return _with_deletion(expression, system)
+    from kyvsim.expr.current_path import current_path  # noqa: PLC0415 — where `@` is asked for
+
     target = _with_deletion(current_path(path, ("target",)), system)
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 
@@ -72,12 +74,18 @@ def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resol
     usual = _resolver(expression, system, hear)
     if "request.object" not in expression:
         return usual
-    deletion = _resolver(expression.replace("request.object", "request.oldObject"), system)
+    of_old = expression.replace("request.object", "request.oldObject")
+    deletion: Resolver | None = None
 
     def ask(scope: RuleScope, path: str) -> Json:
-        return deletion.ask(scope, path) if scope.deleting else usual.ask(scope, path)
+        if not scope.deleting:
+            return usual.ask(scope, path)
+        nonlocal deletion
+        if deletion is None:  # few runs delete
+            deletion = _resolver(of_old, system)
+        return deletion.ask(scope, path)
 
-    return Resolver(ask, usual.names | deletion.names)
+    return Resolver(ask, usual.names | names_in(of_old))
 
 
 def _resolver(expression: str, system: System, hear: Hear | None = None) -> Resolver:
