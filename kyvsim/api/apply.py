@@ -1,7 +1,6 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import (
@@ -20,7 +19,6 @@ from kyvsim.engine import (
     World,
     creation_of,
     evaluate,
-    evaluate_payload,
     request_of,
     reviewed,
 )
@@ -39,7 +37,7 @@ from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import Clock, ClusterView
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
@@ -107,7 +105,7 @@ class Compiled(NamedTuple):
     policies: PolicySet
     refused: tuple[Diagnostic, ...]
     """What is wrong with others."""
-    now: datetime
+    clock: Clock
 
 
 def compiled_for(
@@ -116,7 +114,7 @@ def compiled_for(
     """Return what is read of policies, compiled; who follows is told each step of their rules."""
     options = _options(inputs, read)._replace(follower=follower)
     policies, refused = compile_policies(read.policies, options)
-    return Compiled(policies, refused, options.system.clock.now())
+    return Compiled(policies, refused, options.system.clock)
 
 
 def _options(inputs: ApplyInputs, read: ReadInputs) -> CompileOptions:
@@ -141,7 +139,7 @@ class Sample(NamedTuple):
 
 def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
     """Return a run without its responses."""
-    policies, refused, now = compiled
+    policies, refused, clock = compiled
     sound = tuple(one.policy for one in policies.policies)
     said = (*read.diagnostics, *refused)
     given = _given(read, inputs, sample, said)
@@ -156,7 +154,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
         diagnostics=(*said, *of_run(given), *idle, *without_payloads(given)),
-        schedules=schedules_of(sound, now),
+        schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
         course=Course(audit_warn=inputs.audit_warn),
@@ -216,8 +214,11 @@ def responses_of(
             again = _request(document._replace(data=response.object), read, inputs)
             response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
-    for payload in read.payloads:
-        yield evaluate_payload(policies, payload, world._replace(arriving=None))
+    if read.payloads:
+        from kyvsim.engine.payload import evaluate_payload  # noqa: PLC0415 — seldom given
+
+        for payload in read.payloads:
+            yield evaluate_payload(policies, payload, world._replace(arriving=None))
 
 
 def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> AdmissionRequest:

@@ -6,7 +6,6 @@ policies make use of.
 
 import os
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -49,6 +48,8 @@ from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kyvsim.model.baseline import Baseline
 
 _Read = TypeVar("_Read")
@@ -79,7 +80,7 @@ class ApplyInputs(NamedTuple):
     """Whether to run the mutate rules a second time."""
     payloads: tuple[tuple[PayloadMode, str | Source], ...] = ()
     """Files with what policies judge that is no object."""
-    now: datetime | None = None
+    now: "datetime | None" = None
     """What counts as the current time; None for the machine's."""
     walking: Walking = USUAL
     """How folders are walked."""

@@ -1,20 +1,28 @@
 """When policies that delete are due next."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Clock
 from kyvsim.model.schedule import Schedule
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _SHOWN = 3
 
 
-def schedules_of(policies: Iterable[Policy], now: datetime) -> tuple[Schedule, ...]:
-    """Return the schedules of the policies that delete among `policies`, as seen at `now`."""
-    return tuple(_schedule(policy, now) for policy in policies if policy.facts.schedule is not None)
+def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ...]:
+    """Return the schedules of the policies that delete among `policies`, as seen now."""
+    deleting = [policy for policy in policies if policy.facts.schedule is not None]
+    if not deleting:
+        return ()
+    now = clock.now()
+    return tuple(_schedule(policy, now) for policy in deleting)
 
 
-def _schedule(policy: Policy, now: datetime) -> Schedule:
+def _schedule(policy: Policy, now: "datetime") -> Schedule:
     from kyvsim.kube.cron import next_times  # noqa: PLC0415 — for policies that delete only
 
     text = policy.facts.schedule or ""

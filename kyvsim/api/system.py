@@ -1,16 +1,21 @@
 """The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
 import os
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.expr import System
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import UNCHANGED, Budget, Meter
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 
 class _SystemClock:
-    def now(self) -> datetime:
+    def now(self) -> "datetime":
         """Return the current time in UTC."""
+        from datetime import UTC, datetime  # noqa: PLC0415 — slow, for the few that ask
+
         return datetime.now(UTC)
 
 
@@ -29,20 +34,20 @@ class _LastChance:
 
 
 class _StoppedClock(NamedTuple):
-    time: datetime
+    time: "datetime"
 
-    def now(self) -> datetime:
+    def now(self) -> "datetime":
         """Return the time at which the clock stands."""
         return self.time
 
 
-def own_system(now: datetime | None = None, budget: Budget = UNCHANGED) -> System:
+def own_system(now: "datetime | None" = None, budget: Budget = UNCHANGED) -> System:
     """Return the machine's own, whose time passes, or stands at `now`, and a budget."""
     clock = _StoppedClock(now) if now else _SystemClock()
     return System(clock, _SystemEntropy(), Meter(budget))
 
 
-def still_system(now: datetime) -> System:
+def still_system(now: "datetime") -> System:
     """Return a system in which no time passes and nothing is left to chance."""
     return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED))
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
-from kyvsim.expr import QueryError, QuerySyntaxError, System, bound_queries
+from kyvsim.expr import QueryError, QuerySyntaxError, System
+from kyvsim.expr.bound import bound_queries
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex

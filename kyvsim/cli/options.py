@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from kyvsim.cli import declared
@@ -163,6 +162,8 @@ def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
     """Return the time in UTC that an option gives, or None where it gives none."""
     if value is None:
         return None
+    from datetime import UTC, datetime  # noqa: PLC0415 — slow, where a time is given
+
     try:
         time = datetime.fromisoformat(value)
     except ValueError:

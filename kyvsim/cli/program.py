@@ -1,7 +1,6 @@
 """The program behind the front page: runs a command, makes an exit status of every ending."""
 
 import os
-import signal
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +13,11 @@ from kyvsim.cli.settled import settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
 
 if TYPE_CHECKING:
+    from signal import SIG_DFL, SIGTERM, signal
+
     from kyvsim.model.diagnostic import Diagnostic
+else:  # what `signal` stands on, without its names for all numbers: these take half a millisecond
+    from _signal import SIG_DFL, SIGTERM, signal
 
 _CALLS = 10_000
 """How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
@@ -26,10 +29,10 @@ def end_when_asked() -> None:
     """Let SIGTERM end the program as an interrupt does; a second one ends it at once."""
 
     def end(number: int, _: object) -> NoReturn:
-        signal.signal(number, signal.SIG_DFL)
+        signal(number, SIG_DFL)
         raise KeyboardInterrupt(TERMINATED)
 
-    signal.signal(signal.SIGTERM, end)
+    signal(SIGTERM, end)
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -2,9 +2,8 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.plan import Plan, Prospect, Recalled
 from kyvsim.compile.policy_set import KindTurns, PolicySet, index_policies
-from kyvsim.compile.turn import OpenTurn, Turn
+from kyvsim.compile.turn import OpenTurn, Prospect, Recalled, Turn
 
 __all__ = [
     "CompileOptions",
@@ -13,7 +12,6 @@ __all__ = [
     "KindTurns",
     "Model",
     "OpenTurn",
-    "Plan",
     "PolicySet",
     "Properties",
     "Prospect",

@@ -7,32 +7,20 @@ makes no verdict of its own.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
-from kyvsim.compile.turn import OpenTurn, Turn
+from kyvsim.compile.turn import OpenTurn, Prospect, Recalled, Turn
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
-from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 from kyvsim.proof import Mark, Trace, compile_walk
 
 _REMEMBERED: Final = 1024
 """How many combinations of what is found a plan remembers the prospects of."""
-
-
-class Recalled(NamedTuple):
-    """A turn that ended before as it must end now."""
-
-    policy: Policy
-    results: tuple[RuleResult, ...]
-
-
-Prospect: TypeAlias = tuple[PolicyPasses, ...] | Recalled | OpenTurn
-"""Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
 
 
 class _Chance(NamedTuple):

@@ -1,9 +1,11 @@
 """A policy's turn in a stage."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyPasses, RuleResult
 
 if TYPE_CHECKING:
     from kyvsim.compile.recall import Recall
@@ -24,3 +26,14 @@ class OpenTurn(NamedTuple):
     """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
     recall: "Recall | None" = None
     """Knows how it ended before; None where more than bodies can make a difference."""
+
+
+class Recalled(NamedTuple):
+    """A turn that ended before as it must end now."""
+
+    policy: Policy
+    results: tuple[RuleResult, ...]
+
+
+Prospect: TypeAlias = tuple[PolicyPasses, ...] | Recalled | OpenTurn
+"""Policies one after the other that are shown to pass, or a turn that has to be evaluated."""

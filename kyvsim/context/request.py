@@ -5,7 +5,6 @@ Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
 
 from collections.abc import Mapping
 
-from kyvsim.context.images import load_images
 from kyvsim.context.json_context import JSONContext
 from kyvsim.context.variables import top_names, with_variables
 from kyvsim.kube.objects import Json
@@ -32,8 +31,14 @@ def request_context(
         outside,
         deleting=deleting,
         valued=top_names(variables) if variables else frozenset(),
-        loaders=(("images", lambda _: load_images(subject)),) if subject else (),
+        loaders=(("images", lambda _: _images_of(subject)),) if subject else (),
     )
+
+
+def _images_of(subject: Json) -> Json:
+    from kyvsim.context.images import load_images  # noqa: PLC0415 — for few rules
+
+    return load_images(subject)
 
 
 def _request_data(request: AdmissionRequest, outside: Outside) -> dict[str, Json]:

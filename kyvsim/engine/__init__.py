@@ -1,9 +1,7 @@
 """Evaluation: no policy syntax, no files, no state."""
 
-from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.planned import passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.requests import creation_of, request_of, reviewed
@@ -12,12 +10,8 @@ from kyvsim.engine.world import World
 __all__ = [
     "GivenObjects",
     "World",
-    "check_rule",
     "creation_of",
     "evaluate",
-    "evaluate_payload",
-    "old_facts",
-    "open_background",
     "open_request",
     "passing",
     "request_of",

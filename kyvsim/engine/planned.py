@@ -4,9 +4,9 @@ Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from kyvsim.compile import KindTurns, OpenTurn, Plan, Prospect, Recalled, Turn
+from kyvsim.compile import KindTurns, OpenTurn, Prospect, Recalled, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
@@ -18,6 +18,9 @@ from kyvsim.model.result import (
     RuleResult,
     Stage,
 )
+
+if TYPE_CHECKING:
+    from kyvsim.compile.plan import Plan
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
@@ -37,7 +40,9 @@ def prospects(
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
         return map(OpenTurn, turns)
 
-    def make() -> Plan | None:
+    def make() -> "Plan | None":
+        from kyvsim.compile.plan import Plan  # noqa: PLC0415 — for many objects only
+
         given = open_request(request, world, "")
         return Plan(turns, given.facts, given.scope) if given else None
 

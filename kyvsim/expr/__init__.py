@@ -1,6 +1,5 @@
 """JMESPath expressions and texts with `{{ }}`: the only room that knows jmespath."""
 
-from kyvsim.expr.bound import bound_queries
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Query, compile_query
 from kyvsim.expr.scope import RuleScope
@@ -16,7 +15,6 @@ __all__ = [
     "SubstitutionError",
     "System",
     "Template",
-    "bound_queries",
     "compile_query",
     "compile_template",
 ]

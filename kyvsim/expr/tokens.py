@@ -9,8 +9,8 @@ import re
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
-from kyvsim.expr.errors import QueryError, QuerySyntaxError
-from kyvsim.expr.functions.encoding import parse_json
+from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
 
@@ -114,5 +114,5 @@ def json_value(text: str, expression: str, start: int) -> Json:
     """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
     try:
         return parse_json(text)
-    except QueryError as error:
-        raise QuerySyntaxError(error.message, expression, start) from None
+    except JsonError as error:
+        raise QuerySyntaxError(str(error), expression, start) from None

@@ -5,7 +5,6 @@ upstream: Go's fmt, strconv and encoding/json packages.
 
 import math
 import re
-import struct
 from functools import cache
 from json.encoder import encode_basestring
 from types import MappingProxyType
@@ -140,6 +139,8 @@ def _json_number(number: float) -> str:
 
 def _narrow(number: float) -> float:
     """Return the float32 nearest to `number`."""
+    import struct  # noqa: PLC0415 — seldom needed
+
     try:
         return float(struct.unpack("f", struct.pack("f", number))[0])
     except OverflowError:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard
 from kyvsim.match.facts import MatchFacts
@@ -86,6 +85,8 @@ def _namespace_selector(selector: Json) -> Criterion:
 
 
 def _label_check(selector: Json) -> Callable[[Json], bool]:
+    from kyvsim.kube.labels import SelectorError, compile_selector  # noqa: PLC0415 — seldom written
+
     try:
         return compile_selector(selector)
     except SelectorError:

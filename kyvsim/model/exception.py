@@ -1,11 +1,14 @@
 """PolicyExceptions: what is let off which rules, or which policies in CEL."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Document
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class ExceptedRules(NamedTuple):
@@ -58,7 +61,7 @@ class CelException(NamedTuple):
     """Whether the result is a pass; a skip otherwise."""
     priority: int
     """What decides between several: that of the highest counts."""
-    expires: datetime | None
+    expires: "datetime | None"
     document: Document
 
     @property

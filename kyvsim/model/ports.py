@@ -1,18 +1,20 @@
 """The three ways in which evaluation sees the world outside: cluster, clock and entropy."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import Meter
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 
 class Clock(Protocol):
     """Tells the time."""
 
-    def now(self) -> datetime:
+    def now(self) -> "datetime":
         """Return the current time, aware of its zone."""
 
     def __hash__(self) -> int:

@@ -1,8 +1,11 @@
 """When something is due."""
 
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from kyvsim.light.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class Schedule(NamedTuple):
@@ -14,7 +17,7 @@ class Schedule(NamedTuple):
     """The policy's key."""
     text: str
     """The schedule as written."""
-    due: tuple[datetime, ...] = ()
+    due: "tuple[datetime, ...]" = ()
     """The next times in UTC, soonest first."""
     problem: str = ""
     """Why there are none."""

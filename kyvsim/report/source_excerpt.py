@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
-from unicodedata import east_asian_width
 
 from kyvsim.light.regex import regex
 from kyvsim.model.reason import Excerpt
@@ -123,4 +122,6 @@ def _cells(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
+    from unicodedata import east_asian_width  # noqa: PLC0415 — slow, for few texts
+
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)

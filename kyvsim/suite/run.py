@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.compile import PolicySet
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate, evaluate_payload
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.languages.cel.autogen import Variant
-from kyvsim.languages.cel.facts import policy_facts, rule_facts
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.diagnostic import Diagnostic
@@ -21,6 +19,7 @@ from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP
 
 if TYPE_CHECKING:
+    from kyvsim.languages.cel.autogen import Variant
     from kyvsim.languages.cel.existing_objects import ExistingChange
     from kyvsim.languages.cel.expressions import ExpressionProblem
     from kyvsim.languages.cel.webhook_facts import WebhookFacts
@@ -37,6 +36,11 @@ _NAMES = frozenset((*_EVALUATED, *(f"Namespaced{name}" for name in _EVALUATED)))
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
+    from kyvsim.languages.cel.facts import (  # noqa: PLC0415 — for policies in CEL only
+        policy_facts,
+        rule_facts,
+    )
+
     kind, spec = data["kind"], data["spec"]
     name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
     facts = policy_facts(kind, spec)
@@ -106,7 +110,7 @@ def expression_problems(policy: Policy, options: CompileOptions) -> tuple["Expre
     return problems_of(policy, options)
 
 
-def derived_specs(policy: Policy) -> tuple[Variant, ...]:
+def derived_specs(policy: Policy) -> "tuple[Variant, ...]":
     """Return what a policy becomes for the controllers of Pods, besides itself."""
     from kyvsim.languages.cel.compile import (  # noqa: PLC0415 — slow, for policies in CEL only
         variants_of,

@@ -7,7 +7,8 @@ pkg/webhooks/resource/generation/handler.go.
 from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, Model
-from kyvsim.engine import World, check_rule, old_facts, open_background
+from kyvsim.engine import World
+from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.deletion import asks_for_deletion
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key

@@ -6,7 +6,8 @@ Source of the rules: upstream pkg/policy (generate.go, mutate.go, policy_control
 from collections.abc import Iterator, Mapping
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
-from kyvsim.engine import World, check_rule, open_background
+from kyvsim.engine import World
+from kyvsim.engine.background import check_rule, open_background
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, object_key

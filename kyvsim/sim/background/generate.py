@@ -5,7 +5,8 @@ Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.compile.outcome import Evaluation, Outcome, passed
-from kyvsim.engine import World, check_rule, old_facts, open_background
+from kyvsim.engine import World
+from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.classic.rules.generate import Wish, Wishes

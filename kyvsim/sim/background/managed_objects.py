@@ -5,7 +5,8 @@ Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (proce
 
 from collections.abc import Iterator
 
-from kyvsim.engine import World, old_facts
+from kyvsim.engine import World
+from kyvsim.engine.background import old_facts
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest

@@ -6,7 +6,8 @@ Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
 from collections.abc import Iterator
 
 from kyvsim.compile import CompiledPolicy, Turn
-from kyvsim.engine import World, open_background, run_turn
+from kyvsim.engine import World, run_turn
+from kyvsim.engine.background import open_background
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import product
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
-from kyvsim.engine import World, check_rule, open_background
+from kyvsim.engine import World
+from kyvsim.engine.background import check_rule, open_background
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.languages import classic
 from kyvsim.model.result import RuleStatus

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.engine import GivenObjects, World, check_rule, old_facts, open_background
+from kyvsim.engine import GivenObjects, World
+from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 LABELLED = {"any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}}]}

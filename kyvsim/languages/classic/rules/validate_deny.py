@@ -3,6 +3,8 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
+from typing import TYPE_CHECKING
+
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
@@ -16,7 +18,9 @@ from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, carried_deny
 from kyvsim.languages.classic.rules.idle import never_denies
 from kyvsim.model.result import Phase
-from kyvsim.proof import Shape
+
+if TYPE_CHECKING:
+    from kyvsim.proof import Shape
 
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
@@ -43,7 +47,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
-def denial_shape(deny: Json, *start: str) -> Shape | None:
+def denial_shape(deny: Json, *start: str) -> "Shape | None":
     """Return the shape of what is under `start` for which a `deny` block certainly passes."""
     from kyvsim.conditions.shape import refuting_shape  # noqa: PLC0415 — for many objects only
 
